@@ -2,13 +2,16 @@ package dev.annals.ops;
 
 import static io.restassured.RestAssured.given;
 
+import dev.annals.embedded.TestDatabase;
+import io.quarkus.test.common.QuarkusTestResource;
 import io.quarkus.test.junit.QuarkusTest;
 import org.junit.jupiter.api.Test;
 
 @QuarkusTest
+@QuarkusTestResource(TestDatabase.class)
 class HealthTest {
     @Test
-    void aStartedServiceSaysThatItIsAlive() {
-        given().get("/q/health/live").then().statusCode(200);
+    void aStartedServiceReachesItsDatabase() {
+        given().get("/q/health").then().statusCode(200);
     }
 }

@@ -1,0 +1,53 @@
+package dev.annals.database;
+
+import dev.annals.AnnalsConfig;
+import io.quarkus.reactive.pg.client.PgPoolCreator;
+import io.vertx.pgclient.PgBuilder;
+import io.vertx.pgclient.PgConnectOptions;
+import io.vertx.sqlclient.Pool;
+import io.vertx.sqlclient.PoolOptions;
+import jakarta.inject.Singleton;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Makes the reactive pool. Its connections log in as the URL's user and at once become {@code annals_service}, which
+ * can append and read, and nothing else; so the migrations' wider rights never reach a request.
+ */
+@Singleton
+public class ServicePool implements PgPoolCreator {
+
+    private final AnnalsConfig.Database limits;
+
+    ServicePool(AnnalsConfig config) {
+        this.limits = config.database();
+    }
+
+    @Override
+    public Pool create(Input input) {
+        // The configuration names one URL.
+        PgConnectOptions database = becomeService(input.pgConnectOptionsList().get(0));
+        PoolOptions options = input.poolOptions()
+                .setMaxWaitQueueSize(limits.poolQueue())
+                .setConnectionTimeout(Math.toIntExact(limits.poolWait().toMillis()))
+                .setConnectionTimeoutUnit(TimeUnit.MILLISECONDS);
+        return PgBuilder.pool()
+                .with(options)
+                .connectingTo(database)
+                .using(input.vertx())
+                .build();
+    }
+
+    // Startup parameters, not SET: they hold from the connection's first statement on and cost no round trip.
+    private PgConnectOptions becomeService(PgConnectOptions options) {
+        options.addProperty("role", "annals_service");
+        options.addProperty("application_name", "annals");
+        options.addProperty("lock_timeout", milliseconds(limits.lockTimeout()));
+        options.addProperty("statement_timeout", milliseconds(limits.statementTimeout()));
+        return options;
+    }
+
+    private static String milliseconds(Duration duration) {
+        return Long.toString(duration.toMillis());
+    }
+}

@@ -1,0 +1,5 @@
+/** How the service reaches PostgreSQL: one URL for the migrations and for the pool. */
+@NullMarked
+package dev.annals.database;
+
+import org.jspecify.annotations.NullMarked;

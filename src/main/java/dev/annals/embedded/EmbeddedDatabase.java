@@ -1,0 +1,586 @@
+package dev.annals.embedded;
+
+import dev.annals.database.DatabaseUrl;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.channels.FileLock;
+import java.nio.channels.OverlappingFileLockException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.security.SecureRandom;
+import java.sql.Connection;
+import java.sql.Driver;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Base64;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Properties;
+import java.util.ServiceLoader;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.jboss.logging.Logger;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A real, durable PostgreSQL in a directory. It listens on the loopback address only, has no Unix socket, and asks
+ * everybody for the password, which stands in the file {@code database-url}, readable by its owner alone.
+ *
+ * <p>The directory holds:
+ *
+ * <pre>
+ * annals.lock              held while a service uses the directory; names its process
+ * database-url             how to log in, for the next start and for psql "$(cat data/database-url)"
+ * postgresql/              PostgreSQL's own data directory, with its log
+ * postgresql-binaries-…/   its programs
+ * </pre>
+ *
+ * <p>The server outlives a service that is killed. The next start finds it by its pid file, stops it, and starts its
+ * own; a server that is killed is started again within the service.
+ */
+public final class EmbeddedDatabase implements AutoCloseable {
+
+    private static final Logger LOG = Logger.getLogger(EmbeddedDatabase.class);
+
+    private static final String NAME = "annals";
+    private static final Duration INITIALIZE_LIMIT = Duration.ofMinutes(2);
+    /** Long, because a start after a crash replays the write-ahead log. */
+    private static final Duration START_LIMIT = Duration.ofMinutes(15);
+
+    private static final Duration STOP_LIMIT = Duration.ofSeconds(30);
+    private static final int START_ATTEMPTS = 20;
+    private static final Duration PAUSE_BETWEEN_ATTEMPTS = Duration.ofMillis(500);
+    private static final Duration PAUSE_BETWEEN_RESTARTS = Duration.ofSeconds(5);
+    private static final long SPACE_NEEDED_BYTES = 200L << 20;
+    /** No system gives a process this number; the largest is 2^22. */
+    private static final int NOBODYS_PID = Integer.MAX_VALUE - 1;
+
+    /** Written once, into a file that its owner may change: fit for a machine with 1 or 2 GB of memory. */
+    private static final List<String> INITIAL_SETTINGS = List.of(
+            "shared_buffers=128MB",
+            "max_connections=100",
+            "work_mem=4MB",
+            "maintenance_work_mem=64MB",
+            "max_wal_size=1GB",
+            "wal_compression=on",
+            "jit=off",
+            "timezone=UTC",
+            "log_timezone=UTC",
+            // Seven files, one a weekday, each written anew: the log cannot fill the disk from week to week.
+            "logging_collector=on",
+            "log_filename=postgresql-%a.log",
+            "log_truncate_on_rotation=on",
+            "log_rotation_age=1d",
+            "log_rotation_size=0");
+
+    /** Given on the command line at every start, where no file can override them. */
+    private static final Map<String, String> FIXED_SETTINGS = Map.of(
+            "listen_addresses", "127.0.0.1",
+            "unix_socket_directories", "",
+            "password_encryption", "scram-sha-256",
+            "ssl", "off",
+            "fsync", "on",
+            "synchronous_commit", "on",
+            "full_page_writes", "on",
+            // A prepared transaction would keep its project's lock after its session is gone.
+            "max_prepared_transactions", "0");
+
+    private final Path directory;
+    private final Path cluster;
+    private final Path urlFile;
+    private final FileChannel lock;
+    private PostgresBinaries binaries;
+    private DatabaseUrl url;
+    private boolean closed;
+
+    /**
+     * Starts the database in {@code directory}, which is made if it is not there.
+     *
+     * @throws EmbeddedDatabaseException one sentence that says what stands in the way and what to do about it
+     */
+    public static EmbeddedDatabase start(Path directory) {
+        return start(directory, directory);
+    }
+
+    /** The same with PostgreSQL's programs unpacked elsewhere, so that many databases can share them. */
+    static EmbeddedDatabase start(Path directory, Path binariesParent) {
+        Path absolute = makeDirectory(directory);
+        FileChannel lock = lock(absolute);
+        try {
+            return new EmbeddedDatabase(absolute, binariesParent.toAbsolutePath(), lock);
+        } catch (IOException e) {
+            release(lock);
+            throw new EmbeddedDatabaseException(
+                    "The embedded database cannot use its directory " + absolute + " ("
+                            + PostgresBinaries.reason(e) + "). Make the directory and its files writable for user "
+                            + System.getProperty("user.name") + ", or set ANNALS_DATA_DIR to another.",
+                    e);
+        } catch (RuntimeException | Error e) {
+            release(lock);
+            throw e;
+        }
+    }
+
+    private EmbeddedDatabase(Path directory, Path binariesParent, FileChannel lock) throws IOException {
+        this.directory = directory;
+        this.cluster = directory.resolve("postgresql");
+        this.urlFile = directory.resolve("database-url");
+        this.lock = lock;
+        boolean isNew = !Files.exists(cluster);
+        if (isNew) {
+            checkSpace();
+        }
+        this.binaries = PostgresBinaries.unpack(binariesParent);
+        this.url = isNew ? newUrl() : rememberedUrl();
+        if (isNew) {
+            initialize();
+        } else {
+            checkVersion();
+            stopOrphan();
+        }
+        writeAccessRules();
+        startServer(true);
+        try {
+            writeUrlFile();
+            createDatabase();
+            if (binariesParent.equals(directory)) {
+                binaries.removeOthers();
+            }
+        } catch (IOException | RuntimeException e) {
+            close();
+            throw e;
+        }
+        LOG.infof("The embedded PostgreSQL runs in %s on port %d", directory, url.port());
+    }
+
+    /** How to reach the database. It stays the same until {@link #close()}. */
+    public synchronized DatabaseUrl url() {
+        return url;
+    }
+
+    /** Stops PostgreSQL: open transactions are rolled back, everything committed is on disk. Once is enough. */
+    @Override
+    public synchronized void close() {
+        if (closed) {
+            return;
+        }
+        closed = true;
+        stopServer();
+        release(lock);
+    }
+
+    private static Path makeDirectory(Path directory) {
+        Path absolute = directory.toAbsolutePath().normalize();
+        try {
+            Files.createDirectories(absolute);
+            Files.setPosixFilePermissions(absolute, PosixFilePermissions.fromString("rwx------"));
+            // The real path, because the server's own idea of where it is must be comparable to it.
+            return absolute.toRealPath();
+        } catch (IOException e) {
+            throw new EmbeddedDatabaseException(
+                    "The data directory " + absolute + " cannot be made or written (" + PostgresBinaries.reason(e)
+                            + "). Set ANNALS_DATA_DIR to a directory that user " + System.getProperty("user.name")
+                            + " may write, or ANNALS_DATABASE_URL to use another PostgreSQL.",
+                    e);
+        }
+    }
+
+    private static FileChannel lock(Path directory) {
+        Path file = directory.resolve("annals.lock");
+        FileChannel channel = null;
+        try {
+            channel = FileChannel.open(
+                    file, StandardOpenOption.CREATE, StandardOpenOption.READ, StandardOpenOption.WRITE);
+            FileLock held = channel.tryLock();
+            if (held == null) {
+                String owner = Files.readString(file).strip();
+                channel.close();
+                throw inUse(directory, owner);
+            }
+            channel.truncate(0);
+            channel.write(
+                    ByteBuffer.wrap(Long.toString(ProcessHandle.current().pid()).getBytes(StandardCharsets.UTF_8)));
+            return channel;
+        } catch (OverlappingFileLockException e) {
+            // Closing the channel here would give up the lock of the database that holds it in this process.
+            throw inUse(directory, Long.toString(ProcessHandle.current().pid()));
+        } catch (IOException e) {
+            release(channel);
+            throw new EmbeddedDatabaseException(
+                    "The file " + file + " cannot be locked (" + PostgresBinaries.reason(e)
+                            + "). Set ANNALS_DATA_DIR to a directory on a file system of this machine.",
+                    e);
+        }
+    }
+
+    private static EmbeddedDatabaseException inUse(Path directory, String owner) {
+        return new EmbeddedDatabaseException("Another Annals (process " + owner + ") uses the data directory "
+                + directory + ". Stop it first, or give this one a directory of its own with ANNALS_DATA_DIR.");
+    }
+
+    private static void release(@Nullable FileChannel lock) {
+        if (lock != null) {
+            try {
+                lock.close();
+            } catch (IOException e) {
+                LOG.warn("The lock of the data directory could not be released; it goes with this process", e);
+            }
+        }
+    }
+
+    private void checkSpace() throws IOException {
+        long usable = Files.getFileStore(directory).getUsableSpace();
+        if (usable < SPACE_NEEDED_BYTES) {
+            throw new EmbeddedDatabaseException("The data directory " + directory + " has " + (usable >> 20)
+                    + " MB of free space and a new database needs " + (SPACE_NEEDED_BYTES >> 20)
+                    + " MB. Free some, or set ANNALS_DATA_DIR to a directory with more.");
+        }
+    }
+
+    private void checkVersion() throws IOException {
+        Path file = cluster.resolve("PG_VERSION");
+        if (!Files.exists(file)) {
+            throw new EmbeddedDatabaseException(
+                    "The directory " + cluster + " is there but holds no PostgreSQL database"
+                            + " (its PG_VERSION is missing). Restore it from a backup, or set ANNALS_DATA_DIR to another"
+                            + " directory.");
+        }
+        String version = Files.readString(file).strip();
+        if (!version.equals(Integer.toString(binaries.majorVersion()))) {
+            throw new EmbeddedDatabaseException("The database in " + cluster + " was made by PostgreSQL " + version
+                    + " and this release brings PostgreSQL " + binaries.majorVersion()
+                    + ". Dump it with the release that made it and load it into a new ANNALS_DATA_DIR, or use"
+                    + " pg_upgrade.");
+        }
+    }
+
+    private static DatabaseUrl newUrl() {
+        byte[] secret = new byte[32];
+        new SecureRandom().nextBytes(secret);
+        String password = Base64.getUrlEncoder().withoutPadding().encodeToString(secret);
+        return new DatabaseUrl(NAME, password, "127.0.0.1", freePort(), NAME, Map.of("sslmode", "disable"));
+    }
+
+    private DatabaseUrl rememberedUrl() throws IOException {
+        if (!Files.exists(urlFile)) {
+            throw new EmbeddedDatabaseException("The file " + urlFile + " is missing, and with it the password of the"
+                    + " database in " + cluster + ". Restore it from a backup.");
+        }
+        try {
+            return DatabaseUrl.parse(Files.readString(urlFile).strip());
+        } catch (IllegalArgumentException e) {
+            throw new EmbeddedDatabaseException("The file " + urlFile + " does not hold the URL of the database in "
+                    + cluster + ". Restore it from a backup.");
+        }
+    }
+
+    private void writeUrlFile() throws IOException {
+        writePrivately(urlFile, url.withPassword() + "\n");
+    }
+
+    private static void writePrivately(Path file, String text) throws IOException {
+        Path partial = file.resolveSibling(file.getFileName() + ".partial");
+        Files.deleteIfExists(partial);
+        Files.createFile(partial, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
+        Files.writeString(partial, text, StandardOpenOption.SYNC);
+        Files.move(partial, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+    }
+
+    // In a directory of another name first, and the password on disk before that: a start that is cut short leaves
+    // either nothing, or a database that the next start can open.
+    private void initialize() throws IOException {
+        Path partial = directory.resolve("postgresql.partial");
+        PostgresBinaries.deleteTree(partial);
+        Path passwordFile = directory.resolve("password");
+        writePrivately(passwordFile, url.password());
+        writeUrlFile();
+        List<String> arguments = new ArrayList<>(List.of(
+                "--pgdata=" + partial,
+                "--username=" + NAME,
+                "--pwfile=" + passwordFile,
+                "--auth=scram-sha-256",
+                "--encoding=UTF8",
+                "--locale=C",
+                // Sort order and letter case come with PostgreSQL, not with an operating system that may be upgraded.
+                "--locale-provider=builtin",
+                "--builtin-locale=C.UTF-8",
+                "--data-checksums"));
+        INITIAL_SETTINGS.forEach(setting -> arguments.addAll(List.of("--set", setting)));
+        try {
+            PostgresBinaries.Outcome outcome =
+                    binaries.run(INITIALIZE_LIMIT, "initdb", arguments.toArray(String[]::new));
+            if (outcome.exitCode() != 0) {
+                throw new EmbeddedDatabaseException("A new database could not be made in " + directory + " ("
+                        + complaint(outcome.output()) + "). Check its free space and permissions, or set"
+                        + " ANNALS_DATABASE_URL to use another PostgreSQL.");
+            }
+            Files.move(partial, cluster, StandardCopyOption.ATOMIC_MOVE);
+        } finally {
+            Files.deleteIfExists(passwordFile);
+            PostgresBinaries.deleteTree(partial);
+        }
+    }
+
+    private void writeAccessRules() throws IOException {
+        Files.writeString(cluster.resolve("pg_hba.conf"), """
+                # Written by Annals at every start: only from this machine, only with the password.
+                host all all 127.0.0.1/32 scram-sha-256
+                """);
+    }
+
+    private synchronized void startServer(boolean mayChangePort) throws IOException {
+        if (closed) {
+            return;
+        }
+        PostgresBinaries.Outcome outcome = new PostgresBinaries.Outcome(0, "");
+        String log = "";
+        for (int attempt = 1; attempt <= START_ATTEMPTS; attempt++) {
+            if (mayChangePort && !isFree(url.port())) {
+                url = new DatabaseUrl(
+                        url.user(), url.password(), url.host(), freePort(), url.database(), url.parameters());
+            }
+            replaceForeignPid();
+            Path startLog = directory.resolve("start.log");
+            Files.deleteIfExists(startLog);
+            outcome = binaries.run(
+                    START_LIMIT.plusSeconds(10),
+                    "pg_ctl",
+                    "start",
+                    "--pgdata=" + cluster,
+                    "--wait",
+                    "--timeout=" + START_LIMIT.toSeconds(),
+                    "--silent",
+                    "--log=" + startLog,
+                    "--options=" + serverOptions());
+            log = Files.exists(startLog) ? Files.readString(startLog) : "";
+            if (outcome.exitCode() == 0) {
+                restartWhenItDies();
+                return;
+            }
+            // The processes of a server that was killed take a moment to notice; until then the next one may not start.
+            pause(PAUSE_BETWEEN_ATTEMPTS);
+        }
+        throw new EmbeddedDatabaseException("The embedded PostgreSQL in " + directory + " does not start ("
+                + complaint(log + "\n" + newestServerLog() + "\n" + outcome.output()) + "). More stands in "
+                + cluster.resolve("log") + "; its data are untouched.");
+    }
+
+    private String serverOptions() {
+        StringBuilder options = new StringBuilder("-p ").append(url.port());
+        FIXED_SETTINGS.forEach((name, value) ->
+                options.append(" -c ").append(name).append('=').append(value.isEmpty() ? "''" : value));
+        return options.toString();
+    }
+
+    // The last complaint is the one that stopped it.
+    private static String complaint(String output) {
+        List<String> complaints = output.lines()
+                .filter(line -> line.contains("FATAL:") || line.contains("PANIC:") || line.contains("error:"))
+                .map(line -> line.replaceFirst("^.*?(FATAL|PANIC|error): +", ""))
+                .toList();
+        return complaints.isEmpty() ? PostgresBinaries.firstLine(output) : complaints.get(complaints.size() - 1);
+    }
+
+    private String newestServerLog() throws IOException {
+        Path logs = cluster.resolve("log");
+        if (!Files.isDirectory(logs)) {
+            return "";
+        }
+        try (var files = Files.list(logs)) {
+            Optional<Path> newest = files.max(
+                    (a, b) -> Long.compare(a.toFile().lastModified(), b.toFile().lastModified()));
+            return newest.isPresent() ? lastLines(newest.get()) : "";
+        }
+    }
+
+    private static String lastLines(Path file) throws IOException {
+        try (FileChannel channel = FileChannel.open(file)) {
+            ByteBuffer end = ByteBuffer.allocate((int) Math.min(channel.size(), 16_384));
+            channel.read(end, channel.size() - end.capacity());
+            return new String(end.array(), StandardCharsets.UTF_8);
+        }
+    }
+
+    private void restartWhenItDies() throws IOException {
+        Optional<ProcessHandle> server = runningServer();
+        if (server.isPresent()) {
+            CompletableFuture<Void> unused = server.get().onExit().thenRunAsync(this::restart);
+        }
+    }
+
+    private void restart() {
+        while (!isClosed()) {
+            LOG.error("The embedded PostgreSQL has ended unexpectedly; starting it again");
+            try {
+                startServer(false);
+                return;
+            } catch (IOException | EmbeddedDatabaseException e) {
+                LOG.error("The embedded PostgreSQL could not be started again; trying once more soon", e);
+                pause(PAUSE_BETWEEN_RESTARTS);
+            }
+        }
+    }
+
+    private synchronized boolean isClosed() {
+        return closed;
+    }
+
+    // A server whose service was killed. Stopping it costs less than a second, and the new one has this release's
+    // settings for certain.
+    private void stopOrphan() throws IOException {
+        if (runningServer().isPresent()) {
+            LOG.info("The last service on this directory was killed; stopping the PostgreSQL that it left behind");
+            stopServer();
+        }
+    }
+
+    private void stopServer() {
+        for (String mode : List.of("fast", "immediate")) {
+            PostgresBinaries.Outcome outcome = binaries.run(
+                    STOP_LIMIT.plusSeconds(10),
+                    "pg_ctl",
+                    "stop",
+                    "--pgdata=" + cluster,
+                    "--mode=" + mode,
+                    "--wait",
+                    "--timeout=" + STOP_LIMIT.toSeconds(),
+                    "--silent");
+            if (outcome.exitCode() == 0) {
+                return;
+            }
+            LOG.warnf(
+                    "The embedded PostgreSQL did not stop in the %s way: %s",
+                    mode, PostgresBinaries.firstLine(outcome.output()));
+        }
+    }
+
+    /** The server that runs on this directory, whoever started it. */
+    Optional<ProcessHandle> runningServer() throws IOException {
+        return recordedPid()
+                .flatMap(ProcessHandle::of)
+                .filter(ProcessHandle::isAlive)
+                .filter(this::servesThisDirectory);
+    }
+
+    private Optional<Long> recordedPid() throws IOException {
+        Path file = cluster.resolve("postmaster.pid");
+        if (!Files.exists(file)) {
+            return Optional.empty();
+        }
+        try (var lines = Files.lines(file)) {
+            return lines.findFirst()
+                    .map(String::strip)
+                    .filter(s -> s.matches("\\d{1,10}"))
+                    .map(Long::valueOf);
+        }
+    }
+
+    // After a reboot, or in a container, the number in the pid file may belong to any other process.
+    private boolean servesThisDirectory(ProcessHandle process) {
+        String[] arguments = process.info().arguments().orElse(new String[0]);
+        return Arrays.asList(arguments).contains(cluster.toString())
+                || Arrays.asList(arguments).contains("--pgdata=" + cluster)
+                || isWorkingDirectoryOf(process);
+    }
+
+    private boolean isWorkingDirectoryOf(ProcessHandle process) {
+        Path workingDirectory = Path.of("/proc", Long.toString(process.pid()), "cwd");
+        try {
+            return Files.exists(workingDirectory) && Files.isSameFile(workingDirectory, cluster);
+        } catch (IOException e) {
+            return false;
+        }
+    }
+
+    // PostgreSQL will not start while the process named in its pid file is alive, whatever process that is. Only the
+    // number is replaced: by the file's other lines PostgreSQL still finds processes that a killed server left.
+    private void replaceForeignPid() throws IOException {
+        Optional<Long> pid = recordedPid();
+        boolean foreign =
+                pid.flatMap(ProcessHandle::of).filter(ProcessHandle::isAlive).isPresent()
+                        && runningServer().isEmpty();
+        if (foreign) {
+            Path file = cluster.resolve("postmaster.pid");
+            String text = Files.readString(file);
+            int end = Math.max(text.indexOf('\n'), 0);
+            writePrivately(file, NOBODYS_PID + text.substring(end));
+        }
+    }
+
+    private void createDatabase() {
+        try (Connection connection = connect(url.withDatabase("postgres"));
+                Statement statement = connection.createStatement()) {
+            boolean exists;
+            try (ResultSet found =
+                    statement.executeQuery("select from pg_catalog.pg_database where datname = '" + NAME + "'")) {
+                exists = found.next();
+            }
+            if (!exists) {
+                statement.executeUpdate("create database " + NAME);
+            }
+        } catch (SQLException e) {
+            throw new EmbeddedDatabaseException(
+                    "The embedded PostgreSQL in " + directory + " runs but refuses its own service (" + e.getMessage()
+                            + "). Restore " + urlFile + " from a backup if its password was changed.",
+                    e);
+        }
+    }
+
+    // Not by DriverManager, which sees only drivers of the class loader that it was first used from.
+    private static Connection connect(DatabaseUrl url) throws SQLException {
+        Properties login = new Properties();
+        login.setProperty("user", url.user());
+        login.setProperty("password", url.password());
+        for (Driver driver : ServiceLoader.load(Driver.class, EmbeddedDatabase.class.getClassLoader())) {
+            Connection connection = driver.connect(url.jdbcUrl(), login);
+            if (connection != null) {
+                return connection;
+            }
+        }
+        throw new SQLException("no JDBC driver for PostgreSQL is on the class path");
+    }
+
+    private static boolean isFree(int port) {
+        try (ServerSocket socket = new ServerSocket()) {
+            // As PostgreSQL itself does; otherwise connections that have just ended would keep the port from it.
+            socket.setReuseAddress(true);
+            socket.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), port));
+            return true;
+        } catch (IOException e) {
+            return false;
+        }
+    }
+
+    private static int freePort() {
+        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            return socket.getLocalPort();
+        } catch (IOException e) {
+            throw new EmbeddedDatabaseException(
+                    "No TCP port is free on the loopback address (" + e.getMessage()
+                            + "). Check the machine's limits on open sockets.",
+                    e);
+        }
+    }
+
+    private static void pause(Duration duration) {
+        try {
+            TimeUnit.MILLISECONDS.sleep(duration.toMillis());
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new EmbeddedDatabaseException("Waiting for the embedded PostgreSQL was interrupted.", e);
+        }
+    }
+}

@@ -1,0 +1,110 @@
+package dev.annals.embedded;
+
+import dev.annals.database.DatabaseUrl;
+import dev.annals.database.DatabaseUrlConfigSource;
+import io.quarkus.test.common.QuarkusTestResourceLifecycleManager;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.Map;
+import java.util.UUID;
+
+/**
+ * One PostgreSQL for all tests of a JVM, with a fresh database: an embedded one in a temporary directory, or the
+ * external one (15 to 18) that {@code ANNALS_TEST_DATABASE_URL} names. For a test that starts the application, add
+ * {@code @QuarkusTestResource(TestDatabase.class)}; others call {@link #url()} or {@link #createDatabase()}.
+ */
+public final class TestDatabase implements QuarkusTestResourceLifecycleManager {
+
+    /** PostgreSQL's programs, unpacked once for all tests and all test runs of a checkout. */
+    static final Path BINARIES = Path.of("target", "test-postgresql").toAbsolutePath();
+
+    // A system property, because Quarkus loads this class more than once in a JVM. Names that begin with annals are
+    // settings of the service, which refuses those that it does not know.
+    private static final String URL_PROPERTY = "test-database.url";
+
+    @Override
+    public Map<String, String> start() {
+        return Map.of(DatabaseUrlConfigSource.DATABASE_URL, url().withPassword());
+    }
+
+    /** The application's database outlives it: tests of the next application in this JVM go on with it. */
+    @Override
+    public void stop() {}
+
+    /** The database that the application under test uses. */
+    public static DatabaseUrl url() {
+        synchronized (System.getProperties()) {
+            String known = System.getProperty(URL_PROPERTY);
+            if (known == null) {
+                known = startServer().withPassword();
+                System.setProperty(URL_PROPERTY, known);
+            }
+            return DatabaseUrl.parse(known);
+        }
+    }
+
+    /** Another database on the same server, empty, gone with the JVM. */
+    public static DatabaseUrl createDatabase() {
+        return createDatabase(url());
+    }
+
+    /** A JDBC connection as the URL's user. */
+    public static Connection connect(DatabaseUrl url) throws SQLException {
+        return DriverManager.getConnection(url.jdbcUrl(), url.user(), url.password());
+    }
+
+    private static DatabaseUrl startServer() {
+        String external = System.getenv("ANNALS_TEST_DATABASE_URL");
+        if (external != null && !external.isBlank()) {
+            return createDatabase(DatabaseUrl.parse(external.strip()));
+        }
+        try {
+            Files.createDirectories(BINARIES);
+            Path directory = Files.createTempDirectory("annals-test-");
+            EmbeddedDatabase database = EmbeddedDatabase.start(directory, BINARIES);
+            atExit(() -> {
+                database.close();
+                deleteTree(directory);
+            });
+            return database.url();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private static DatabaseUrl createDatabase(DatabaseUrl server) {
+        String name = "annals_test_" + UUID.randomUUID().toString().replace("-", "");
+        execute(server, "create database " + name);
+        if (System.getenv("ANNALS_TEST_DATABASE_URL") != null) {
+            atExit(() -> execute(server, "drop database " + name + " with (force)"));
+        }
+        return server.withDatabase(name);
+    }
+
+    private static void execute(DatabaseUrl url, String sql) {
+        try (Connection connection = connect(url);
+                Statement statement = connection.createStatement()) {
+            statement.execute(sql);
+        } catch (SQLException e) {
+            throw new IllegalStateException(sql + " on " + url, e);
+        }
+    }
+
+    private static void atExit(Runnable action) {
+        Runtime.getRuntime().addShutdownHook(new Thread(action));
+    }
+
+    static void deleteTree(Path root) {
+        try {
+            PostgresBinaries.deleteTree(root);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+}

@@ -23,6 +23,7 @@ class ContractFilterTest {
     private static final String JSON = "application/json";
     private static final String PROBLEM = "application/problem+json";
     private static final Map<String, String> LINK = Map.of("Link", "</v1/project-logs>; rel=\"poll-more\"");
+    private static final Map<String, String> LOCATION = Map.of("Location", "/v1/project-logs/019a9d5e");
     private static final String RECORD = """
             {"id": "019a9d5e-7c1a-7b52-9e0d-3f6a1c2b4d5e", "sequence_id": 1, "action": "login",
              "timestamp": "2025-09-03T11:15:19.391447Z", "recorded_at": "2025-09-03T11:15:19.391447Z",
@@ -149,7 +150,7 @@ class ContractFilterTest {
                         .header("Authorization", "Bearer x")
                         .get(url("/v1/project-logs?limit=1&start=2025-09-03T11:15:19.391447Z")))
                 .doesNotThrowAnyException();
-        answer = new Answer(201, JSON, Map.of(), RECORD);
+        answer = new Answer(201, JSON, LOCATION, RECORD);
         assertThatThrownBy(() -> given().filter(ContractFilter.ofRequestsAndAnswers())
                         .header("Authorization", "Bearer x")
                         .contentType(JSON)
@@ -173,7 +174,7 @@ class ContractFilterTest {
     }
 
     private void append(int status, String body) {
-        answer = new Answer(status, JSON, Map.of(), body);
+        answer = new Answer(status, JSON, LOCATION, body);
         client().contentType(JSON).body("not checked").post(url("/v1/project-logs"));
     }
 

@@ -47,6 +47,7 @@ public final class Annals {
         Runtime.getRuntime()
                 .addShutdownHook(new Thread(() -> stopAfter(stopped, database), "annals-embedded-database"));
         System.setProperty(DatabaseUrlConfigSource.DATABASE_URL, database.url().withPassword());
+        System.setProperty("annals.embedded", "true");
         Quarkus.run(
                 null,
                 (exitCode, failure) -> {

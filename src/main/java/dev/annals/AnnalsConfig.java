@@ -13,7 +13,7 @@ import org.hibernate.validator.constraints.time.DurationMax;
 import org.hibernate.validator.constraints.time.DurationMin;
 
 /**
- * Every setting of the service. Each can be given in the environment, where {@code annals.database.pool-size} is
+ * The settings of the service that belong to no feature. Each can be given in the environment, where {@code annals.database.pool-size} is
  * {@code ANNALS_DATABASE_POOL_SIZE}, as a system property, or in {@code config/application.properties}. A value out of
  * its limits stops the service at start.
  */
@@ -45,6 +45,10 @@ public interface AnnalsConfig {
     @Min(0)
     @Max(65_535)
     int port();
+
+    /** Whether the database is the service's own. The service sets this itself. */
+    @WithDefault("false")
+    boolean embedded();
 
     /** Limits on the use of the database. */
     Database database();

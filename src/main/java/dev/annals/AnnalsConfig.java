@@ -22,7 +22,7 @@ public interface AnnalsConfig {
 
     /**
      * The database: {@code postgresql://user:password@host:port/database}, optionally with {@code ?sslmode=} and
-     * {@code &sslrootcert=}. The user runs the migrations. Without it the service runs its own PostgreSQL in
+     * {@code &sslrootcert=}; special characters percent-encoded, a dollar sign too. The user runs the migrations. Without it the service runs its own PostgreSQL in
      * {@link #dataDir()}.
      */
     Optional<String> databaseUrl();

@@ -1,0 +1,66 @@
+package dev.annals.append;
+
+import io.smallrye.config.ConfigMapping;
+import io.smallrye.config.WithDefault;
+import jakarta.validation.constraints.Max;
+import jakarta.validation.constraints.Min;
+import java.time.Duration;
+
+/** Limits of writing. */
+@ConfigMapping(prefix = "annals.append")
+public interface AppendConfig {
+
+    /** How many records one request may bring as a JSON array. */
+    @WithDefault("1000")
+    @Min(1)
+    @Max(10_000)
+    int maxRecords();
+
+    /** How many bytes of JSON a request may have, other than NDJSON, which is taken as it streams in. */
+    @WithDefault("16777216")
+    @Min(65_536)
+    @Max(268_435_456)
+    int maxBodyBytes();
+
+    /** How many records one transaction takes at most. A request is never cut: one that is larger goes alone. */
+    @WithDefault("2000")
+    @Min(1)
+    @Max(50_000)
+    int batchRecords();
+
+    /** How many bytes of JSON one transaction takes at most; as with {@link #batchRecords()}. */
+    @WithDefault("8388608")
+    @Min(65_536)
+    @Max(268_435_456)
+    long batchBytes();
+
+    /** How many requests may wait in a project's queue. */
+    @WithDefault("4096")
+    @Min(1)
+    @Max(1_000_000)
+    int queueRequests();
+
+    /** How many bytes of JSON may wait in a project's queue. */
+    @WithDefault("33554432")
+    @Min(65_536)
+    long queueBytes();
+
+    /** How many bytes of JSON may wait in the queues of all projects together. */
+    @WithDefault("134217728")
+    @Min(65_536)
+    long totalQueueBytes();
+
+    /** How often a batch is tried again after its connection broke or its transaction had to give way. */
+    @WithDefault("8")
+    @Min(0)
+    @Max(100)
+    int retries();
+
+    /** How long to wait before the first such try; the wait doubles from try to try, up to {@link #maxRetryDelay()}. */
+    @WithDefault("50ms")
+    Duration retryDelay();
+
+    /** The longest wait between two tries. */
+    @WithDefault("2s")
+    Duration maxRetryDelay();
+}

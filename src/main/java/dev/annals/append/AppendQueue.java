@@ -1,0 +1,281 @@
+package dev.annals.append;
+
+import dev.annals.Sql;
+import dev.annals.guid.SequentialGuid;
+import dev.annals.problem.ProblemException;
+import dev.annals.problem.ProblemType;
+import dev.annals.record.AuditRecord;
+import dev.annals.record.RecordRow;
+import dev.annals.record.StoredRecord;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.quarkus.runtime.ShutdownEvent;
+import io.smallrye.mutiny.Multi;
+import io.smallrye.mutiny.Uni;
+import io.vertx.mutiny.sqlclient.Pool;
+import io.vertx.mutiny.sqlclient.Row;
+import io.vertx.mutiny.sqlclient.SqlConnection;
+import io.vertx.mutiny.sqlclient.Tuple;
+import jakarta.enterprise.context.ApplicationScoped;
+import jakarta.enterprise.event.Observes;
+import java.time.Duration;
+import java.time.OffsetDateTime;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jboss.logging.Logger;
+
+/**
+ * Turns many concurrent requests into few commits.
+ *
+ * <p>In one project each commit waits for the one before it. So while one commit of a project is under way, what arrives
+ * for it gathers here, and the next commit takes it all: no timer, and no wait where there is no load. Every request is
+ * answered after its commit, or with its own error: a record that the database refuses fails its own request alone.
+ *
+ * <p>Queues are bounded; a request that finds its queue full is turned away at once. A project without waiting requests
+ * has no queue.
+ */
+@ApplicationScoped
+public class AppendQueue {
+
+    private static final Logger LOG = Logger.getLogger(AppendQueue.class);
+    private static final String APPEND_RECORDS = Sql.named("append_records");
+    private static final String READ_PLACES = Sql.named("read_places");
+    private static final String READ_RECORDS = Sql.named("read_records");
+
+    private final Map<UUID, ProjectQueue> queues = new ConcurrentHashMap<>();
+    private final AtomicLong totalBytes = new AtomicLong();
+    private final Pool pool;
+    private final SequentialGuid guids;
+    private final AppendConfig config;
+    private volatile boolean stopping;
+
+    AppendQueue(Pool pool, SequentialGuid guids, AppendConfig config, MeterRegistry metrics) {
+        this.pool = pool;
+        this.guids = guids;
+        this.config = config;
+        metrics.gauge("annals.append.queue.bytes", totalBytes);
+        metrics.gaugeMapSize("annals.append.queue.projects", List.of(), queues);
+    }
+
+    /** The requests of one project that wait while a commit of it is under way. */
+    private static final class ProjectQueue {
+        final ArrayDeque<AppendRequest> waiting = new ArrayDeque<>();
+        long bytes;
+    }
+
+    /**
+     * Appends records to a project: all of them or none.
+     *
+     * @param records one or more, in their order; each with an id of its own
+     * @param bytes about how much memory they take
+     * @return what is stored, after its commit. Fails with a problem: {@code queue-full}, {@code record-id-taken} where
+     *     an id belongs to a record with other content, {@code invalid-record} where the database refuses a value,
+     *     {@code unavailable} where the database cannot be reached
+     */
+    public Uni<Appended> append(UUID projectId, List<AuditRecord> records, long bytes) {
+        return Uni.createFrom().deferred(() -> {
+            if (stopping) {
+                throw new ProblemException(ProblemType.UNAVAILABLE, "The service is stopping. Send the request again to another instance.");
+            }
+            AppendRequest request = new AppendRequest(records, bytes);
+            if (offer(projectId, request)) {
+                write(projectId, List.of(request));
+            }
+            return Uni.createFrom().completionStage(request.answer);
+        });
+    }
+
+    /** @return true where no commit of the project is under way, so that the caller must begin one with its request */
+    private boolean offer(UUID projectId, AppendRequest request) {
+        boolean[] first = {false};
+        queues.compute(projectId, (id, queue) -> {
+            if (queue == null) {
+                first[0] = true;
+                return new ProjectQueue();
+            }
+            if (queue.waiting.size() >= config.queueRequests() || queue.bytes + request.bytes > config.queueBytes()) {
+                throw new ProblemException(ProblemType.QUEUE_FULL, "Too many records of this project are waiting to be written.");
+            }
+            if (totalBytes.addAndGet(request.bytes) > config.totalQueueBytes()) {
+                totalBytes.addAndGet(-request.bytes);
+                throw new ProblemException(ProblemType.QUEUE_FULL, "Too many records are waiting to be written.");
+            }
+            queue.waiting.add(request);
+            queue.bytes += request.bytes;
+            return queue;
+        });
+        return first[0];
+    }
+
+    /** Takes what has gathered, as much as one transaction may have; drops the queue where nothing has. */
+    private List<AppendRequest> take(UUID projectId) {
+        List<AppendRequest> taken = new ArrayList<>();
+        queues.computeIfPresent(projectId, (id, queue) -> {
+            int records = 0;
+            long bytes = 0;
+            for (AppendRequest next = queue.waiting.peek(); next != null; next = queue.waiting.peek()) {
+                records += next.records.size();
+                bytes += next.bytes;
+                if (!taken.isEmpty() && (records > config.batchRecords() || bytes > config.batchBytes())) {
+                    break;
+                }
+                taken.add(queue.waiting.remove());
+                queue.bytes -= next.bytes;
+                totalBytes.addAndGet(-next.bytes);
+            }
+            return taken.isEmpty() ? null : queue;
+        });
+        return taken;
+    }
+
+    /** Writes the requests, then whatever has gathered meanwhile, until nothing has. */
+    private void write(UUID projectId, List<AppendRequest> requests) {
+        writeTogether(projectId, requests, 0)
+                .onFailure()
+                .invoke(failure -> requests.forEach(request -> request.fail(failure)))
+                .onFailure()
+                .recoverWithNull()
+                .subscribe()
+                .with(done -> {
+                    List<AppendRequest> gathered = take(projectId);
+                    if (!gathered.isEmpty()) {
+                        write(projectId, gathered);
+                    }
+                });
+    }
+
+    /** Writes requests in one transaction and answers them. Where that fails for one of them, finds out which. */
+    private Uni<Void> writeTogether(UUID projectId, List<AppendRequest> requests, int attempt) {
+        List<AuditRecord> records = new ArrayList<>();
+        requests.forEach(request -> records.addAll(request.missing()));
+        if (records.isEmpty()) {
+            requests.forEach(AppendRequest::succeed);
+            return Uni.createFrom().voidItem();
+        }
+        return store(projectId, records)
+                .invoke(stored -> AppendRequest.succeed(requests, stored))
+                .replaceWithVoid()
+                .onFailure()
+                .recoverWithUni(failure -> afterFailure(projectId, requests, attempt, failure));
+    }
+
+    private Uni<Void> afterFailure(UUID projectId, List<AppendRequest> requests, int attempt, Throwable failure) {
+        return switch (AppendFailure.of(failure)) {
+            case GIVE_WAY -> {
+                // The connection may have broken during COMMIT, so the batch may be stored. It is sent again under the
+                // same ids: where it is there already, that shows as TAKEN.
+                if (attempt >= config.retries()) {
+                    LOG.warnf(failure, "Gave up on %d requests of project %s", requests.size(), projectId);
+                    yield Uni.createFrom().failure(AppendFailure.asProblem(failure));
+                }
+                long delay = Math.min(
+                        config.maxRetryDelay().toMillis(), config.retryDelay().toMillis() << Math.min(attempt, 16));
+                yield Uni.createFrom()
+                        .voidItem()
+                        .onItem()
+                        .delayIt()
+                        .by(Duration.ofMillis(Math.max(1, delay)))
+                        .chain(() -> writeTogether(projectId, requests, attempt + 1));
+            }
+            case TAKEN -> writeWithoutStored(projectId, requests, attempt);
+            case REFUSED -> requests.size() > 1
+                    ? writeAlone(projectId, requests)
+                    : Uni.createFrom().failure(AppendFailure.asProblem(failure));
+            case BROKEN -> Uni.createFrom().failure(failure);
+        };
+    }
+
+    /** Some ids exist: answers the requests whose records are stored or taken, and writes the others. */
+    private Uni<Void> writeWithoutStored(UUID projectId, List<AppendRequest> requests, int attempt) {
+        return readStored(projectId, requests).chain(stored -> {
+            List<AppendRequest> others = new ArrayList<>();
+            boolean progress = false;
+            for (AppendRequest request : requests) {
+                progress |= request.compareWith(stored);
+                if (!request.answer.isDone()) {
+                    others.add(request);
+                }
+            }
+            if (others.isEmpty()) {
+                return Uni.createFrom().voidItem();
+            }
+            if (!progress && others.size() > 1) {
+                // Two requests of this batch share an id: the first of them wins.
+                return writeAlone(projectId, others);
+            }
+            if (!progress && attempt >= config.retries()) {
+                return Uni.createFrom()
+                        .failure(new ProblemException(ProblemType.UNAVAILABLE, "Another writer holds one of these ids. Try again."));
+            }
+            return writeTogether(projectId, others, progress ? attempt : attempt + 1);
+        });
+    }
+
+    /** Each request in a transaction of its own, so that one which the database refuses fails alone. */
+    private Uni<Void> writeAlone(UUID projectId, List<AppendRequest> requests) {
+        return Multi.createFrom()
+                .iterable(requests)
+                .onItem()
+                .transformToUniAndConcatenate(request -> writeTogether(projectId, List.of(request), 0)
+                        .onFailure()
+                        .invoke(request::fail)
+                        .onFailure()
+                        .recoverWithNull())
+                .collect()
+                .last()
+                .replaceWithVoid();
+    }
+
+    /** One transaction, and behind it, in the same round trip, the question where its records stand. */
+    private Uni<List<StoredRecord>> store(UUID projectId, List<AuditRecord> records) {
+        AppendBatch batch = new AppendBatch(projectId, records, guids);
+        return pool.withConnection(connection -> Uni.combine()
+                .all()
+                .unis(insert(connection, batch), readPlaces(connection, batch))
+                .usingConcurrencyOf(2)
+                .with((recordedAt, places) -> batch.stored(places, recordedAt)));
+    }
+
+    private static Uni<OffsetDateTime> insert(SqlConnection connection, AppendBatch batch) {
+        return connection
+                .preparedQuery(APPEND_RECORDS)
+                .execute(batch.insertTuple())
+                .map(rows -> rows.iterator().next().getOffsetDateTime(0));
+    }
+
+    private static Uni<Map<UUID, Long>> readPlaces(SqlConnection connection, AppendBatch batch) {
+        return connection.preparedQuery(READ_PLACES).execute(batch.placesTuple()).map(rows -> {
+            Map<UUID, Long> places = new HashMap<>();
+            for (Row row : rows) {
+                places.put(row.getUUID(0), row.getLong(1));
+            }
+            return places;
+        });
+    }
+
+    private Uni<Map<UUID, StoredRecord>> readStored(UUID projectId, List<AppendRequest> requests) {
+        Set<UUID> ids = new HashSet<>();
+        requests.forEach(request -> request.missing().forEach(record -> ids.add(record.id())));
+        return pool.preparedQuery(READ_RECORDS)
+                .execute(Tuple.of(projectId, ids.toArray(UUID[]::new)))
+                .map(rows -> {
+                    Map<UUID, StoredRecord> stored = new HashMap<>();
+                    for (Row row : rows) {
+                        stored.put(RecordRow.recordId(row), RecordRow.record(row));
+                    }
+                    return stored;
+                });
+    }
+
+    /** Turns new requests away. Those that wait are still written and answered, before the pool closes. */
+    void stop(@Observes ShutdownEvent event) {
+        stopping = true;
+    }
+}

@@ -1,0 +1,97 @@
+package dev.annals.append;
+
+import dev.annals.problem.FieldError;
+import dev.annals.problem.Problem;
+import dev.annals.problem.ProblemException;
+import dev.annals.problem.ProblemType;
+import dev.annals.problem.ProblemType;
+import dev.annals.record.AuditRecord;
+import dev.annals.record.StoredRecord;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+
+/** The records of one request, and its answer. Used by one thread at a time: that of the batch it is in. */
+final class AppendRequest {
+
+    final List<AuditRecord> records;
+    final long bytes;
+    final CompletableFuture<Appended> answer = new CompletableFuture<>();
+    /** Those found to be stored by an earlier try or request, by their place in {@link #records}. */
+    private final @Nullable StoredRecord[] found;
+
+    AppendRequest(List<AuditRecord> records, long bytes) {
+        this.records = records;
+        this.bytes = bytes;
+        this.found = new StoredRecord[records.size()];
+    }
+
+    /** The records that are not stored yet, as far as is known. */
+    List<AuditRecord> missing() {
+        List<AuditRecord> missing = new ArrayList<>(records.size());
+        for (int i = 0; i < found.length; i++) {
+            if (found[i] == null) {
+                missing.add(records.get(i));
+            }
+        }
+        return missing;
+    }
+
+    /**
+     * Takes over what is stored already. Answers the request where that settles it: all of its records are stored, or
+     * one of its ids belongs to a record with other content.
+     *
+     * @return whether anything of this request was found
+     */
+    boolean compareWith(Map<UUID, StoredRecord> stored) {
+        boolean any = false;
+        List<FieldError> taken = new ArrayList<>();
+        for (int i = 0; i < found.length; i++) {
+            StoredRecord there = found[i] == null ? stored.get(records.get(i).id()) : null;
+            if (there != null) {
+                any = true;
+                if (records.get(i).sameContentAs(there.record())) {
+                    found[i] = there;
+                } else {
+                    taken.add(new FieldError(found.length == 1 ? "/id" : "/" + i + "/id", "This id is taken."));
+                }
+            }
+        }
+        if (!taken.isEmpty()) {
+            fail(new ProblemException(Problem.of(
+                            ProblemType.RECORD_ID_TAKEN,
+                            "A record with this id and other content is stored already. To add a record, give it an id of its own; to"
+                                    + " retry one, send it unchanged.")
+                    .withErrors(taken)));
+        } else if (any && Arrays.stream(found).allMatch(record -> record != null)) {
+            succeed();
+        }
+        return any;
+    }
+
+    /** Answers with the records that were found. */
+    void succeed() {
+        answer.complete(new Appended(List.of(found), false));
+    }
+
+    /** Answers the requests of a batch with what it stored. */
+    static void succeed(List<AppendRequest> requests, List<StoredRecord> stored) {
+        int next = 0;
+        for (AppendRequest request : requests) {
+            for (int i = 0; i < request.found.length; i++) {
+                if (request.found[i] == null) {
+                    request.found[i] = stored.get(next++);
+                }
+            }
+            request.answer.complete(new Appended(List.of(request.found), true));
+        }
+    }
+
+    void fail(Throwable failure) {
+        answer.completeExceptionally(failure);
+    }
+}

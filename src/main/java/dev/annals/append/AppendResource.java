@@ -1,0 +1,91 @@
+package dev.annals.append;
+
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonGenerator;
+import dev.annals.feed.FeedLinks;
+import dev.annals.project.Caller;
+import dev.annals.project.Requires;
+import dev.annals.record.RecordReader;
+import dev.annals.record.RecordWriter;
+import dev.annals.record.StoredRecord;
+import io.smallrye.mutiny.Uni;
+import io.vertx.core.http.HttpServerRequest;
+import jakarta.ws.rs.Consumes;
+import jakarta.ws.rs.POST;
+import jakarta.ws.rs.Path;
+import jakarta.ws.rs.Produces;
+import jakarta.ws.rs.container.ContainerRequestContext;
+import jakarta.ws.rs.core.Context;
+import jakarta.ws.rs.core.HttpHeaders;
+import jakarta.ws.rs.core.MediaType;
+import jakarta.ws.rs.core.Response;
+import jakarta.ws.rs.core.UriInfo;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.List;
+import java.util.UUID;
+
+/** Writing over HTTP: {@code POST /v1/project-logs}. */
+@Path(FeedLinks.PATH)
+@Produces(MediaType.APPLICATION_JSON)
+public class AppendResource {
+
+    private static final JsonFactory JSON = new JsonFactory();
+    /** About what a record takes in memory beside its JSON. */
+    private static final int RECORD_OVERHEAD_BYTES = 256;
+
+    private final AppendQueue queue;
+    private final RecordReader reader;
+    private final FeedLinks links;
+    private final AppendConfig config;
+
+    AppendResource(AppendQueue queue, RecordReader reader, FeedLinks links, AppendConfig config) {
+        this.queue = queue;
+        this.reader = reader;
+        this.links = links;
+        this.config = config;
+    }
+
+    /** Appends one record, or an array of them: all or none. */
+    @POST
+    @Consumes(MediaType.APPLICATION_JSON)
+    @Requires.Write
+    public Uni<Response> append(
+            @Context HttpServerRequest http, @Context UriInfo uri, @Context ContainerRequestContext request) {
+        UUID projectId = Caller.of(request).projectId();
+        return RequestBody.read(http, config.maxBodyBytes()).chain(body -> {
+            RecordReader.Records sent = reader.read(body, config.maxRecords());
+            long bytes = body.length + (long) sent.records().size() * RECORD_OVERHEAD_BYTES;
+            return queue.append(projectId, sent.records(), bytes).map(appended -> answer(uri, sent.array(), appended));
+        });
+    }
+
+    private Response answer(UriInfo uri, boolean array, Appended appended) {
+        StoredRecord first = appended.records().get(0);
+        byte[] json = array ? places(appended.records()) : RecordWriter.toBytes(first);
+        return Response.status(appended.created() ? Response.Status.CREATED : Response.Status.OK)
+                .header(HttpHeaders.LOCATION, links.record(uri, first.record().id()))
+                .entity(json)
+                .build();
+    }
+
+    private static byte[] places(List<StoredRecord> records) {
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream(16 + records.size() * 80);
+        try (JsonGenerator json = JSON.createGenerator(bytes)) {
+            json.writeStartObject();
+            json.writeArrayFieldStart("results");
+            for (StoredRecord record : records) {
+                json.writeStartObject();
+                json.writeStringField("id", record.record().id().toString());
+                json.writeNumberField("sequence_id", record.sequenceId());
+                json.writeEndObject();
+            }
+            json.writeEndArray();
+            json.writeEndObject();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        return bytes.toByteArray();
+    }
+}

@@ -1,0 +1,70 @@
+package dev.annals.feed;
+
+import java.util.Optional;
+import java.util.UUID;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A place in a feed: behind the record with this sequence id; 0 is the start of the feed.
+ *
+ * <p>As text it is {@code 10225-9f3a61c2}: the sequence id, and a check value of the record that stands there. After a
+ * failover that lost the tail of a feed, or a restored backup, the same sequence id may belong to another record: then
+ * the check value no longer matches, and the reader learns it instead of losing records. A bare sequence id is accepted
+ * as well, and is only checked not to lie beyond the head.
+ *
+ * @param sequenceId 0 or more
+ * @param check the check value of the record with this sequence id; null where it is not known
+ */
+public record Cursor(long sequenceId, @Nullable Integer check) {
+
+    /** Before the first record. */
+    public static final Cursor START = new Cursor(0, null);
+
+    private static final Pattern TEXT = Pattern.compile("([0-9]{1,18})(?:-([0-9a-f]{8}))?");
+
+    /** The cursor behind a record. */
+    public static Cursor behind(UUID projectId, long sequenceId, UUID recordId) {
+        return new Cursor(sequenceId, checkValue(projectId, recordId));
+    }
+
+    /** Reads a cursor's text; empty where it is none. */
+    public static Optional<Cursor> parse(String text) {
+        Matcher matcher = TEXT.matcher(text);
+        if (!matcher.matches()) {
+            return Optional.empty();
+        }
+        String check = matcher.group(2);
+        return Optional.of(new Cursor(
+                Long.parseLong(matcher.group(1)), check == null ? null : Integer.parseUnsignedInt(check, 16)));
+    }
+
+    /** Whether the record that stands at this cursor's sequence id is the one that the cursor was made from. */
+    boolean matches(UUID projectId, UUID recordId) {
+        return check == null || check == checkValue(projectId, recordId);
+    }
+
+    @Override
+    public String toString() {
+        return check == null ? Long.toString(sequenceId) : String.format("%d-%08x", sequenceId, check);
+    }
+
+    /**
+     * 32 bits of both ids, mixed by the finalizer of MurmurHash3 (Austin Appleby): two different records agree once in
+     * 2<sup>32</sup>.
+     */
+    private static int checkValue(UUID projectId, UUID recordId) {
+        long hash = mix(recordId.getMostSignificantBits());
+        hash = mix(hash ^ recordId.getLeastSignificantBits());
+        hash = mix(hash ^ projectId.getMostSignificantBits());
+        hash = mix(hash ^ projectId.getLeastSignificantBits());
+        return (int) (hash >>> 32);
+    }
+
+    private static long mix(long value) {
+        value = (value ^ (value >>> 33)) * 0xff51afd7ed558ccdL;
+        value = (value ^ (value >>> 33)) * 0xc4ceb9fe1a85ec53L;
+        return value ^ (value >>> 33);
+    }
+}

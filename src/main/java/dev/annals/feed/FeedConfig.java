@@ -1,0 +1,29 @@
+package dev.annals.feed;
+
+import io.smallrye.config.ConfigMapping;
+import io.smallrye.config.WithDefault;
+import jakarta.validation.constraints.Max;
+import jakarta.validation.constraints.Min;
+
+/** Limits of reading. */
+@ConfigMapping(prefix = "annals.feed")
+public interface FeedConfig {
+
+    /** How many records a page has where the reader names no limit. */
+    @WithDefault("200")
+    @Min(1)
+    @Max(1000)
+    int defaultLimit();
+
+    /** How many records a page has at most. */
+    @WithDefault("1000")
+    @Min(1)
+    @Max(10_000)
+    int maxLimit();
+
+    /** How many records a page with filters looks at, at most; then it comes back short, with a {@code next}. */
+    @WithDefault("5000")
+    @Min(1)
+    @Max(1_000_000)
+    int scanLimit();
+}

@@ -1,0 +1,71 @@
+package dev.annals.feed;
+
+import dev.annals.AnnalsConfig;
+import dev.annals.feed.FeedQuery.Order;
+import jakarta.enterprise.context.ApplicationScoped;
+import jakarta.ws.rs.core.MultivaluedMap;
+import jakarta.ws.rs.core.UriInfo;
+import java.net.URLEncoder;
+import java.nio.charset.StandardCharsets;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The absolute URLs in answers. They begin with {@code ANNALS_PUBLIC_URL} where that is set, otherwise with what the
+ * request was sent to, or with what a trusted proxy says of it.
+ */
+@ApplicationScoped
+public class FeedLinks {
+
+    /** The path of every project's feed. */
+    public static final String PATH = "/v1/project-logs";
+
+    private final @Nullable String publicUrl;
+
+    FeedLinks(AnnalsConfig config) {
+        this.publicUrl = config.publicUrl().map(url -> url.toString().replaceAll("/+$", "")).orElse(null);
+    }
+
+    /** The URL of a record. */
+    public String record(UriInfo uri, UUID id) {
+        return base(uri) + PATH + "/" + id;
+    }
+
+    /** The page behind this one, in the same order; null where there is none. */
+    @Nullable String next(UriInfo uri, FeedQuery query, FeedPage page) {
+        Cursor next = page.next();
+        if (next == null) {
+            return null;
+        }
+        return query.order() == Order.ASCENDING
+                ? page(uri, next.toString(), false)
+                : page(uri, next + "." + page.head(), true);
+    }
+
+    /** Where new records will be found: always in ascending order. */
+    String pollMore(UriInfo uri, FeedPage page) {
+        return page(uri, page.pollMore().toString(), false);
+    }
+
+    private String page(UriInfo uri, String cursor, boolean descending) {
+        MultivaluedMap<String, String> parameters = uri.getQueryParameters();
+        StringBuilder url = new StringBuilder(base(uri)).append(PATH).append("?cursor=").append(cursor);
+        if (descending) {
+            url.append("&order=desc");
+        }
+        add(url, parameters, FeedParameters.LIMIT);
+        FeedParameters.FILTERS.forEach(filter -> add(url, parameters, filter));
+        return url.toString();
+    }
+
+    private static void add(StringBuilder url, MultivaluedMap<String, String> parameters, String name) {
+        String value = parameters.getFirst(name);
+        if (value != null) {
+            url.append('&').append(name).append('=').append(URLEncoder.encode(value, StandardCharsets.UTF_8));
+        }
+    }
+
+    private String base(UriInfo uri) {
+        return publicUrl != null ? publicUrl : uri.getBaseUri().toString().replaceAll("/+$", "");
+    }
+}

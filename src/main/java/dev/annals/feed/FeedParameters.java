@@ -1,0 +1,137 @@
+package dev.annals.feed;
+
+import dev.annals.feed.FeedQuery.Filter;
+import dev.annals.feed.FeedQuery.Order;
+import dev.annals.problem.Problem;
+import dev.annals.problem.ProblemException;
+import dev.annals.problem.ProblemType;
+import jakarta.ws.rs.core.MultivaluedMap;
+import java.time.DateTimeException;
+import java.time.OffsetDateTime;
+import java.time.ZoneOffset;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/** Reads the query parameters of a feed. A parameter that is unknown is refused: a mistyped filter must not show all. */
+final class FeedParameters {
+
+    static final String CURSOR = "cursor";
+    static final String LIMIT = "limit";
+    static final String ORDER = "order";
+    static final List<String> FILTERS = List.of("start", "end", "action", "actor", "subject", "outcome");
+
+    private static final Set<String> KNOWN =
+            Set.of(CURSOR, LIMIT, ORDER, "start", "end", "action", "actor", "subject", "outcome");
+    private static final String DESCENDING = "desc";
+    private static final int MAX_FILTER_LENGTH = 1024;
+    private static final Pattern LIMIT_TEXT = Pattern.compile("[0-9]{1,9}");
+
+    private final MultivaluedMap<String, String> parameters;
+    private final FeedConfig config;
+
+    private FeedParameters(MultivaluedMap<String, String> parameters, FeedConfig config) {
+        this.parameters = parameters;
+        this.config = config;
+    }
+
+    /** @throws ProblemException {@code invalid-parameter} or {@code invalid-cursor} */
+    static FeedQuery read(MultivaluedMap<String, String> parameters, FeedConfig config) {
+        return new FeedParameters(parameters, config).query();
+    }
+
+    private FeedQuery query() {
+        for (Map.Entry<String, List<String>> parameter : parameters.entrySet()) {
+            if (!KNOWN.contains(parameter.getKey())) {
+                throw invalidParameter(
+                        parameter.getKey(), "There is no such parameter. Known are cursor, limit, order, " + String.join(", ", FILTERS) + ".");
+            }
+            if (parameter.getValue().size() > 1) {
+                throw invalidParameter(parameter.getKey(), "It is given more than once.");
+            }
+        }
+        Order order = order();
+        Filter filter = new Filter(time("start"), time("end"), text("action"), text("actor"), text("subject"), text("outcome"));
+        String cursor = parameters.getFirst(CURSOR);
+        if (cursor == null) {
+            return new FeedQuery(order, null, null, limit(), filter);
+        }
+        if (order == Order.ASCENDING) {
+            return new FeedQuery(order, cursor(cursor), null, limit(), filter);
+        }
+        int dot = cursor.indexOf('.');
+        return dot < 0
+                ? new FeedQuery(order, cursor(cursor), null, limit(), filter)
+                : new FeedQuery(order, cursor(cursor.substring(0, dot)), cursor(cursor.substring(dot + 1)), limit(), filter);
+    }
+
+    private Order order() {
+        String order = parameters.getFirst(ORDER);
+        if (order == null || order.equals("asc")) {
+            return Order.ASCENDING;
+        }
+        if (order.equals(DESCENDING)) {
+            return Order.DESCENDING;
+        }
+        throw invalidParameter(ORDER, "It is asc (oldest first, the default) or desc.");
+    }
+
+    private int limit() {
+        String limit = parameters.getFirst(LIMIT);
+        if (limit == null) {
+            return config.defaultLimit();
+        }
+        if (LIMIT_TEXT.matcher(limit).matches()) {
+            int value = Integer.parseInt(limit);
+            if (value >= 1 && value <= config.maxLimit()) {
+                return value;
+            }
+        }
+        throw invalidParameter(LIMIT, "It is a number from 1 to " + config.maxLimit() + ".");
+    }
+
+    private static Cursor cursor(String text) {
+        return Cursor.parse(text)
+                .orElseThrow(() -> new ProblemException(ProblemType.INVALID_CURSOR, "This is no cursor. Use the link next or poll_more of a page as it stands, or leave cursor out to"
+                                + " begin anew."));
+    }
+
+    private @Nullable String text(String name) {
+        String value = parameters.getFirst(name);
+        if (value == null) {
+            return null;
+        }
+        if (value.isEmpty() || value.length() > MAX_FILTER_LENGTH || value.indexOf('\0') >= 0) {
+            throw invalidParameter(
+                    name, "It has 1 to " + MAX_FILTER_LENGTH + " characters, and no NUL character.");
+        }
+        return value;
+    }
+
+    private @Nullable OffsetDateTime time(String name) {
+        String value = parameters.getFirst(name);
+        if (value == null) {
+            return null;
+        }
+        try {
+            // In a URL a + that was not escaped arrives as a space.
+            OffsetDateTime time =
+                    OffsetDateTime.parse(value.replace(' ', '+')).withOffsetSameInstant(ZoneOffset.UTC);
+            if (time.getYear() >= 1 && time.getYear() <= 9999) {
+                return time;
+            }
+        } catch (DateTimeException e) {
+            // answered below
+        }
+        throw invalidParameter(
+                name, "It is a date and time as in RFC 3339, such as 2025-09-03T11:15:19Z, in the years 0001 to 9999.");
+    }
+
+    private static ProblemException invalidParameter(String name, String detail) {
+        return new ProblemException(
+                Problem.of(ProblemType.INVALID_PARAMETER, "The parameter \"" + name + "\" cannot be used: " + detail)
+                        .with("parameter", name));
+    }
+}

@@ -1,0 +1,48 @@
+package dev.annals.feed;
+
+import java.time.OffsetDateTime;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a reader asks of a feed.
+ *
+ * @param order which way the page goes
+ * @param cursor where it begins: behind this record in ascending order, before it in descending order; null is the
+ *     start of the feed, or its head
+ * @param head in descending order, the head that the first page saw: where {@code poll_more} goes on; null on the first
+ *     page
+ * @param limit how many records at most, 1 or more
+ * @param filter which records
+ */
+public record FeedQuery(Order order, @Nullable Cursor cursor, @Nullable Cursor head, int limit, Filter filter) {
+
+    /** Which way a page goes. */
+    public enum Order {
+        /** Oldest first: the order of commits. */
+        ASCENDING,
+        /** Newest first. */
+        DESCENDING
+    }
+
+    /**
+     * Which records pass; a null component lets all pass.
+     *
+     * @param start at this timestamp or later
+     * @param end before this timestamp
+     * @param action exactly this action
+     * @param actor the actor's id or name
+     * @param subject the subject's id or name
+     * @param outcome exactly this outcome
+     */
+    public record Filter(
+            @Nullable OffsetDateTime start,
+            @Nullable OffsetDateTime end,
+            @Nullable String action,
+            @Nullable String actor,
+            @Nullable String subject,
+            @Nullable String outcome) {
+
+        /** Lets every record pass. */
+        public static final Filter NONE = new Filter(null, null, null, null, null, null);
+    }
+}

@@ -1,0 +1,190 @@
+package dev.annals.feed;
+
+import dev.annals.Sql;
+import dev.annals.feed.FeedQuery.Filter;
+import dev.annals.feed.FeedQuery.Order;
+import dev.annals.problem.ProblemException;
+import dev.annals.problem.ProblemType;
+import dev.annals.record.RecordRow;
+import dev.annals.record.StoredRecord;
+import io.smallrye.mutiny.Uni;
+import io.vertx.mutiny.sqlclient.Pool;
+import io.vertx.mutiny.sqlclient.Row;
+import io.vertx.mutiny.sqlclient.RowSet;
+import io.vertx.mutiny.sqlclient.Tuple;
+import jakarta.enterprise.context.ApplicationScoped;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Reads feeds, a page in one round trip and from one snapshot.
+ *
+ * <p>A page never skips: sequence ids follow commit order and have no gap, so all records before the last one of a page
+ * were visible to the snapshot that the page was read from.
+ */
+@ApplicationScoped
+public class FeedReader {
+
+    private static final String READ_FEED = Sql.named("read_feed");
+    private static final String SCAN_FEED = Sql.named("scan_feed");
+    private static final String SCAN_FEED_BACK = Sql.named("scan_feed_back");
+    private static final String READ_RECORD = Sql.named("read_record");
+
+    private final Pool pool;
+    private final FeedConfig config;
+
+    FeedReader(Pool pool, FeedConfig config) {
+        this.pool = pool;
+        this.config = config;
+    }
+
+    /**
+     * Reads a page.
+     *
+     * @return fails with a {@code feed-rewound} problem where the cursor no longer matches the feed
+     */
+    public Uni<FeedPage> read(UUID projectId, FeedQuery query) {
+        if (query.order() == Order.DESCENDING) {
+            return scanBack(projectId, query);
+        }
+        return query.filter().equals(Filter.NONE) ? readOn(projectId, query) : scanOn(projectId, query);
+    }
+
+    /** Finds a record by its id; null where the project has none such. */
+    public Uni<@Nullable StoredRecord> find(UUID projectId, UUID id) {
+        return pool.preparedQuery(READ_RECORD).execute(Tuple.of(projectId, id)).map(FeedReader::firstRecord);
+    }
+
+    private static @Nullable StoredRecord firstRecord(RowSet<Row> rows) {
+        for (Row row : rows) {
+            return RecordRow.record(row);
+        }
+        return null;
+    }
+
+    private Uni<FeedPage> readOn(UUID projectId, FeedQuery query) {
+        Cursor cursor = query.cursor() == null ? Cursor.START : query.cursor();
+        return pool.preparedQuery(READ_FEED)
+                .execute(Tuple.of(projectId, cursor.sequenceId(), query.limit() + 1))
+                .map(rows -> {
+                    Scan scan = new Scan(projectId, query.limit(), rows.size());
+                    rows.forEach(scan::add);
+                    requireStillThere(cursor, scan.firstIs(cursor), projectId);
+                    Cursor last = scan.last(cursor);
+                    return new FeedPage(scan.records, scan.full ? last : null, null, last);
+                });
+    }
+
+    private Uni<FeedPage> scanOn(UUID projectId, FeedQuery query) {
+        Cursor cursor = query.cursor() == null ? Cursor.START : query.cursor();
+        return pool.preparedQuery(SCAN_FEED)
+                .execute(scanTuple(projectId, cursor.sequenceId(), query))
+                .map(rows -> {
+                    Scan scan = new Scan(projectId, query.limit(), rows.size());
+                    rows.forEach(scan::add);
+                    requireStillThere(cursor, scan.firstIs(cursor), projectId);
+                    Cursor last = scan.last(cursor);
+                    boolean more = scan.full || last.sequenceId() - cursor.sequenceId() >= config.scanLimit();
+                    return new FeedPage(scan.records, more ? last : null, null, last);
+                });
+    }
+
+    private Uni<FeedPage> scanBack(UUID projectId, FeedQuery query) {
+        Cursor cursor = query.cursor();
+        return pool.preparedQuery(SCAN_FEED_BACK)
+                .execute(scanTuple(projectId, cursor == null ? null : cursor.sequenceId(), query))
+                .map(rows -> {
+                    Scan scan = new Scan(projectId, query.limit(), rows.size());
+                    rows.forEach(scan::add);
+                    if (cursor != null) {
+                        requireStillThere(cursor, scan.firstIs(cursor), projectId);
+                    }
+                    Cursor last = scan.last(cursor == null ? Cursor.START : cursor);
+                    Cursor head = query.head() != null ? query.head() : scan.first(Cursor.START);
+                    return new FeedPage(scan.records, last.sequenceId() > 1 ? last : null, head, head);
+                });
+    }
+
+    private Tuple scanTuple(UUID projectId, @Nullable Long sequenceId, FeedQuery query) {
+        Filter filter = query.filter();
+        return Tuple.tuple()
+                .addUUID(projectId)
+                .addLong(sequenceId)
+                .addInteger(config.scanLimit())
+                .addOffsetDateTime(filter.start())
+                .addOffsetDateTime(filter.end())
+                .addString(filter.action())
+                .addString(filter.actor())
+                .addString(filter.subject())
+                .addString(filter.outcome())
+                .addInteger(query.limit());
+    }
+
+    private static void requireStillThere(Cursor cursor, boolean there, UUID projectId) {
+        if (cursor.sequenceId() > 0 && !there) {
+            throw new ProblemException(
+                    ProblemType.FEED_REWOUND,
+                    "The feed no longer has the record that the cursor " + cursor
+                            + " points at: the database was restored, or a failover lost the end of the feed. Records that"
+                            + " were read behind it may be gone, and their sequence ids given out again. Compare what you hold"
+                            + " with the feed, then go on from an earlier cursor or from the start.");
+        }
+    }
+
+    /** Collects the rows of one statement: records up to the limit, and the places that cursors are made from. */
+    private static final class Scan {
+
+        final List<StoredRecord> records;
+        boolean full;
+
+        private final UUID projectId;
+        private final int limit;
+        private @Nullable Row first;
+        private @Nullable Row last;
+
+        Scan(UUID projectId, int limit, int rows) {
+            this.projectId = projectId;
+            this.limit = limit;
+            this.records = new ArrayList<>(Math.min(limit, rows));
+        }
+
+        void add(Row row) {
+            if (first == null) {
+                first = row;
+            }
+            if (full) {
+                return;
+            }
+            if (RecordRow.hasRecord(row)) {
+                if (records.size() == limit) {
+                    full = true;
+                    return;
+                }
+                records.add(RecordRow.record(row));
+            }
+            last = row;
+        }
+
+        boolean firstIs(Cursor cursor) {
+            return first != null
+                    && RecordRow.sequenceId(first) == cursor.sequenceId()
+                    && cursor.matches(projectId, RecordRow.recordId(first));
+        }
+
+        Cursor first(Cursor otherwise) {
+            return cursor(first, otherwise);
+        }
+
+        Cursor last(Cursor otherwise) {
+            return cursor(last, otherwise);
+        }
+
+        private Cursor cursor(@Nullable Row row, Cursor otherwise) {
+            return row == null
+                    ? otherwise
+                    : Cursor.behind(projectId, RecordRow.sequenceId(row), RecordRow.recordId(row));
+        }
+    }
+}

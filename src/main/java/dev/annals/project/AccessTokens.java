@@ -1,0 +1,151 @@
+package dev.annals.project;
+
+import com.github.benmanes.caffeine.cache.Cache;
+import com.github.benmanes.caffeine.cache.Caffeine;
+import dev.annals.AnnalsConfig;
+import dev.annals.Sql;
+import dev.annals.guid.SequentialGuid;
+import io.smallrye.mutiny.Uni;
+import io.vertx.mutiny.core.buffer.Buffer;
+import io.vertx.mutiny.sqlclient.Pool;
+import io.vertx.mutiny.sqlclient.Row;
+import io.vertx.mutiny.sqlclient.RowSet;
+import io.vertx.mutiny.sqlclient.Tuple;
+import jakarta.enterprise.context.ApplicationScoped;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.security.SecureRandom;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.Base64;
+import java.util.EnumSet;
+import java.util.Optional;
+import java.util.Set;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Bearer tokens: {@code annals_} and 256 random bits. The database holds their SHA-256 alone, and no log holds them at
+ * all.
+ */
+@ApplicationScoped
+public class AccessTokens {
+
+    private static final String FIND_TOKEN = Sql.named("find_token");
+    private static final String ADD_TOKEN = Sql.named("add_token");
+    private static final String ADD_ADMIN_TOKEN = Sql.named("add_admin_token");
+    private static final Caller ADMIN = new Caller(null, EnumSet.of(Scope.ADMIN));
+
+    private final Pool pool;
+    private final SequentialGuid guids;
+    private final SecureRandom random = new SecureRandom();
+    /** The hash of {@code ANNALS_ADMIN_TOKEN}: where it is set, no admin token of the database counts. */
+    private final Optional<Hash> configuredAdmin;
+    /** Spares a query a request. A token that is taken out of the database stays valid for as long as this holds it. */
+    private final Cache<Hash, Caller> known =
+            Caffeine.newBuilder().maximumSize(10_000).expireAfterWrite(Duration.ofSeconds(30)).build();
+
+    AccessTokens(Pool pool, SequentialGuid guids, AnnalsConfig config) {
+        this.pool = pool;
+        this.guids = guids;
+        this.configuredAdmin = config.adminToken().map(Hash::of);
+    }
+
+    /** The SHA-256 of a token. */
+    private record Hash(byte[] bytes) {
+
+        static Hash of(String token) {
+            try {
+                return new Hash(MessageDigest.getInstance("SHA-256").digest(token.getBytes(StandardCharsets.UTF_8)));
+            } catch (NoSuchAlgorithmException e) {
+                throw new IllegalStateException("every Java platform has SHA-256", e);
+            }
+        }
+
+        Buffer buffer() {
+            return Buffer.buffer(bytes);
+        }
+
+        @Override
+        public boolean equals(@Nullable Object other) {
+            return other instanceof Hash hash && MessageDigest.isEqual(bytes, hash.bytes);
+        }
+
+        @Override
+        public int hashCode() {
+            return Arrays.hashCode(bytes);
+        }
+    }
+
+    /** Finds whom a token stands for; null where it stands for nobody. */
+    Uni<@Nullable Caller> callerOf(String token) {
+        Hash hash = Hash.of(token);
+        if (configuredAdmin.isPresent() && configuredAdmin.get().equals(hash)) {
+            return Uni.createFrom().item(ADMIN);
+        }
+        Caller caller = known.getIfPresent(hash);
+        if (caller != null) {
+            return Uni.createFrom().item(caller);
+        }
+        return pool.preparedQuery(FIND_TOKEN)
+                .execute(Tuple.of(hash.buffer()))
+                .map(this::readCaller)
+                .invoke(found -> {
+                    if (found != null) {
+                        known.put(hash, found);
+                    }
+                });
+    }
+
+    private @Nullable Caller readCaller(RowSet<Row> rows) {
+        for (Row row : rows) {
+            UUID project = row.getUUID(0);
+            if (project == null && configuredAdmin.isPresent()) {
+                return null;
+            }
+            Set<Scope> scopes = EnumSet.noneOf(Scope.class);
+            for (String scope : row.getArrayOfStrings(1)) {
+                Scope.of(scope).ifPresent(scopes::add);
+            }
+            return new Caller(project, scopes);
+        }
+        return null;
+    }
+
+    /**
+     * Makes a token for a project.
+     *
+     * @return the token itself, which nobody can learn later
+     */
+    Uni<NewToken> add(UUID projectId, Set<Scope> scopes, @Nullable String description) {
+        NewToken token = new NewToken(guids.next(), newToken());
+        Tuple tuple = Tuple.tuple()
+                .addUUID(token.id())
+                .addUUID(projectId)
+                .addBuffer(Hash.of(token.token()).buffer())
+                .addArrayOfString(scopes.stream().map(Scope::text).toArray(String[]::new))
+                .addString(description);
+        return pool.preparedQuery(ADD_TOKEN).execute(tuple).replaceWith(token);
+    }
+
+    /** Makes the admin token, unless it is configured or was made before: then there is none to tell. */
+    Uni<Optional<String>> addAdmin() {
+        if (configuredAdmin.isPresent()) {
+            return Uni.createFrom().item(Optional.empty());
+        }
+        String token = newToken();
+        return pool.preparedQuery(ADD_ADMIN_TOKEN)
+                .execute(Tuple.of(guids.next(), Hash.of(token).buffer()))
+                .map(rows -> rows.iterator().hasNext() ? Optional.of(token) : Optional.empty());
+    }
+
+    private String newToken() {
+        byte[] bytes = new byte[32];
+        random.nextBytes(bytes);
+        return "annals_" + Base64.getUrlEncoder().withoutPadding().encodeToString(bytes);
+    }
+
+    /** A token that was just made. */
+    record NewToken(UUID id, String token) {}
+}

@@ -1,0 +1,32 @@
+package dev.annals.project;
+
+import jakarta.ws.rs.container.ContainerRequestContext;
+import java.util.Objects;
+import java.util.Set;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Who sent a request.
+ *
+ * @param project the project that the token is for; null for the admin
+ * @param scopes what the token allows
+ */
+public record Caller(@Nullable UUID project, Set<Scope> scopes) {
+
+    /** The name of the request property that holds the caller. */
+    static final String PROPERTY = "annals.caller";
+
+    /** Who sent a request to an operation that {@link Requires} a token. */
+    public static Caller of(ContainerRequestContext request) {
+        return (Caller) Objects.requireNonNull(request.getProperty(PROPERTY), "the operation requires no token");
+    }
+
+    /** The token's project. Only the admin has none, and {@link Requires} keeps the admin from a project's operations. */
+    public UUID projectId() {
+        if (project == null) {
+            throw new IllegalStateException("the admin token belongs to no project");
+        }
+        return project;
+    }
+}

@@ -1,0 +1,94 @@
+package dev.annals.project;
+
+import com.fasterxml.jackson.core.io.JsonStringEncoder;
+import dev.annals.append.RequestBody;
+import dev.annals.problem.ProblemException;
+import dev.annals.problem.ProblemType;
+import io.smallrye.mutiny.Uni;
+import io.vertx.core.http.HttpServerRequest;
+import io.vertx.pgclient.PgException;
+import jakarta.ws.rs.Consumes;
+import jakarta.ws.rs.POST;
+import jakarta.ws.rs.Path;
+import jakarta.ws.rs.PathParam;
+import jakarta.ws.rs.Produces;
+import jakarta.ws.rs.core.Context;
+import jakarta.ws.rs.core.HttpHeaders;
+import jakarta.ws.rs.core.MediaType;
+import jakarta.ws.rs.core.Response;
+import java.util.UUID;
+
+/** Administration over HTTP: {@code POST /v1/projects} and {@code POST /v1/projects/{project}/tokens}. */
+@Path("/v1/projects")
+@Produces(MediaType.APPLICATION_JSON)
+@Consumes(MediaType.APPLICATION_JSON)
+@Requires.Admin
+public class ProjectResource {
+
+    private static final int MAX_BODY_BYTES = 65_536;
+
+    private final Projects projects;
+    private final AccessTokens tokens;
+
+    ProjectResource(Projects projects, AccessTokens tokens) {
+        this.projects = projects;
+        this.tokens = tokens;
+    }
+
+    /** Makes a project. */
+    @POST
+    public Uni<Response> addProject(@Context HttpServerRequest http) {
+        return RequestBody.read(http, MAX_BODY_BYTES).map(ProjectRequests.NewProject::read).chain(project -> projects.add(
+                        project.name())
+                .map(id -> created(json(
+                        "id",
+                        id.orElseThrow(() -> new ProblemException(
+                                ProblemType.PROJECT_NAME_TAKEN, "There is a project with this name. Choose another name.")).toString(),
+                        "name",
+                        project.name()))));
+    }
+
+    /** Makes a token for a project; the answer is the only place where the token is ever shown. */
+    @POST
+    @Path("/{project}/tokens")
+    public Uni<Response> addToken(@PathParam("project") String project, @Context HttpServerRequest http) {
+        UUID projectId = parseId(project);
+        return RequestBody.read(http, MAX_BODY_BYTES)
+                .map(ProjectRequests.NewToken::read)
+                .chain(token -> tokens.add(projectId, token.scopes(), token.description()))
+                .onFailure(ProjectResource::isUnknownProject)
+                .transform(failure -> noSuchProject())
+                .map(token -> created(json("id", token.id().toString(), "token", token.token())));
+    }
+
+    private static UUID parseId(String id) {
+        try {
+            return UUID.fromString(id);
+        } catch (IllegalArgumentException e) {
+            throw noSuchProject();
+        }
+    }
+
+    private static boolean isUnknownProject(Throwable failure) {
+        return failure instanceof PgException error && "access_token_project_fkey".equals(error.getConstraint());
+    }
+
+    private static ProblemException noSuchProject() {
+        return new ProblemException(ProblemType.NOT_FOUND, "There is no project with this id.");
+    }
+
+    private static Response created(String json) {
+        return Response.status(Response.Status.CREATED)
+                .entity(json)
+                .header(HttpHeaders.CACHE_CONTROL, "no-store")
+                .build();
+    }
+
+    private static String json(String firstName, String firstValue, String secondName, String secondValue) {
+        return "{\"" + firstName + "\":\"" + quote(firstValue) + "\",\"" + secondName + "\":\"" + quote(secondValue) + "\"}";
+    }
+
+    private static String quote(String value) {
+        return new String(JsonStringEncoder.getInstance().quoteAsString(value));
+    }
+}

@@ -1,0 +1,31 @@
+package dev.annals.project;
+
+import jakarta.ws.rs.NameBinding;
+import java.lang.annotation.ElementType;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.lang.annotation.Target;
+
+/** Marks what a token must allow for an operation. {@link TokenFilter} sees to it. */
+public final class Requires {
+
+    private Requires() {}
+
+    /** The token must be for a project, with the scope {@code read}. */
+    @NameBinding
+    @Retention(RetentionPolicy.RUNTIME)
+    @Target({ElementType.METHOD, ElementType.TYPE})
+    public @interface Read {}
+
+    /** The token must be for a project, with the scope {@code write}. */
+    @NameBinding
+    @Retention(RetentionPolicy.RUNTIME)
+    @Target({ElementType.METHOD, ElementType.TYPE})
+    public @interface Write {}
+
+    /** The token must be the admin's. */
+    @NameBinding
+    @Retention(RetentionPolicy.RUNTIME)
+    @Target({ElementType.METHOD, ElementType.TYPE})
+    public @interface Admin {}
+}

@@ -1,0 +1,53 @@
+package dev.annals.record;
+
+import io.vertx.mutiny.sqlclient.Row;
+import java.time.OffsetDateTime;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Reads the columns that the statements {@code read_feed}, {@code scan_feed}, {@code read_record} and their like have in
+ * common: sequence_id, record_id, then the record's own, all null where the row only names a place.
+ */
+public final class RecordRow {
+
+    private RecordRow() {}
+
+    /** The sequence id of the row's place. */
+    public static long sequenceId(Row row) {
+        return row.getLong(0);
+    }
+
+    /** The id of the record that stands at the row's place. */
+    public static UUID recordId(Row row) {
+        return row.getUUID(1);
+    }
+
+    /** Whether the row brings the record itself, too. */
+    public static boolean hasRecord(Row row) {
+        return row.getUUID(2) != null;
+    }
+
+    /** The record of a row that has one. */
+    public static StoredRecord record(Row row) {
+        OffsetDateTime timestamp = row.getOffsetDateTime(3);
+        AuditRecord record = new AuditRecord(
+                row.getUUID(2),
+                row.getString(5),
+                party(row, 6),
+                party(row, 9),
+                row.getString(12),
+                row.getString(13),
+                row.getString(14),
+                timestamp,
+                row.getString(15));
+        return new StoredRecord(record, sequenceId(row), row.getOffsetDateTime(4));
+    }
+
+    private static @Nullable Party party(Row row, int column) {
+        String type = row.getString(column);
+        String id = row.getString(column + 1);
+        String name = row.getString(column + 2);
+        return type == null && id == null && name == null ? null : new Party(type, id, name);
+    }
+}

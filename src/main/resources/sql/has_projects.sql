@@ -1,0 +1,4 @@
+-- Whether there is any project yet.
+--
+-- One row: boolean.
+select exists (select from annals.project)

@@ -1,0 +1,381 @@
+package dev.annals.append;
+
+import static dev.annals.AuditLogFixture.insert;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.annals.AuditLogFixture;
+import io.quarkus.test.junit.QuarkusTest;
+import jakarta.inject.Inject;
+import java.io.StringReader;
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Savepoint;
+import java.sql.Statement;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.postgresql.PGConnection;
+import org.postgresql.util.PSQLException;
+
+/** ORDER, ANY WRITER, LOW CONTENTION and IMMUTABLE, for whoever writes by plain SQL in a transaction of its own. */
+@QuarkusTest
+class PlainSqlWriterTest {
+
+    @Inject
+    AuditLogFixture log;
+
+    private UUID a;
+    private UUID b;
+
+    @BeforeEach
+    void makeProjects() {
+        a = log.newProject().id();
+        b = log.newProject().id();
+    }
+
+    @AfterEach
+    void checkFeeds() throws SQLException {
+        log.checkFeed(a);
+        log.checkFeed(b);
+    }
+
+    @Test
+    void theShortestInsertIsEnough() throws SQLException {
+        try (Connection writer = log.connectAsWriter()) {
+            execute(writer, "insert into annals.audit_record (project_id, action, message) values ('" + a + "', 'x', 'y')");
+            writer.commit();
+        }
+        assertThat(log.checkFeed(a)).isEqualTo(1);
+    }
+
+    @Test
+    void sequenceIdsFollowTheOrderOfCommitsAndNotThatOfInserts() throws SQLException {
+        try (Connection first = log.connectAsWriter();
+                Connection second = log.connectAsWriter()) {
+            UUID insertedFirst = insert(first, a, "inserted first");
+            UUID insertedSecond = insert(second, a, "inserted second");
+            second.commit();
+            assertThat(log.feed(a)).containsExactly(insertedSecond);
+            first.commit();
+            assertThat(log.feed(a)).containsExactly(insertedSecond, insertedFirst);
+        }
+    }
+
+    @Test
+    void aTransactionThatStaysOpenAfterItsInsertDelaysNobody() throws SQLException {
+        try (Connection open = log.connectAsWriter();
+                Connection other = log.connectAsWriter()) {
+            insert(open, a, "stays open");
+            execute(other, "set lock_timeout = '1s'");
+            UUID committed = insert(other, a, "does not wait");
+            other.commit();
+            assertThat(log.feed(a)).containsExactly(committed);
+            open.rollback();
+        }
+    }
+
+    @Test
+    void aRollbackUsesNoNumber() throws SQLException {
+        try (Connection writer = log.connectAsWriter()) {
+            UUID before = insert(writer, a, "before");
+            writer.commit();
+            insert(writer, a, "rolled back");
+            writer.rollback();
+            UUID after = insert(writer, a, "after");
+            writer.commit();
+            assertThat(log.feed(a)).containsExactly(before, after);
+        }
+    }
+
+    @Test
+    void whatIsRolledBackToASavepointUsesNoNumber() throws SQLException {
+        try (Connection writer = log.connectAsWriter()) {
+            UUID before = insert(writer, a, "before");
+            Savepoint savepoint = writer.setSavepoint();
+            insert(writer, a, "rolled back");
+            insert(writer, b, "rolled back");
+            writer.rollback(savepoint);
+            UUID after = insert(writer, a, "after");
+            writer.commit();
+            assertThat(log.feed(a)).containsExactly(before, after);
+            assertThat(log.feed(b)).isEmpty();
+        }
+    }
+
+    @Test
+    void theRowsOfOneStatementKeepTheirOrder() throws SQLException {
+        try (Connection writer = log.connectAsWriter()) {
+            execute(
+                    writer,
+                    "insert into annals.audit_record (project_id, action) select case when i % 3 = 0 then '" + a
+                            + "'::uuid else '" + b + "' end, i::text from generate_series(1, 3000) i");
+            writer.commit();
+        }
+        assertThat(actions(a)).isEqualTo(numbers(3000, i -> i % 3 == 0));
+        assertThat(actions(b)).isEqualTo(numbers(3000, i -> i % 3 != 0));
+    }
+
+    @Test
+    void copyTakesAsManyRowsAsItIsGiven() throws Exception {
+        StringBuilder rows = new StringBuilder();
+        for (int i = 1; i <= 10_000; i++) {
+            rows.append(a).append('\t').append(i).append('\n');
+        }
+        try (Connection writer = log.connectAsWriter()) {
+            writer.unwrap(PGConnection.class)
+                    .getCopyAPI()
+                    .copyIn("copy annals.audit_record (project_id, action) from stdin", new StringReader(rows.toString()));
+            writer.commit();
+        }
+        assertThat(actions(a)).isEqualTo(numbers(10_000, i -> true));
+    }
+
+    @Test
+    void onConflictDoNothingUsesNumbersForNewRowsOnly() throws SQLException {
+        try (Connection owner = log.connect()) {
+            UUID id = insert(owner, a, "first");
+            owner.commit();
+            execute(
+                    owner,
+                    "insert into annals.audit_record (project_id, id, action) values ('" + a + "', '" + id
+                            + "', 'again'), ('" + a + "', gen_random_uuid(), 'second') on conflict do nothing");
+            execute(
+                    owner,
+                    "insert into annals.audit_record (project_id, id, action) values ('" + a + "', '" + id
+                            + "', 'again') on conflict do nothing");
+            owner.commit();
+        }
+        assertThat(actions(a)).containsExactly("first", "second");
+    }
+
+    @Test
+    void setConstraintsImmediateKeepsTheOrder() throws Exception {
+        try (Connection early = log.connectAsWriter();
+                Connection late = log.connectAsWriter()) {
+            UUID first = insert(early, a, "placed before its commit");
+            execute(early, "set constraints all immediate");
+            UUID second = insert(early, a, "placed at once");
+            UUID third = insert(late, a, "must wait");
+            CompletableFuture<Void> commit = commitInBackground(late);
+            awaitLockWaiter();
+            early.commit();
+            commit.get(10, TimeUnit.SECONDS);
+            assertThat(log.feed(a)).containsExactly(first, second, third);
+        }
+    }
+
+    @Test
+    void transactionsThatWriteTheSameProjectsInOppositeOrderBothCommit() throws Exception {
+        CyclicBarrier together = new CyclicBarrier(2);
+        CompletableFuture<Void> there = writeBoth(together, a, b);
+        CompletableFuture<Void> back = writeBoth(together, b, a);
+        there.get(60, TimeUnit.SECONDS);
+        back.get(60, TimeUnit.SECONDS);
+        assertThat(log.checkFeed(a)).isEqualTo(200);
+        assertThat(log.checkFeed(b)).isEqualTo(200);
+    }
+
+    private CompletableFuture<Void> writeBoth(CyclicBarrier together, UUID first, UUID second) {
+        return CompletableFuture.runAsync(() -> {
+            try (Connection writer = log.connectAsWriter()) {
+                for (int i = 0; i < 100; i++) {
+                    insert(writer, first, "first");
+                    insert(writer, second, "second");
+                    together.await(30, TimeUnit.SECONDS);
+                    writer.commit();
+                }
+            } catch (Exception e) {
+                throw new AssertionError(e);
+            }
+        });
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {Connection.TRANSACTION_REPEATABLE_READ, Connection.TRANSACTION_SERIALIZABLE})
+    void aSnapshotThatTheFeedHasMovedOnFromGetsASerializationFailureAndNeverAWrongNumber(int isolation)
+            throws SQLException {
+        try (Connection old = log.connectAsWriter();
+                Connection other = log.connectAsWriter()) {
+            old.setTransactionIsolation(isolation);
+            insert(old, a, "on an old snapshot");
+            // Two records in one segment: the numbers would overlap without being equal.
+            execute(
+                    other,
+                    "insert into annals.audit_record (project_id, action) values ('" + a + "', 'new'), ('" + a
+                            + "', 'newer')");
+            other.commit();
+            assertThatThrownBy(old::commit).satisfies(e -> assertThat(((SQLException) e).getSQLState()).isEqualTo("40001"));
+            old.rollback();
+            insert(old, a, "once more");
+            old.commit();
+        }
+        assertThat(actions(a)).containsExactly("new", "newer", "once more");
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "select * from annals.audit_record",
+                "update annals.audit_record set action = 'x'",
+                "delete from annals.audit_record",
+                "truncate annals.audit_record",
+                "select * from annals.feed_segment",
+                "select * from annals.append",
+                "select * from annals.feed",
+                "select * from annals.project",
+                "select * from annals.access_token",
+                "insert into annals.feed_segment values (gen_random_uuid(), gen_random_uuid(), 1, 1)",
+                "insert into annals.append values (gen_random_uuid(), gen_random_uuid(), null, array[gen_random_uuid()])",
+                "alter table annals.audit_record disable trigger all",
+                "set session_replication_role = replica"
+            })
+    void theWriterRoleCanDoNothingButInsert(String forbidden) throws SQLException {
+        try (Connection writer = log.connectAsWriter()) {
+            assertThatThrownBy(() -> execute(writer, forbidden))
+                    .satisfies(e -> assertThat(((SQLException) e).getSQLState()).isEqualTo("42501"));
+            writer.rollback();
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "update annals.%s set project_id = project_id",
+                "delete from annals.%s",
+                "truncate annals.%s",
+                "delete from annals.%s where false"
+            })
+    void theDatabaseRefusesToChangeWhatWasWritten(String change) throws SQLException {
+        try (Connection owner = log.connect()) {
+            execute(owner, "insert into annals.audit_record (project_id, action) values ('" + a + "', 'x'), ('" + a + "', 'y')");
+            owner.commit();
+            for (String table : List.of("audit_record", "append", "feed_segment")) {
+                assertThatThrownBy(() -> execute(owner, change.formatted(table)))
+                        .hasMessageContaining("append-only")
+                        .satisfies(e -> assertThat(((SQLException) e).getSQLState()).isEqualTo("23001"));
+                owner.rollback();
+            }
+        }
+    }
+
+    @Test
+    void aRowCannotBeDeletedAgainInItsOwnTransaction() throws SQLException {
+        try (Connection owner = log.connect()) {
+            UUID id = insert(owner, a, "x");
+            assertThatThrownBy(() -> execute(owner, "delete from annals.audit_record where id = '" + id + "'"))
+                    .isInstanceOf(PSQLException.class);
+            owner.rollback();
+        }
+        assertThat(log.feed(a)).isEmpty();
+    }
+
+    @Test
+    void anUpsertIsRefused() throws SQLException {
+        try (Connection owner = log.connect()) {
+            UUID id = insert(owner, a, "x");
+            owner.commit();
+            assertThatThrownBy(() -> execute(
+                            owner,
+                            "insert into annals.audit_record (project_id, id, action) values ('" + a + "', '" + id
+                                    + "', 'y') on conflict (project_id, id) do update set action = excluded.action"))
+                    .hasMessageContaining("append-only");
+            owner.rollback();
+        }
+    }
+
+    @Test
+    void anUnknownProjectIsRefusedAtCommit() throws SQLException {
+        try (Connection writer = log.connectAsWriter()) {
+            insert(writer, UUID.randomUUID(), "x");
+            assertThatThrownBy(writer::commit)
+                    .hasMessageContaining("does not exist")
+                    .satisfies(e -> assertThat(((SQLException) e).getSQLState()).isEqualTo("23503"));
+        }
+    }
+
+    @Test
+    void aWriterThatNamesItsAppendItselfIsPlacedLikeAnyOther() throws SQLException {
+        UUID id = UUID.randomUUID();
+        try (Connection writer = log.connectAsWriter()) {
+            execute(
+                    writer,
+                    "insert into annals.audit_record (project_id, id, append_id, action) values ('" + a + "', '" + id + "', '"
+                            + id + "', 'alone'), ('" + a + "', gen_random_uuid(), '" + id + "', 'claims the same append')");
+            writer.commit();
+        }
+        assertThat(log.checkFeed(a)).isEqualTo(2);
+    }
+
+    @Test
+    void manySmallStatementsInOneTransactionAreAllPlaced() throws SQLException {
+        List<UUID> ids = new ArrayList<>();
+        try (Connection writer = log.connectAsWriter()) {
+            for (int i = 0; i < 1_000; i++) {
+                ids.add(insert(writer, a, "x"));
+            }
+            writer.commit();
+        }
+        assertThat(log.feed(a)).isEqualTo(ids);
+    }
+
+    private static CompletableFuture<Void> commitInBackground(Connection connection) {
+        return CompletableFuture.runAsync(() -> {
+            try {
+                connection.commit();
+            } catch (SQLException e) {
+                throw new AssertionError(e);
+            }
+        });
+    }
+
+    private void awaitLockWaiter() throws SQLException, InterruptedException {
+        try (Connection watcher = log.connect();
+                Statement statement = watcher.createStatement()) {
+            for (int i = 0; i < 1_000; i++) {
+                try (ResultSet row = statement.executeQuery(
+                        "select count(*) from pg_locks where locktype = 'advisory' and not granted")) {
+                    row.next();
+                    if (row.getLong(1) > 0) {
+                        return;
+                    }
+                }
+                watcher.rollback();
+                Thread.sleep(10);
+            }
+            throw new AssertionError("the second commit did not wait for the first");
+        }
+    }
+
+    private List<String> actions(UUID projectId) throws SQLException {
+        List<String> actions = new ArrayList<>();
+        try (Connection connection = log.connect();
+                Statement statement = connection.createStatement();
+                ResultSet rows = statement.executeQuery(
+                        "select action from annals.feed where project_id = '" + projectId + "' order by sequence_id")) {
+            while (rows.next()) {
+                actions.add(rows.getString(1));
+            }
+        }
+        return actions;
+    }
+
+    private static List<String> numbers(int upTo, java.util.function.IntPredicate which) {
+        return java.util.stream.IntStream.rangeClosed(1, upTo).filter(which).mapToObj(Integer::toString).toList();
+    }
+
+    private static void execute(Connection connection, String sql) throws SQLException {
+        try (Statement statement = connection.createStatement()) {
+            statement.execute(sql);
+        }
+    }
+}

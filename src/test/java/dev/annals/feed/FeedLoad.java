@@ -1,0 +1,306 @@
+package dev.annals.feed;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.annals.AuditLogFixture;
+import dev.annals.AuditLogFixture.Project;
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.SQLException;
+import java.sql.Savepoint;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * A load of writers and readers on three projects: 8 writers over REST, 8 by plain SQL (which hold their transactions
+ * open, roll back, use savepoints, write two projects), 6 readers that follow {@code poll_more} without pause. It keeps
+ * account of what was committed and of what each reader saw.
+ */
+final class FeedLoad {
+
+    private static final int WRITERS = 8;
+    private static final int[] LIMITS = {1, 7, 200, 1, 7, 200};
+    private static final int MAX_TRIES = 50;
+
+    private final AuditLogFixture log;
+    private final URI service;
+    private final List<Project> projects;
+    private final boolean tolerateBrokenConnections;
+    private final boolean checkVisible;
+    private final HttpClient http = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
+    private final ObjectMapper json = new ObjectMapper();
+    private final Map<UUID, Set<UUID>> committed = new HashMap<>();
+    /** Records whose transaction broke while it committed: they may be there or not. */
+    private final Set<UUID> unsure = ConcurrentHashMap.newKeySet();
+    private final List<Reader> readers = new ArrayList<>();
+    private volatile boolean writing = true;
+    private volatile boolean reading = true;
+
+    /**
+     * @param tolerateBrokenConnections whether plain SQL writers may lose their connections, and REST writers retry
+     * @param checkVisible whether to read every record back at once after its commit
+     */
+    FeedLoad(AuditLogFixture log, URI service, boolean tolerateBrokenConnections, boolean checkVisible) {
+        this.log = log;
+        this.checkVisible = checkVisible;
+        this.service = service;
+        this.tolerateBrokenConnections = tolerateBrokenConnections;
+        this.projects = List.of(log.newProject(), log.newProject(), log.newProject());
+        projects.forEach(project -> committed.put(project.id(), ConcurrentHashMap.newKeySet()));
+        for (int i = 0; i < LIMITS.length; i++) {
+            readers.add(new Reader(projects.get((i + i / projects.size()) % projects.size()), LIMITS[i]));
+        }
+    }
+
+    List<Project> projects() {
+        return projects;
+    }
+
+    /** A reader's way through a feed. */
+    private static final class Reader {
+        final Project project;
+        final int limit;
+        final List<Long> sequenceIds = new ArrayList<>();
+        final List<UUID> ids = new ArrayList<>();
+
+        Reader(Project project, int limit) {
+            this.project = project;
+            this.limit = limit;
+        }
+    }
+
+    /** Runs writers for a while, with something else beside them; then lets the readers come to the end. */
+    void run(Duration duration, Runnable beside) throws Exception {
+        ExecutorService threads = Executors.newCachedThreadPool();
+        try {
+            List<Future<?>> writers = new ArrayList<>();
+            List<Future<?>> followers = new ArrayList<>();
+            for (Reader reader : readers) {
+                followers.add(threads.submit(() -> follow(reader)));
+            }
+            for (int i = 0; i < WRITERS; i++) {
+                writers.add(threads.submit(this::writeByRest));
+                writers.add(threads.submit(this::writeBySql));
+            }
+            long end = System.nanoTime() + duration.toNanos();
+            while (System.nanoTime() < end && writers.stream().noneMatch(Future::isDone)) {
+                beside.run();
+                Thread.sleep(50);
+            }
+            writing = false;
+            for (Future<?> writer : writers) {
+                writer.get(60, TimeUnit.SECONDS);
+            }
+            reading = false;
+            for (Future<?> follower : followers) {
+                follower.get(120, TimeUnit.SECONDS);
+            }
+        } finally {
+            writing = false;
+            reading = false;
+            threads.shutdownNow();
+        }
+    }
+
+    /** How many records were committed, as far as the writers know. */
+    int committedRecords() {
+        return committed.values().stream().mapToInt(Set::size).sum();
+    }
+
+    /** Every reader has every committed record exactly once, in sequence order, 1 … n without a gap. */
+    void checkReaders() throws SQLException {
+        for (Reader reader : readers) {
+            String name = "reader with limit " + reader.limit;
+            for (int i = 0; i < reader.sequenceIds.size(); i++) {
+                assertThat(reader.sequenceIds.get(i)).as(name).isEqualTo(i + 1L);
+            }
+            assertThat(reader.ids).as(name).doesNotHaveDuplicates().containsAll(committed.get(reader.project.id()));
+            assertThat(unsure)
+                    .as(name + ": records that nobody committed")
+                    .containsAll(
+                            reader.ids.stream()
+                                    .filter(id -> !committed.get(reader.project.id()).contains(id))
+                                    .toList());
+        }
+        for (Project project : projects) {
+            long records = log.checkFeed(project.id());
+            for (Reader reader : readers) {
+                if (reader.project.equals(project)) {
+                    assertThat((long) reader.ids.size()).isEqualTo(records);
+                }
+            }
+        }
+    }
+
+    /** How many committed records some reader never saw. */
+    int skippedRecords() {
+        Set<UUID> skipped = ConcurrentHashMap.newKeySet();
+        for (Reader reader : readers) {
+            Set<UUID> missing = ConcurrentHashMap.newKeySet();
+            missing.addAll(committed.get(reader.project.id()));
+            reader.ids.forEach(missing::remove);
+            skipped.addAll(missing);
+        }
+        return skipped.size();
+    }
+
+    private Void follow(Reader reader) throws Exception {
+        String url = service.resolve(FeedLinks.PATH + "?limit=" + reader.limit).toString();
+        while (true) {
+            boolean last = !reading;
+            JsonNode page = get(reader.project, url);
+            for (JsonNode record : page.get("results")) {
+                reader.sequenceIds.add(record.get("sequence_id").longValue());
+                reader.ids.add(UUID.fromString(record.get("id").textValue()));
+            }
+            if (page.get("next").isNull() && last) {
+                return null;
+            }
+            url = page.get(page.get("next").isNull() ? "poll_more" : "next").textValue();
+        }
+    }
+
+    private Void writeByRest() throws Exception {
+        ThreadLocalRandom random = ThreadLocalRandom.current();
+        while (writing) {
+            Project project = projects.get(random.nextInt(projects.size()));
+            int size = random.nextInt(4) == 0 ? random.nextInt(2, 20) : 1;
+            List<UUID> ids = new ArrayList<>();
+            StringBuilder body = new StringBuilder(size == 1 ? "" : "[");
+            for (int i = 0; i < size; i++) {
+                ids.add(UUID.randomUUID());
+                body.append(i == 0 ? "" : ",").append("{\"action\": \"rest\", \"id\": \"" + ids.get(i) + "\"}");
+            }
+            JsonNode answer = post(project, body.append(size == 1 ? "" : "]").toString());
+            committed.get(project.id()).addAll(ids);
+            JsonNode first = size == 1 ? answer : answer.get("results").get(0);
+            requireVisible(project, ids.get(0), first.get("sequence_id").longValue());
+            Thread.sleep(random.nextInt(30));
+        }
+        return null;
+    }
+
+    private Void writeBySql() throws Exception {
+        while (writing) {
+            Map<UUID, Project> written = new HashMap<>();
+            boolean committing = false;
+            try (Connection connection = log.connectAsWriter()) {
+                try {
+                    if (!fillTransaction(connection, written)) {
+                        connection.rollback();
+                        continue;
+                    }
+                    committing = true;
+                    connection.commit();
+                } finally {
+                    if (!committing && !connection.isClosed()) {
+                        connection.rollback();
+                    }
+                }
+            } catch (SQLException e) {
+                if (!tolerateBrokenConnections) {
+                    throw e;
+                }
+                if (committing) {
+                    unsure.addAll(written.keySet());
+                }
+                continue;
+            }
+            written.forEach((id, project) -> committed.get(project.id()).add(id));
+            for (Map.Entry<UUID, Project> record : written.entrySet()) {
+                JsonNode found = get(record.getValue(), service.resolve(FeedLinks.PATH + "/" + record.getKey()).toString());
+                requireVisible(record.getValue(), record.getKey(), found.get("sequence_id").longValue());
+                break;
+            }
+        }
+        return null;
+    }
+
+    /** @return whether to commit */
+    private boolean fillTransaction(Connection connection, Map<UUID, Project> written) throws Exception {
+        ThreadLocalRandom random = ThreadLocalRandom.current();
+        Project project = projects.get(random.nextInt(projects.size()));
+        insert(connection, project, random.nextInt(1, 4), written);
+        if (random.nextInt(4) == 0) {
+            insert(connection, projects.get(random.nextInt(projects.size())), 1, written);
+        }
+        if (random.nextInt(4) == 0) {
+            Savepoint savepoint = connection.setSavepoint();
+            insert(connection, project, 2, new HashMap<>());
+            connection.rollback(savepoint);
+            insert(connection, project, 1, written);
+        }
+        Thread.sleep(random.nextInt(10) == 0 ? random.nextInt(100, 500) : random.nextInt(5, 50));
+        return random.nextInt(6) != 0;
+    }
+
+    private static void insert(Connection connection, Project project, int records, Map<UUID, Project> written)
+            throws SQLException {
+        UUID[] ids = new UUID[records];
+        for (int i = 0; i < records; i++) {
+            ids[i] = UUID.randomUUID();
+            written.put(ids[i], project);
+        }
+        try (PreparedStatement insert = connection.prepareStatement(
+                "insert into annals.audit_record (project_id, id, action) select ?, id, 'sql' from unnest(?) as id")) {
+            insert.setObject(1, project.id());
+            insert.setArray(2, connection.createArrayOf("uuid", ids));
+            insert.executeUpdate();
+        }
+    }
+
+    /** A read that begins after the commit has returned sees the record. */
+    private void requireVisible(Project project, UUID id, long sequenceId) throws Exception {
+        if (!checkVisible) {
+            return;
+        }
+        String url = service.resolve(FeedLinks.PATH + "?limit=1&cursor=" + (sequenceId - 1)).toString();
+        JsonNode results = get(project, url).get("results");
+        assertThat(results).as("record %d, read after its commit", sequenceId).hasSize(1);
+        assertThat(results.get(0).get("id").textValue()).isEqualTo(id.toString());
+    }
+
+    private JsonNode get(Project project, String url) throws Exception {
+        return send(project, HttpRequest.newBuilder(URI.create(url)).GET(), 200);
+    }
+
+    private JsonNode post(Project project, String body) throws Exception {
+        HttpRequest.Builder request = HttpRequest.newBuilder(service.resolve(FeedLinks.PATH))
+                .header("Content-Type", "application/json")
+                .POST(HttpRequest.BodyPublishers.ofString(body));
+        return send(project, request, 201);
+    }
+
+    private JsonNode send(Project project, HttpRequest.Builder request, int expected) throws Exception {
+        request.header("Authorization", "Bearer " + project.token()).timeout(Duration.ofSeconds(60));
+        for (int attempt = 1; ; attempt++) {
+            HttpResponse<String> answer = http.send(request.build(), HttpResponse.BodyHandlers.ofString());
+            boolean retried = tolerateBrokenConnections && answer.statusCode() == 200;
+            if (answer.statusCode() == expected || retried) {
+                return json.readTree(answer.body());
+            }
+            if (!tolerateBrokenConnections || answer.statusCode() != 503 || attempt == MAX_TRIES) {
+                throw new IOException(answer.statusCode() + " " + answer.body());
+            }
+            Thread.sleep(20);
+        }
+    }
+}

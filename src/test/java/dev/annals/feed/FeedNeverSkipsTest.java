@@ -1,0 +1,117 @@
+package dev.annals.feed;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.annals.AuditLogFixture;
+import io.quarkus.test.common.http.TestHTTPResource;
+import io.quarkus.test.junit.QuarkusTest;
+import jakarta.inject.Inject;
+import java.net.URI;
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+
+/** NEVER SKIP and VISIBLE: the test that matters most, and the proof that it would notice. */
+@QuarkusTest
+class FeedNeverSkipsTest {
+
+    @Inject
+    AuditLogFixture log;
+
+    @TestHTTPResource("/")
+    URI service;
+
+    @Test
+    void everyReaderSeesEveryCommittedRecordExactlyOnceAndInOrder() throws Exception {
+        FeedLoad load = new FeedLoad(log, service, false, true);
+        load.run(Duration.ofSeconds(20), () -> {});
+        assertThat(load.committedRecords()).isGreaterThan(1_000);
+        load.checkReaders();
+    }
+
+    @Test
+    void everyReaderSeesEveryCommittedRecordWhileConnectionsAreKilledAtRandom() throws Exception {
+        FeedLoad load = new FeedLoad(log, service, true, true);
+        load.run(Duration.ofSeconds(10), this::killOneConnection);
+        load.checkReaders();
+    }
+
+    private void killOneConnection() {
+        try (Connection connection = log.connect();
+                Statement statement = connection.createStatement();
+                ResultSet killed = statement.executeQuery(
+                        """
+                        select pg_terminate_backend(pid) from pg_stat_activity
+                        where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'
+                        order by random() limit 1
+                        """)) {
+            killed.next();
+            connection.rollback();
+        } catch (SQLException e) {
+            // this connection was the one before it was asked
+        }
+    }
+
+    /** With numbers given out at the insert, as an identity column gives them, the same load must find the feed broken. */
+    @Test
+    void theSameLoadLosesRecordsWhereTheTriggerIsReplacedByAnIdentityColumn() throws Exception {
+        String deferred = replaceTriggerByIdentity();
+        try {
+            FeedLoad load = new FeedLoad(log, service, false, false);
+            load.run(Duration.ofSeconds(6), () -> {});
+            assertThat(load.skippedRecords()).isPositive();
+            assertThatThrownBy(load::checkReaders).isInstanceOf(AssertionError.class);
+        } finally {
+            execute(deferred);
+        }
+    }
+
+    /** @return the statements that bring the deferred trigger back */
+    private String replaceTriggerByIdentity() throws SQLException {
+        StringBuilder back = new StringBuilder();
+        try (Connection connection = log.connect();
+                Statement statement = connection.createStatement();
+                ResultSet rows = statement.executeQuery(
+                        """
+                        select 'drop trigger place_segment on ' || tgrelid::regclass || '; ' || pg_get_triggerdef(oid) || ';'
+                        from pg_trigger where tgname = 'place_segment'
+                        """)) {
+            while (rows.next()) {
+                back.append(rows.getString(1));
+            }
+        }
+        back.append("drop function annals.number_at_insert(); drop sequence annals.identity;");
+        execute(
+                """
+                create sequence annals.identity increment by 256;
+                create function annals.number_at_insert() returns trigger language plpgsql security definer as $$
+                declare
+                  first bigint := nextval('annals.identity');
+                begin
+                  insert into annals.feed_segment (project_id, append_id, first_sequence_id, last_sequence_id)
+                  values (new.project_id, new.id, first,
+                    first + case when tg_table_name = 'append' then cardinality(new.record_ids) else 1 end - 1);
+                  return null;
+                end $$;
+                drop trigger place_segment on annals.audit_record;
+                drop trigger place_segment on annals.append;
+                create trigger place_segment after insert on annals.audit_record
+                  for each row when (new.append_id = new.id) execute function annals.number_at_insert();
+                create trigger place_segment after insert on annals.append
+                  for each row execute function annals.number_at_insert();
+                """);
+        return back.toString();
+    }
+
+    private void execute(String statements) throws SQLException {
+        try (Connection connection = log.connect();
+                Statement statement = connection.createStatement()) {
+            statement.execute(statements);
+            connection.commit();
+        }
+    }
+}

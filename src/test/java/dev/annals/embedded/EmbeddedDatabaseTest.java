@@ -175,7 +175,7 @@ class EmbeddedDatabaseTest {
             ProcessHandle killed = server();
             // A session that is in the middle of something keeps the shared memory of the killed server a moment
             // longer.
-            try (Connection open = TestDatabase.connect(database.url());
+            try (Connection open = database.url().connect();
                     Statement statement = open.createStatement()) {
                 open.setAutoCommit(false);
                 statement.execute("select answer from kept");
@@ -363,7 +363,7 @@ class EmbeddedDatabaseTest {
     }
 
     private static String query(DatabaseUrl url, String sql) throws SQLException {
-        try (Connection connection = TestDatabase.connect(url);
+        try (Connection connection = url.connect();
                 Statement statement = connection.createStatement();
                 ResultSet result = statement.executeQuery(sql)) {
             result.next();
@@ -372,7 +372,7 @@ class EmbeddedDatabaseTest {
     }
 
     private static void execute(DatabaseUrl url, String sql) throws SQLException {
-        try (Connection connection = TestDatabase.connect(url);
+        try (Connection connection = url.connect();
                 Statement statement = connection.createStatement()) {
             statement.execute(sql);
         }

@@ -119,7 +119,8 @@ public class AuditLogFixture {
      */
     public long checkFeed(UUID projectId) throws SQLException {
         try (Connection connection = connect();
-                PreparedStatement select = connection.prepareStatement("""
+                PreparedStatement select = connection.prepareStatement(
+                        """
                         select count(*), count(distinct sequence_id), coalesce(min(sequence_id), 1), coalesce(max(sequence_id), 0),
                           count(distinct id),
                           (select count(*) from annals.audit_record where project_id = f.project_id),
@@ -131,9 +132,7 @@ public class AuditLogFixture {
             select.setObject(1, projectId);
             try (ResultSet row = select.executeQuery()) {
                 if (!row.next()) {
-                    assertThat(recordsOf(connection, projectId))
-                            .as("records without a place")
-                            .isZero();
+                    assertThat(recordsOf(connection, projectId)).as("records without a place").isZero();
                     return 0;
                 }
                 long records = row.getLong(1);
@@ -142,9 +141,7 @@ public class AuditLogFixture {
                 assertThat(row.getLong(4)).as("last sequence id").isEqualTo(records);
                 assertThat(row.getLong(5)).as("distinct records").isEqualTo(records);
                 assertThat(row.getLong(6)).as("records stored").isEqualTo(records);
-                assertThat(row.getLong(7))
-                        .as("records whose sequence id is found wrongly")
-                        .isZero();
+                assertThat(row.getLong(7)).as("records whose sequence id is found wrongly").isZero();
                 return records;
             }
         }

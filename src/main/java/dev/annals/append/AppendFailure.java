@@ -20,9 +20,7 @@ enum AppendFailure {
 
     static AppendFailure of(Throwable failure) {
         if (!(failure instanceof PgException error)) {
-            return failure instanceof VertxException
-                            || failure instanceof IOException
-                            || failure instanceof NoStackTraceThrowable
+            return failure instanceof VertxException || failure instanceof IOException || failure instanceof NoStackTraceThrowable
                     ? GIVE_WAY
                     : BROKEN;
         }
@@ -30,15 +28,10 @@ enum AppendFailure {
         if ("audit_record_pkey".equals(error.getConstraint())) {
             return TAKEN;
         }
-        // 40: serialization failure, deadlock. 08, 57, 53: the server went, stops, was too slow, or is out of
-        // something.
+        // 40: serialization failure, deadlock. 08, 57, 53: the server went, stops, was too slow, or is out of something.
         // 55P03: the lock was not to be had in time. 25006: a failover left us on a standby.
-        if (state.startsWith("40")
-                || state.startsWith("08")
-                || state.startsWith("57")
-                || state.startsWith("53")
-                || state.equals("55P03")
-                || state.equals("25006")) {
+        if (state.startsWith("40") || state.startsWith("08") || state.startsWith("57") || state.startsWith("53")
+                || state.equals("55P03") || state.equals("25006")) {
             return GIVE_WAY;
         }
         // 22: data exception. 23: constraint violation. 54: a limit of the server.
@@ -51,9 +44,7 @@ enum AppendFailure {
                     ProblemType.INVALID_RECORD,
                     "The database refuses the record: " + ((PgException) failure).getErrorMessage());
         }
-        return new ProblemException(
-                ProblemType.UNAVAILABLE,
-                "The database could not take the records in time. They may have been stored: send the request again"
+        return new ProblemException(ProblemType.UNAVAILABLE, "The database could not take the records in time. They may have been stored: send the request again"
                         + " with the same ids.");
     }
 }

@@ -82,9 +82,7 @@ public class AppendQueue {
     public Uni<Appended> append(UUID projectId, List<AuditRecord> records, long bytes) {
         return Uni.createFrom().deferred(() -> {
             if (stopping) {
-                throw new ProblemException(
-                        ProblemType.UNAVAILABLE,
-                        "The service is stopping. Send the request again to another instance.");
+                throw new ProblemException(ProblemType.UNAVAILABLE, "The service is stopping. Send the request again to another instance.");
             }
             AppendRequest request = new AppendRequest(records, bytes);
             if (offer(projectId, request)) {
@@ -103,8 +101,7 @@ public class AppendQueue {
                 return new ProjectQueue();
             }
             if (queue.waiting.size() >= config.queueRequests() || queue.bytes + request.bytes > config.queueBytes()) {
-                throw new ProblemException(
-                        ProblemType.QUEUE_FULL, "Too many records of this project are waiting to be written.");
+                throw new ProblemException(ProblemType.QUEUE_FULL, "Too many records of this project are waiting to be written.");
             }
             if (totalBytes.addAndGet(request.bytes) > config.totalQueueBytes()) {
                 totalBytes.addAndGet(-request.bytes);
@@ -188,10 +185,9 @@ public class AppendQueue {
                         .chain(() -> writeTogether(projectId, requests, attempt + 1));
             }
             case TAKEN -> writeWithoutStored(projectId, requests, attempt);
-            case REFUSED ->
-                requests.size() > 1
-                        ? writeAlone(projectId, requests)
-                        : Uni.createFrom().failure(AppendFailure.asProblem(failure));
+            case REFUSED -> requests.size() > 1
+                    ? writeAlone(projectId, requests)
+                    : Uni.createFrom().failure(AppendFailure.asProblem(failure));
             case BROKEN -> Uni.createFrom().failure(failure);
         };
     }
@@ -216,8 +212,7 @@ public class AppendQueue {
             }
             if (!progress && attempt >= config.retries()) {
                 return Uni.createFrom()
-                        .failure(new ProblemException(
-                                ProblemType.UNAVAILABLE, "Another writer holds one of these ids. Try again."));
+                        .failure(new ProblemException(ProblemType.UNAVAILABLE, "Another writer holds one of these ids. Try again."));
             }
             return writeTogether(projectId, others, progress ? attempt : attempt + 1);
         });
@@ -256,16 +251,13 @@ public class AppendQueue {
     }
 
     private static Uni<Map<UUID, Long>> readPlaces(SqlConnection connection, AppendBatch batch) {
-        return connection
-                .preparedQuery(READ_PLACES)
-                .execute(batch.placesTuple())
-                .map(rows -> {
-                    Map<UUID, Long> places = new HashMap<>();
-                    for (Row row : rows) {
-                        places.put(row.getUUID(0), row.getLong(1));
-                    }
-                    return places;
-                });
+        return connection.preparedQuery(READ_PLACES).execute(batch.placesTuple()).map(rows -> {
+            Map<UUID, Long> places = new HashMap<>();
+            for (Row row : rows) {
+                places.put(row.getUUID(0), row.getLong(1));
+            }
+            return places;
+        });
     }
 
     private Uni<Map<UUID, StoredRecord>> readStored(UUID projectId, List<AppendRequest> requests) {

@@ -4,6 +4,7 @@ import dev.annals.problem.FieldError;
 import dev.annals.problem.Problem;
 import dev.annals.problem.ProblemException;
 import dev.annals.problem.ProblemType;
+import dev.annals.problem.ProblemType;
 import dev.annals.record.AuditRecord;
 import dev.annals.record.StoredRecord;
 import java.util.ArrayList;

@@ -43,10 +43,8 @@ public class AccessTokens {
     /** The hash of {@code ANNALS_ADMIN_TOKEN}: where it is set, no admin token of the database counts. */
     private final Optional<Hash> configuredAdmin;
     /** Spares a query a request. A token that is taken out of the database stays valid for as long as this holds it. */
-    private final Cache<Hash, Caller> known = Caffeine.newBuilder()
-            .maximumSize(10_000)
-            .expireAfterWrite(Duration.ofSeconds(30))
-            .build();
+    private final Cache<Hash, Caller> known =
+            Caffeine.newBuilder().maximumSize(10_000).expireAfterWrite(Duration.ofSeconds(30)).build();
 
     AccessTokens(Pool pool, SequentialGuid guids, AnnalsConfig config) {
         this.pool = pool;

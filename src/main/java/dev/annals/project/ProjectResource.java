@@ -38,17 +38,14 @@ public class ProjectResource {
     /** Makes a project. */
     @POST
     public Uni<Response> addProject(@Context HttpServerRequest http) {
-        return RequestBody.read(http, MAX_BODY_BYTES)
-                .map(ProjectRequests.NewProject::read)
-                .chain(project -> projects.add(project.name())
-                        .map(id -> created(json(
-                                "id",
-                                id.orElseThrow(() -> new ProblemException(
-                                                ProblemType.PROJECT_NAME_TAKEN,
-                                                "There is a project with this name. Choose another name."))
-                                        .toString(),
-                                "name",
-                                project.name()))));
+        return RequestBody.read(http, MAX_BODY_BYTES).map(ProjectRequests.NewProject::read).chain(project -> projects.add(
+                        project.name())
+                .map(id -> created(json(
+                        "id",
+                        id.orElseThrow(() -> new ProblemException(
+                                ProblemType.PROJECT_NAME_TAKEN, "There is a project with this name. Choose another name.")).toString(),
+                        "name",
+                        project.name()))));
     }
 
     /** Makes a token for a project; the answer is the only place where the token is ever shown. */
@@ -88,8 +85,7 @@ public class ProjectResource {
     }
 
     private static String json(String firstName, String firstValue, String secondName, String secondValue) {
-        return "{\"" + firstName + "\":\"" + quote(firstValue) + "\",\"" + secondName + "\":\"" + quote(secondValue)
-                + "\"}";
+        return "{\"" + firstName + "\":\"" + quote(firstValue) + "\",\"" + secondName + "\":\"" + quote(secondValue) + "\"}";
     }
 
     private static String quote(String value) {

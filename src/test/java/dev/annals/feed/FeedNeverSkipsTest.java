@@ -43,7 +43,8 @@ class FeedNeverSkipsTest {
     private void killOneConnection() {
         try (Connection connection = log.connect();
                 Statement statement = connection.createStatement();
-                ResultSet killed = statement.executeQuery("""
+                ResultSet killed = statement.executeQuery(
+                        """
                         select pg_terminate_backend(pid) from pg_stat_activity
                         where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'
                         order by random() limit 1
@@ -74,7 +75,8 @@ class FeedNeverSkipsTest {
         StringBuilder back = new StringBuilder();
         try (Connection connection = log.connect();
                 Statement statement = connection.createStatement();
-                ResultSet rows = statement.executeQuery("""
+                ResultSet rows = statement.executeQuery(
+                        """
                         select 'drop trigger place_segment on ' || tgrelid::regclass || '; ' || pg_get_triggerdef(oid) || ';'
                         from pg_trigger where tgname = 'place_segment'
                         """)) {
@@ -83,7 +85,8 @@ class FeedNeverSkipsTest {
             }
         }
         back.append("drop function annals.number_at_insert(); drop sequence annals.identity;");
-        execute("""
+        execute(
+                """
                 create sequence annals.identity increment by 256;
                 create function annals.number_at_insert() returns trigger language plpgsql security definer as $$
                 declare

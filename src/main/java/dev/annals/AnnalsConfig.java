@@ -20,15 +20,18 @@ import org.hibernate.validator.constraints.time.DurationMin;
 @ConfigMapping(prefix = "annals")
 public interface AnnalsConfig {
 
+    /** Needed before Quarkus, which makes this configuration, is started. */
+    String DEFAULT_DATA_DIR = "./data";
+
     /**
      * The database: {@code postgresql://user:password@host:port/database}, optionally with {@code ?sslmode=} and
-     * {@code &sslrootcert=}. The user runs the migrations. Without it the service runs its own PostgreSQL in
+     * {@code &sslrootcert=}; special characters percent-encoded, a dollar sign too. The user runs the migrations. Without it the service runs its own PostgreSQL in
      * {@link #dataDir()}.
      */
     Optional<String> databaseUrl();
 
     /** Where the service's own PostgreSQL keeps its data. Unused with a {@link #databaseUrl()}. */
-    @WithDefault("./data")
+    @WithDefault(DEFAULT_DATA_DIR)
     Path dataDir();
 
     /** The administrator's bearer token. Without it the first start makes one and prints it once. */

@@ -7,11 +7,14 @@ import dev.annals.embedded.EmbeddedDatabaseException;
 import io.quarkus.runtime.Quarkus;
 import io.quarkus.runtime.annotations.QuarkusMain;
 import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.SQLException;
 import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.eclipse.microprofile.config.Config;
 import org.eclipse.microprofile.config.ConfigProvider;
+import org.jspecify.annotations.Nullable;
 
 /** The service's entry point. Where no database is named, it runs one of its own for as long as the service runs. */
 @QuarkusMain
@@ -19,6 +22,8 @@ public final class Annals {
 
     /** How long the service may take to stop before its database is stopped under it. */
     private static final long STOP_LIMIT_SECONDS = 60;
+
+    private static final int OLDEST_POSTGRES = 15;
 
     private Annals() {}
 
@@ -28,14 +33,32 @@ public final class Annals {
             Config config = ConfigProvider.getConfig();
             Optional<String> url = config.getOptionalValue(DatabaseUrlConfigSource.DATABASE_URL, String.class);
             if (url.isPresent()) {
-                DatabaseUrl.parse(url.get().strip());
-                Quarkus.run(arguments);
+                checkServer(DatabaseUrl.parse(url.get().strip()));
+                Quarkus.run(null, Annals::exit, arguments);
             } else {
-                runWithDatabase(config.getValue("annals.data-dir", Path.class), arguments);
+                Optional<Path> directory = config.getOptionalValue("annals.data-dir", Path.class);
+                runWithDatabase(directory.orElse(Path.of(AnnalsConfig.DEFAULT_DATA_DIR)), arguments);
             }
         } catch (IllegalArgumentException | EmbeddedDatabaseException e) {
             System.err.println(e.getMessage());
             System.exit(1);
+        }
+    }
+
+    // Quarkus would say the same, with some hundred lines of stack traces around it.
+    private static void checkServer(DatabaseUrl url) {
+        try (Connection connection = url.connect()) {
+            int version = connection.getMetaData().getDatabaseMajorVersion();
+            if (version < OLDEST_POSTGRES) {
+                throw new IllegalArgumentException("The database " + url + " is PostgreSQL " + version
+                        + "; Annals needs " + OLDEST_POSTGRES + " or newer.");
+            }
+        } catch (SQLException e) {
+            Throwable cause = e.getCause() == null ? e : e.getCause();
+            throw new IllegalArgumentException(
+                    "The database " + url + " cannot be used (" + cause + "). Check ANNALS_DATABASE_URL and that the"
+                            + " server runs.",
+                    e);
         }
     }
 
@@ -47,13 +70,26 @@ public final class Annals {
         Runtime.getRuntime()
                 .addShutdownHook(new Thread(() -> stopAfter(stopped, database), "annals-embedded-database"));
         System.setProperty(DatabaseUrlConfigSource.DATABASE_URL, database.url().withPassword());
+        System.setProperty("annals.embedded", "true");
         Quarkus.run(
                 null,
                 (exitCode, failure) -> {
                     stopped.countDown();
-                    System.exit(exitCode);
+                    exit(exitCode, failure);
                 },
                 arguments);
+    }
+
+    // A wrong setting fails before Quarkus can log it.
+    private static void exit(int exitCode, @Nullable Throwable failure) {
+        if (failure != null) {
+            Throwable cause = failure;
+            while (cause.getCause() != null) {
+                cause = cause.getCause();
+            }
+            System.err.println("The service stops: " + cause.getMessage());
+        }
+        System.exit(exitCode);
     }
 
     private static void stopAfter(CountDownLatch stopped, EmbeddedDatabase database) {

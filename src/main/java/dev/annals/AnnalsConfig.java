@@ -13,22 +13,25 @@ import org.hibernate.validator.constraints.time.DurationMax;
 import org.hibernate.validator.constraints.time.DurationMin;
 
 /**
- * Every setting of the service. Each can be given in the environment, where {@code annals.database.pool-size} is
+ * The settings of the service that belong to no feature. Each can be given in the environment, where {@code annals.database.pool-size} is
  * {@code ANNALS_DATABASE_POOL_SIZE}, as a system property, or in {@code config/application.properties}. A value out of
  * its limits stops the service at start.
  */
 @ConfigMapping(prefix = "annals")
 public interface AnnalsConfig {
 
+    /** Needed before Quarkus, which makes this configuration, is started. */
+    String DEFAULT_DATA_DIR = "./data";
+
     /**
      * The database: {@code postgresql://user:password@host:port/database}, optionally with {@code ?sslmode=} and
-     * {@code &sslrootcert=}. The user runs the migrations. Without it the service runs its own PostgreSQL in
+     * {@code &sslrootcert=}; special characters percent-encoded, a dollar sign too. The user runs the migrations. Without it the service runs its own PostgreSQL in
      * {@link #dataDir()}.
      */
     Optional<String> databaseUrl();
 
     /** Where the service's own PostgreSQL keeps its data. Unused with a {@link #databaseUrl()}. */
-    @WithDefault("./data")
+    @WithDefault(DEFAULT_DATA_DIR)
     Path dataDir();
 
     /** The administrator's bearer token. Without it the first start makes one and prints it once. */
@@ -45,6 +48,10 @@ public interface AnnalsConfig {
     @Min(0)
     @Max(65_535)
     int port();
+
+    /** Whether the database is the service's own. The service sets this itself. */
+    @WithDefault("false")
+    boolean embedded();
 
     /** Limits on the use of the database. */
     Database database();

@@ -3,8 +3,8 @@ package dev.annals;
 import static io.restassured.RestAssured.given;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.annals.embedded.TestDatabase;
 import jakarta.enterprise.context.ApplicationScoped;
-import jakarta.inject.Inject;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
@@ -14,7 +14,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.atomic.AtomicInteger;
-import javax.sql.DataSource;
 
 /** Projects and tokens for tests, connections to the database beside the service, and the check of whole feeds. */
 @ApplicationScoped
@@ -24,9 +23,6 @@ public class AuditLogFixture {
     public static final String ADMIN_TOKEN = "annals_admin_token_of_the_tests";
 
     private static final AtomicInteger PROJECTS = new AtomicInteger();
-
-    @Inject
-    DataSource dataSource;
 
     /** A project of a test's own, with a token for it. */
     public record Project(UUID id, String token) {}
@@ -66,7 +62,7 @@ public class AuditLogFixture {
 
     /** A connection as the schema's owner, with auto-commit off. The caller closes it. */
     public Connection connect() throws SQLException {
-        Connection connection = dataSource.getConnection();
+        Connection connection = TestDatabase.connect(TestDatabase.url());
         connection.setAutoCommit(false);
         return connection;
     }
@@ -119,8 +115,7 @@ public class AuditLogFixture {
      */
     public long checkFeed(UUID projectId) throws SQLException {
         try (Connection connection = connect();
-                PreparedStatement select = connection.prepareStatement(
-                        """
+                PreparedStatement select = connection.prepareStatement("""
                         select count(*), count(distinct sequence_id), coalesce(min(sequence_id), 1), coalesce(max(sequence_id), 0),
                           count(distinct id),
                           (select count(*) from annals.audit_record where project_id = f.project_id),
@@ -132,7 +127,9 @@ public class AuditLogFixture {
             select.setObject(1, projectId);
             try (ResultSet row = select.executeQuery()) {
                 if (!row.next()) {
-                    assertThat(recordsOf(connection, projectId)).as("records without a place").isZero();
+                    assertThat(recordsOf(connection, projectId))
+                            .as("records without a place")
+                            .isZero();
                     return 0;
                 }
                 long records = row.getLong(1);
@@ -141,7 +138,9 @@ public class AuditLogFixture {
                 assertThat(row.getLong(4)).as("last sequence id").isEqualTo(records);
                 assertThat(row.getLong(5)).as("distinct records").isEqualTo(records);
                 assertThat(row.getLong(6)).as("records stored").isEqualTo(records);
-                assertThat(row.getLong(7)).as("records whose sequence id is found wrongly").isZero();
+                assertThat(row.getLong(7))
+                        .as("records whose sequence id is found wrongly")
+                        .isZero();
                 return records;
             }
         }

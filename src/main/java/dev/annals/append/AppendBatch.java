@@ -90,7 +90,8 @@ final class AppendBatch {
         for (int i = 0; i < records.size(); i++) {
             Long first = firstSequenceIds.get(appendIds[i / APPEND_SIZE]);
             if (first == null) {
-                throw new IllegalStateException("append " + appendIds[i / APPEND_SIZE] + " was committed without a place");
+                throw new IllegalStateException(
+                        "append " + appendIds[i / APPEND_SIZE] + " was committed without a place");
             }
             stored.add(new StoredRecord(records.get(i), first + i % APPEND_SIZE, recordedAt));
         }

@@ -10,12 +10,6 @@ import java.time.Duration;
 @ConfigMapping(prefix = "annals.append")
 public interface AppendConfig {
 
-    /** How many records one request may bring as a JSON array. */
-    @WithDefault("1000")
-    @Min(1)
-    @Max(10_000)
-    int maxRecords();
-
     /** How many bytes of JSON a request may have, other than NDJSON, which is taken as it streams in. */
     @WithDefault("16777216")
     @Min(65_536)

@@ -1,11 +1,13 @@
 package dev.annals.append;
 
 import dev.annals.Sql;
+import dev.annals.database.DatabaseFailure;
 import dev.annals.guid.SequentialGuid;
 import dev.annals.problem.ProblemException;
 import dev.annals.problem.ProblemType;
 import dev.annals.record.AuditRecord;
 import dev.annals.record.RecordRow;
+import dev.annals.record.SentRecords;
 import dev.annals.record.StoredRecord;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.quarkus.runtime.ShutdownEvent;
@@ -73,18 +75,20 @@ public class AppendQueue {
     /**
      * Appends records to a project: all of them or none.
      *
-     * @param records one or more, in their order; each with an id of its own
+     * @param sent one record or more, each with an id of its own
      * @param bytes about how much memory they take
      * @return what is stored, after its commit. Fails with a problem: {@code queue-full}, {@code record-id-taken} where
      *     an id belongs to a record with other content, {@code invalid-record} where the database refuses a value,
      *     {@code unavailable} where the database cannot be reached
      */
-    public Uni<Appended> append(UUID projectId, List<AuditRecord> records, long bytes) {
+    public Uni<Appended> append(UUID projectId, SentRecords sent, long bytes) {
         return Uni.createFrom().deferred(() -> {
             if (stopping) {
-                throw new ProblemException(ProblemType.UNAVAILABLE, "The service is stopping. Send the request again to another instance.");
+                throw new ProblemException(
+                        ProblemType.UNAVAILABLE,
+                        "The service is stopping. Send the request again to another instance.");
             }
-            AppendRequest request = new AppendRequest(records, bytes);
+            AppendRequest request = new AppendRequest(sent, bytes);
             if (offer(projectId, request)) {
                 write(projectId, List.of(request));
             }
@@ -101,7 +105,8 @@ public class AppendQueue {
                 return new ProjectQueue();
             }
             if (queue.waiting.size() >= config.queueRequests() || queue.bytes + request.bytes > config.queueBytes()) {
-                throw new ProblemException(ProblemType.QUEUE_FULL, "Too many records of this project are waiting to be written.");
+                throw new ProblemException(
+                        ProblemType.QUEUE_FULL, "Too many records of this project are waiting to be written.");
             }
             if (totalBytes.addAndGet(request.bytes) > config.totalQueueBytes()) {
                 totalBytes.addAndGet(-request.bytes);
@@ -185,9 +190,10 @@ public class AppendQueue {
                         .chain(() -> writeTogether(projectId, requests, attempt + 1));
             }
             case TAKEN -> writeWithoutStored(projectId, requests, attempt);
-            case REFUSED -> requests.size() > 1
-                    ? writeAlone(projectId, requests)
-                    : Uni.createFrom().failure(AppendFailure.asProblem(failure));
+            case REFUSED ->
+                requests.size() > 1
+                        ? writeAlone(projectId, requests)
+                        : Uni.createFrom().failure(AppendFailure.asProblem(failure));
             case BROKEN -> Uni.createFrom().failure(failure);
         };
     }
@@ -212,7 +218,8 @@ public class AppendQueue {
             }
             if (!progress && attempt >= config.retries()) {
                 return Uni.createFrom()
-                        .failure(new ProblemException(ProblemType.UNAVAILABLE, "Another writer holds one of these ids. Try again."));
+                        .failure(new ProblemException(
+                                ProblemType.UNAVAILABLE, "Another writer holds one of these ids. Try again."));
             }
             return writeTogether(projectId, others, progress ? attempt : attempt + 1);
         });
@@ -251,13 +258,16 @@ public class AppendQueue {
     }
 
     private static Uni<Map<UUID, Long>> readPlaces(SqlConnection connection, AppendBatch batch) {
-        return connection.preparedQuery(READ_PLACES).execute(batch.placesTuple()).map(rows -> {
-            Map<UUID, Long> places = new HashMap<>();
-            for (Row row : rows) {
-                places.put(row.getUUID(0), row.getLong(1));
-            }
-            return places;
-        });
+        return connection
+                .preparedQuery(READ_PLACES)
+                .execute(batch.placesTuple())
+                .map(rows -> {
+                    Map<UUID, Long> places = new HashMap<>();
+                    for (Row row : rows) {
+                        places.put(row.getUUID(0), row.getLong(1));
+                    }
+                    return places;
+                });
     }
 
     private Uni<Map<UUID, StoredRecord>> readStored(UUID projectId, List<AppendRequest> requests) {
@@ -265,6 +275,10 @@ public class AppendQueue {
         requests.forEach(request -> request.missing().forEach(record -> ids.add(record.id())));
         return pool.preparedQuery(READ_RECORDS)
                 .execute(Tuple.of(projectId, ids.toArray(UUID[]::new)))
+                .onFailure(DatabaseFailure::isTransient)
+                .retry()
+                .withBackOff(config.retryDelay(), config.maxRetryDelay())
+                .atMost(config.retries())
                 .map(rows -> {
                     Map<UUID, StoredRecord> stored = new HashMap<>();
                     for (Row row : rows) {

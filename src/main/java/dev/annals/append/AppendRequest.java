@@ -4,8 +4,8 @@ import dev.annals.problem.FieldError;
 import dev.annals.problem.Problem;
 import dev.annals.problem.ProblemException;
 import dev.annals.problem.ProblemType;
-import dev.annals.problem.ProblemType;
 import dev.annals.record.AuditRecord;
+import dev.annals.record.SentRecords;
 import dev.annals.record.StoredRecord;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -20,12 +20,14 @@ final class AppendRequest {
 
     final List<AuditRecord> records;
     final long bytes;
+    private final boolean inArray;
     final CompletableFuture<Appended> answer = new CompletableFuture<>();
     /** Those found to be stored by an earlier try or request, by their place in {@link #records}. */
     private final @Nullable StoredRecord[] found;
 
-    AppendRequest(List<AuditRecord> records, long bytes) {
-        this.records = records;
+    AppendRequest(SentRecords sent, long bytes) {
+        this.records = sent.records();
+        this.inArray = sent.inArray();
         this.bytes = bytes;
         this.found = new StoredRecord[records.size()];
     }
@@ -57,7 +59,7 @@ final class AppendRequest {
                 if (records.get(i).sameContentAs(there.record())) {
                     found[i] = there;
                 } else {
-                    taken.add(new FieldError(found.length == 1 ? "/id" : "/" + i + "/id", "This id is taken."));
+                    taken.add(new FieldError(inArray ? "/" + i + "/id" : "/id", "This id is taken."));
                 }
             }
         }

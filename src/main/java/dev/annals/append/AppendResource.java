@@ -1,12 +1,11 @@
 package dev.annals.append;
 
-import com.fasterxml.jackson.core.JsonFactory;
-import com.fasterxml.jackson.core.JsonGenerator;
 import dev.annals.feed.FeedLinks;
 import dev.annals.project.Caller;
 import dev.annals.project.Requires;
+import dev.annals.record.RecordJson;
 import dev.annals.record.RecordReader;
-import dev.annals.record.RecordWriter;
+import dev.annals.record.SentRecords;
 import dev.annals.record.StoredRecord;
 import io.smallrye.mutiny.Uni;
 import io.vertx.core.http.HttpServerRequest;
@@ -20,9 +19,6 @@ import jakarta.ws.rs.core.HttpHeaders;
 import jakarta.ws.rs.core.MediaType;
 import jakarta.ws.rs.core.Response;
 import jakarta.ws.rs.core.UriInfo;
-import java.io.ByteArrayOutputStream;
-import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.util.List;
 import java.util.UUID;
 
@@ -31,7 +27,6 @@ import java.util.UUID;
 @Produces(MediaType.APPLICATION_JSON)
 public class AppendResource {
 
-    private static final JsonFactory JSON = new JsonFactory();
     /** About what a record takes in memory beside its JSON. */
     private static final int RECORD_OVERHEAD_BYTES = 256;
 
@@ -55,15 +50,15 @@ public class AppendResource {
             @Context HttpServerRequest http, @Context UriInfo uri, @Context ContainerRequestContext request) {
         UUID projectId = Caller.of(request).projectId();
         return RequestBody.read(http, config.maxBodyBytes()).chain(body -> {
-            RecordReader.Records sent = reader.read(body, config.maxRecords());
+            SentRecords sent = reader.read(body);
             long bytes = body.length + (long) sent.records().size() * RECORD_OVERHEAD_BYTES;
-            return queue.append(projectId, sent.records(), bytes).map(appended -> answer(uri, sent.array(), appended));
+            return queue.append(projectId, sent, bytes).map(appended -> answer(uri, sent.inArray(), appended));
         });
     }
 
     private Response answer(UriInfo uri, boolean array, Appended appended) {
         StoredRecord first = appended.records().get(0);
-        byte[] json = array ? places(appended.records()) : RecordWriter.toBytes(first);
+        byte[] json = array ? places(appended.records()) : RecordJson.of(first);
         return Response.status(appended.created() ? Response.Status.CREATED : Response.Status.OK)
                 .header(HttpHeaders.LOCATION, links.record(uri, first.record().id()))
                 .entity(json)
@@ -71,8 +66,7 @@ public class AppendResource {
     }
 
     private static byte[] places(List<StoredRecord> records) {
-        ByteArrayOutputStream bytes = new ByteArrayOutputStream(16 + records.size() * 80);
-        try (JsonGenerator json = JSON.createGenerator(bytes)) {
+        return RecordJson.toBytes(16 + records.size() * 80, json -> {
             json.writeStartObject();
             json.writeArrayFieldStart("results");
             for (StoredRecord record : records) {
@@ -83,9 +77,6 @@ public class AppendResource {
             }
             json.writeEndArray();
             json.writeEndObject();
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
-        return bytes.toByteArray();
+        });
     }
 }

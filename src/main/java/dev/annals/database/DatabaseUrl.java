@@ -6,10 +6,15 @@ import java.net.URLEncoder;
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
+import java.sql.Connection;
+import java.sql.Driver;
+import java.sql.SQLException;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Properties;
+import java.util.ServiceLoader;
 import java.util.stream.Collectors;
 
 /**
@@ -152,6 +157,26 @@ public record DatabaseUrl(
     /** The PEM file of the certificate authority to trust. */
     public Optional<String> sslRootCertificate() {
         return Optional.ofNullable(parameters.get("sslrootcert"));
+    }
+
+    /**
+     * A JDBC connection as the URL's user, for work at start and in tests. Blocks, at most ten seconds.
+     *
+     * @throws SQLException if the server cannot be reached or refuses the login
+     */
+    public Connection connect() throws SQLException {
+        Properties properties = new Properties();
+        properties.setProperty("user", user);
+        properties.setProperty("password", password);
+        properties.setProperty("loginTimeout", "10");
+        // Not by DriverManager, which sees only the drivers of the class loader that it was first used from.
+        for (Driver driver : ServiceLoader.load(Driver.class, DatabaseUrl.class.getClassLoader())) {
+            Connection connection = driver.connect(jdbcUrl(), properties);
+            if (connection != null) {
+                return connection;
+            }
+        }
+        throw new SQLException("no JDBC driver for PostgreSQL is on the class path");
     }
 
     /** For JDBC; without user and password, which go beside it. */

@@ -60,8 +60,8 @@ public final class DatabaseUrlConfigSource implements ConfigSourceFactory {
         return settings;
     }
 
-    // A dollar sign or a backslash in a password is no expression of the configuration's.
+    // A dollar sign in a password begins no expression of the configuration's. A backslash stands for itself.
     private static void put(Map<String, String> settings, String name, String value) {
-        settings.put(name, value.replace("\\", "\\\\").replace("$", "\\$"));
+        settings.put(name, value.replace("$", "\\$"));
     }
 }

@@ -17,7 +17,6 @@ import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.security.SecureRandom;
 import java.sql.Connection;
-import java.sql.Driver;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
@@ -28,8 +27,6 @@ import java.util.Base64;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Properties;
-import java.util.ServiceLoader;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.jboss.logging.Logger;
@@ -120,7 +117,10 @@ public final class EmbeddedDatabase implements AutoCloseable {
         Path absolute = makeDirectory(directory);
         FileChannel lock = lock(absolute);
         try {
-            return new EmbeddedDatabase(absolute, binariesParent.toAbsolutePath(), lock);
+            Path programs = binariesParent.equals(directory)
+                    ? absolute
+                    : binariesParent.toAbsolutePath().normalize();
+            return new EmbeddedDatabase(absolute, programs, lock);
         } catch (IOException e) {
             release(lock);
             throw new EmbeddedDatabaseException(
@@ -521,7 +521,7 @@ public final class EmbeddedDatabase implements AutoCloseable {
     }
 
     private void createDatabase() {
-        try (Connection connection = connect(url.withDatabase("postgres"));
+        try (Connection connection = url.withDatabase("postgres").connect();
                 Statement statement = connection.createStatement()) {
             boolean exists;
             try (ResultSet found =
@@ -537,20 +537,6 @@ public final class EmbeddedDatabase implements AutoCloseable {
                             + "). Restore " + urlFile + " from a backup if its password was changed.",
                     e);
         }
-    }
-
-    // Not by DriverManager, which sees only drivers of the class loader that it was first used from.
-    private static Connection connect(DatabaseUrl url) throws SQLException {
-        Properties login = new Properties();
-        login.setProperty("user", url.user());
-        login.setProperty("password", url.password());
-        for (Driver driver : ServiceLoader.load(Driver.class, EmbeddedDatabase.class.getClassLoader())) {
-            Connection connection = driver.connect(url.jdbcUrl(), login);
-            if (connection != null) {
-                return connection;
-            }
-        }
-        throw new SQLException("no JDBC driver for PostgreSQL is on the class path");
     }
 
     private static boolean isFree(int port) {

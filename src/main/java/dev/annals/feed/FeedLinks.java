@@ -23,7 +23,8 @@ public class FeedLinks {
     private final @Nullable String publicUrl;
 
     FeedLinks(AnnalsConfig config) {
-        this.publicUrl = config.publicUrl().map(url -> url.toString().replaceAll("/+$", "")).orElse(null);
+        this.publicUrl =
+                config.publicUrl().map(url -> url.replaceAll("/+$", "")).orElse(null);
     }
 
     /** The URL of a record. */
@@ -32,7 +33,8 @@ public class FeedLinks {
     }
 
     /** The page behind this one, in the same order; null where there is none. */
-    @Nullable String next(UriInfo uri, FeedQuery query, FeedPage page) {
+    @Nullable
+    String next(UriInfo uri, FeedQuery query, FeedPage page) {
         Cursor next = page.next();
         if (next == null) {
             return null;
@@ -49,7 +51,8 @@ public class FeedLinks {
 
     private String page(UriInfo uri, String cursor, boolean descending) {
         MultivaluedMap<String, String> parameters = uri.getQueryParameters();
-        StringBuilder url = new StringBuilder(base(uri)).append(PATH).append("?cursor=").append(cursor);
+        StringBuilder url =
+                new StringBuilder(base(uri)).append(PATH).append("?cursor=").append(cursor);
         if (descending) {
             url.append("&order=desc");
         }

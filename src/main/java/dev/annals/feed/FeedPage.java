@@ -12,4 +12,8 @@ import org.jspecify.annotations.Nullable;
  * @param head in descending order, the head of the feed as the first page saw it; null in ascending order
  * @param pollMore where a later read finds the records that this one could not see yet
  */
-public record FeedPage(List<StoredRecord> records, @Nullable Cursor next, @Nullable Cursor head, Cursor pollMore) {}
+public record FeedPage(
+        List<StoredRecord> records,
+        @Nullable Cursor next,
+        @Nullable Cursor head,
+        Cursor pollMore) {}

@@ -46,14 +46,17 @@ final class FeedParameters {
         for (Map.Entry<String, List<String>> parameter : parameters.entrySet()) {
             if (!KNOWN.contains(parameter.getKey())) {
                 throw invalidParameter(
-                        parameter.getKey(), "There is no such parameter. Known are cursor, limit, order, " + String.join(", ", FILTERS) + ".");
+                        parameter.getKey(),
+                        "There is no such parameter. Known are cursor, limit, order, " + String.join(", ", FILTERS)
+                                + ".");
             }
             if (parameter.getValue().size() > 1) {
                 throw invalidParameter(parameter.getKey(), "It is given more than once.");
             }
         }
         Order order = order();
-        Filter filter = new Filter(time("start"), time("end"), text("action"), text("actor"), text("subject"), text("outcome"));
+        Filter filter =
+                new Filter(time("start"), time("end"), text("action"), text("actor"), text("subject"), text("outcome"));
         String cursor = parameters.getFirst(CURSOR);
         if (cursor == null) {
             return new FeedQuery(order, null, null, limit(), filter);
@@ -64,7 +67,8 @@ final class FeedParameters {
         int dot = cursor.indexOf('.');
         return dot < 0
                 ? new FeedQuery(order, cursor(cursor), null, limit(), filter)
-                : new FeedQuery(order, cursor(cursor.substring(0, dot)), cursor(cursor.substring(dot + 1)), limit(), filter);
+                : new FeedQuery(
+                        order, cursor(cursor.substring(0, dot)), cursor(cursor.substring(dot + 1)), limit(), filter);
     }
 
     private Order order() {
@@ -94,7 +98,9 @@ final class FeedParameters {
 
     private static Cursor cursor(String text) {
         return Cursor.parse(text)
-                .orElseThrow(() -> new ProblemException(ProblemType.INVALID_CURSOR, "This is no cursor. Use the link next or poll_more of a page as it stands, or leave cursor out to"
+                .orElseThrow(() -> new ProblemException(
+                        ProblemType.INVALID_CURSOR,
+                        "This is no cursor. Use the link next or poll_more of a page as it stands, or leave cursor out to"
                                 + " begin anew."));
     }
 
@@ -104,8 +110,7 @@ final class FeedParameters {
             return null;
         }
         if (value.isEmpty() || value.length() > MAX_FILTER_LENGTH || value.indexOf('\0') >= 0) {
-            throw invalidParameter(
-                    name, "It has 1 to " + MAX_FILTER_LENGTH + " characters, and no NUL character.");
+            throw invalidParameter(name, "It has 1 to " + MAX_FILTER_LENGTH + " characters, and no NUL character.");
         }
         return value;
     }
@@ -117,8 +122,7 @@ final class FeedParameters {
         }
         try {
             // In a URL a + that was not escaped arrives as a space.
-            OffsetDateTime time =
-                    OffsetDateTime.parse(value.replace(' ', '+')).withOffsetSameInstant(ZoneOffset.UTC);
+            OffsetDateTime time = OffsetDateTime.parse(value.replace(' ', '+')).withOffsetSameInstant(ZoneOffset.UTC);
             if (time.getYear() >= 1 && time.getYear() <= 9999) {
                 return time;
             }

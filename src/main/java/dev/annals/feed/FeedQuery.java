@@ -14,7 +14,8 @@ import org.jspecify.annotations.Nullable;
  * @param limit how many records at most, 1 or more
  * @param filter which records
  */
-public record FeedQuery(Order order, @Nullable Cursor cursor, @Nullable Cursor head, int limit, Filter filter) {
+public record FeedQuery(
+        Order order, @Nullable Cursor cursor, @Nullable Cursor head, int limit, Filter filter) {
 
     /** Which way a page goes. */
     public enum Order {

@@ -1,6 +1,7 @@
 package dev.annals.feed;
 
 import dev.annals.Sql;
+import dev.annals.database.DatabaseFailure;
 import dev.annals.feed.FeedQuery.Filter;
 import dev.annals.feed.FeedQuery.Order;
 import dev.annals.problem.ProblemException;
@@ -13,6 +14,7 @@ import io.vertx.mutiny.sqlclient.Row;
 import io.vertx.mutiny.sqlclient.RowSet;
 import io.vertx.mutiny.sqlclient.Tuple;
 import jakarta.enterprise.context.ApplicationScoped;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
@@ -32,6 +34,11 @@ public class FeedReader {
     private static final String SCAN_FEED_BACK = Sql.named("scan_feed_back");
     private static final String READ_RECORD = Sql.named("read_record");
 
+    /** Reads may be repeated at will: a broken connection need not reach the reader. */
+    private static final int RETRIES = 3;
+
+    private static final Duration RETRY_DELAY = Duration.ofMillis(50);
+
     private final Pool pool;
     private final FeedConfig config;
 
@@ -46,15 +53,27 @@ public class FeedReader {
      * @return fails with a {@code feed-rewound} problem where the cursor no longer matches the feed
      */
     public Uni<FeedPage> read(UUID projectId, FeedQuery query) {
+        Uni<FeedPage> page;
         if (query.order() == Order.DESCENDING) {
-            return scanBack(projectId, query);
+            page = scanBack(projectId, query);
+        } else {
+            page = query.filter().equals(Filter.NONE) ? readOn(projectId, query) : scanOn(projectId, query);
         }
-        return query.filter().equals(Filter.NONE) ? readOn(projectId, query) : scanOn(projectId, query);
+        return page.onFailure(DatabaseFailure::isTransient)
+                .retry()
+                .withBackOff(RETRY_DELAY)
+                .atMost(RETRIES);
     }
 
     /** Finds a record by its id; null where the project has none such. */
     public Uni<@Nullable StoredRecord> find(UUID projectId, UUID id) {
-        return pool.preparedQuery(READ_RECORD).execute(Tuple.of(projectId, id)).map(FeedReader::firstRecord);
+        return pool.preparedQuery(READ_RECORD)
+                .execute(Tuple.of(projectId, id))
+                .onFailure(DatabaseFailure::isTransient)
+                .retry()
+                .withBackOff(RETRY_DELAY)
+                .atMost(RETRIES)
+                .map(FeedReader::firstRecord);
     }
 
     private static @Nullable StoredRecord firstRecord(RowSet<Row> rows) {
@@ -71,7 +90,7 @@ public class FeedReader {
                 .map(rows -> {
                     Scan scan = new Scan(projectId, query.limit(), rows.size());
                     rows.forEach(scan::add);
-                    requireStillThere(cursor, scan.firstIs(cursor), projectId);
+                    requireStillThere(cursor, scan.firstIs(cursor));
                     Cursor last = scan.last(cursor);
                     return new FeedPage(scan.records, scan.full ? last : null, null, last);
                 });
@@ -84,7 +103,7 @@ public class FeedReader {
                 .map(rows -> {
                     Scan scan = new Scan(projectId, query.limit(), rows.size());
                     rows.forEach(scan::add);
-                    requireStillThere(cursor, scan.firstIs(cursor), projectId);
+                    requireStillThere(cursor, scan.firstIs(cursor));
                     Cursor last = scan.last(cursor);
                     boolean more = scan.full || last.sequenceId() - cursor.sequenceId() >= config.scanLimit();
                     return new FeedPage(scan.records, more ? last : null, null, last);
@@ -99,7 +118,7 @@ public class FeedReader {
                     Scan scan = new Scan(projectId, query.limit(), rows.size());
                     rows.forEach(scan::add);
                     if (cursor != null) {
-                        requireStillThere(cursor, scan.firstIs(cursor), projectId);
+                        requireStillThere(cursor, scan.firstIs(cursor));
                     }
                     Cursor last = scan.last(cursor == null ? Cursor.START : cursor);
                     Cursor head = query.head() != null ? query.head() : scan.first(Cursor.START);
@@ -122,7 +141,7 @@ public class FeedReader {
                 .addInteger(query.limit());
     }
 
-    private static void requireStillThere(Cursor cursor, boolean there, UUID projectId) {
+    private static void requireStillThere(Cursor cursor, boolean there) {
         if (cursor.sequenceId() > 0 && !there) {
             throw new ProblemException(
                     ProblemType.FEED_REWOUND,

@@ -1,11 +1,10 @@
 package dev.annals.feed;
 
-import com.fasterxml.jackson.core.JsonFactory;
-import com.fasterxml.jackson.core.JsonGenerator;
 import dev.annals.problem.ProblemException;
 import dev.annals.problem.ProblemType;
 import dev.annals.project.Caller;
 import dev.annals.project.Requires;
+import dev.annals.record.RecordJson;
 import dev.annals.record.RecordWriter;
 import dev.annals.record.StoredRecord;
 import io.smallrye.mutiny.Uni;
@@ -19,9 +18,6 @@ import jakarta.ws.rs.core.HttpHeaders;
 import jakarta.ws.rs.core.MediaType;
 import jakarta.ws.rs.core.Response;
 import jakarta.ws.rs.core.UriInfo;
-import java.io.ByteArrayOutputStream;
-import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
@@ -30,7 +26,6 @@ import org.jspecify.annotations.Nullable;
 @Produces(MediaType.APPLICATION_JSON)
 public class FeedResource {
 
-    private static final JsonFactory JSON = new JsonFactory();
     /** About what a record takes; a first guess at a page's size. */
     private static final int RECORD_BYTES = 600;
 
@@ -64,7 +59,7 @@ public class FeedResource {
             if (record == null) {
                 throw noSuchRecord();
             }
-            return Response.ok(RecordWriter.toBytes(record)).build();
+            return Response.ok(RecordJson.of(record)).build();
         });
     }
 
@@ -100,9 +95,7 @@ public class FeedResource {
     }
 
     private static byte[] json(@Nullable String next, String pollMore, FeedPage page) {
-        ByteArrayOutputStream bytes =
-                new ByteArrayOutputStream(256 + page.records().size() * RECORD_BYTES);
-        try (JsonGenerator json = JSON.createGenerator(bytes)) {
+        return RecordJson.toBytes(512 + page.records().size() * RECORD_BYTES, json -> {
             json.writeStartObject();
             json.writeStringField("next", next);
             json.writeStringField("poll_more", pollMore);
@@ -112,9 +105,6 @@ public class FeedResource {
             }
             json.writeEndArray();
             json.writeEndObject();
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
-        return bytes.toByteArray();
+        });
     }
 }

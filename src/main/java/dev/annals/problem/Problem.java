@@ -58,7 +58,7 @@ public record Problem(
         return new Problem(type, status, title, detail, errors, all);
     }
 
-    /** This problem, asking the client to wait at least so long: the member {@code retry_after}, in whole seconds, and the header. */
+    /** This problem, asking the client to wait so long: header and member {@code retry_after}, in whole seconds. */
     public Problem withRetryAfter(Duration wait) {
         return with(RETRY_AFTER, Math.max(1, wait.plusMillis(999).toSeconds()));
     }

@@ -151,6 +151,13 @@ public final class ProblemMapper {
 
     /** Logs what nobody expected; the problem tells only the id under which it is in the log. */
     static Problem unexpected(String request, Throwable e) {
+        for (Throwable cause = e; cause != null; cause = cause.getCause()) {
+            if (DatabaseFailure.isTransient(cause)) {
+                LOG.warnf("%s failed: %s", request, cause);
+                return Problem.of(
+                        ProblemType.UNAVAILABLE, "The database cannot be reached, or is overloaded: try again.");
+            }
+        }
         String instance = "urn:uuid:" + UUID.randomUUID();
         LOG.errorf(e, "%s failed: %s", request, instance);
         return Problem.of(

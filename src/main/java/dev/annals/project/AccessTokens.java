@@ -6,7 +6,7 @@ import dev.annals.AnnalsConfig;
 import dev.annals.Sql;
 import dev.annals.guid.SequentialGuid;
 import io.smallrye.mutiny.Uni;
-import io.vertx.mutiny.core.buffer.Buffer;
+import io.vertx.core.buffer.Buffer;
 import io.vertx.mutiny.sqlclient.Pool;
 import io.vertx.mutiny.sqlclient.Row;
 import io.vertx.mutiny.sqlclient.RowSet;
@@ -17,9 +17,9 @@ import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.security.SecureRandom;
 import java.time.Duration;
-import java.util.Arrays;
 import java.util.Base64;
 import java.util.EnumSet;
+import java.util.HexFormat;
 import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
@@ -43,8 +43,10 @@ public class AccessTokens {
     /** The hash of {@code ANNALS_ADMIN_TOKEN}: where it is set, no admin token of the database counts. */
     private final Optional<Hash> configuredAdmin;
     /** Spares a query a request. A token that is taken out of the database stays valid for as long as this holds it. */
-    private final Cache<Hash, Caller> known =
-            Caffeine.newBuilder().maximumSize(10_000).expireAfterWrite(Duration.ofSeconds(30)).build();
+    private final Cache<Hash, Caller> known = Caffeine.newBuilder()
+            .maximumSize(10_000)
+            .expireAfterWrite(Duration.ofSeconds(30))
+            .build();
 
     AccessTokens(Pool pool, SequentialGuid guids, AnnalsConfig config) {
         this.pool = pool;
@@ -52,29 +54,20 @@ public class AccessTokens {
         this.configuredAdmin = config.adminToken().map(Hash::of);
     }
 
-    /** The SHA-256 of a token. */
-    private record Hash(byte[] bytes) {
+    /** The SHA-256 of a token, as hexadecimal digits: comparing hashes tells an attacker nothing about tokens. */
+    private record Hash(String hex) {
 
         static Hash of(String token) {
             try {
-                return new Hash(MessageDigest.getInstance("SHA-256").digest(token.getBytes(StandardCharsets.UTF_8)));
+                byte[] hash = MessageDigest.getInstance("SHA-256").digest(token.getBytes(StandardCharsets.UTF_8));
+                return new Hash(HexFormat.of().formatHex(hash));
             } catch (NoSuchAlgorithmException e) {
                 throw new IllegalStateException("every Java platform has SHA-256", e);
             }
         }
 
         Buffer buffer() {
-            return Buffer.buffer(bytes);
-        }
-
-        @Override
-        public boolean equals(@Nullable Object other) {
-            return other instanceof Hash hash && MessageDigest.isEqual(bytes, hash.bytes);
-        }
-
-        @Override
-        public int hashCode() {
-            return Arrays.hashCode(bytes);
+            return Buffer.buffer(HexFormat.of().parseHex(hex));
         }
     }
 
@@ -123,7 +116,7 @@ public class AccessTokens {
         Tuple tuple = Tuple.tuple()
                 .addUUID(token.id())
                 .addUUID(projectId)
-                .addBuffer(Hash.of(token.token()).buffer())
+                .addValue(Hash.of(token.token()).buffer())
                 .addArrayOfString(scopes.stream().map(Scope::text).toArray(String[]::new))
                 .addString(description);
         return pool.preparedQuery(ADD_TOKEN).execute(tuple).replaceWith(token);

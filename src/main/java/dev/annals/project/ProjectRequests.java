@@ -22,8 +22,9 @@ import org.jspecify.annotations.Nullable;
 /** The bodies of the administration's requests, read strictly. */
 final class ProjectRequests {
 
-    private static final ObjectReader JSON = JsonMapper.builder(
-                    JsonFactory.builder().enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION).build())
+    private static final ObjectReader JSON = JsonMapper.builder(JsonFactory.builder()
+                    .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
+                    .build())
             .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
             .build()
             .reader();
@@ -66,7 +67,8 @@ final class ProjectRequests {
             }
             object.fieldNames().forEachRemaining(name -> {
                 if (!known.contains(name)) {
-                    errors.add(new FieldError("/" + name.replace("~", "~0").replace("/", "~1"), "There is no such field."));
+                    errors.add(new FieldError(
+                            "/" + name.replace("~", "~0").replace("/", "~1"), "There is no such field."));
                 }
             });
         }
@@ -81,7 +83,8 @@ final class ProjectRequests {
             }
         }
 
-        @Nullable String text(String name, int maxLength, boolean required) {
+        @Nullable
+        String text(String name, int maxLength, boolean required) {
             JsonNode value = object.get(name);
             if (value == null || value.isNull()) {
                 if (required) {
@@ -90,8 +93,11 @@ final class ProjectRequests {
                 return null;
             }
             String text = value.isTextual() ? value.textValue() : "";
-            if (!value.isTextual() || (required && text.isBlank()) || text.codePointCount(0, text.length()) > maxLength) {
-                errors.add(new FieldError("/" + name, "It must be a string of at most " + maxLength + " characters, and not blank."));
+            if (!value.isTextual()
+                    || (required && text.isBlank())
+                    || text.codePointCount(0, text.length()) > maxLength) {
+                errors.add(new FieldError(
+                        "/" + name, "It must be a string of at most " + maxLength + " characters, and not blank."));
             } else if (text.codePoints().anyMatch(c -> c == 0 || (c >= 0xD800 && c <= 0xDFFF))) {
                 errors.add(new FieldError("/" + name, "It must not contain a NUL character or half a surrogate pair."));
             }
@@ -116,8 +122,9 @@ final class ProjectRequests {
 
         void requireValid() {
             if (!errors.isEmpty()) {
-                throw new ProblemException(Problem.of(ProblemType.INVALID_BODY, "Some fields are wrong; errors names each.")
-                        .withErrors(errors));
+                throw new ProblemException(
+                        Problem.of(ProblemType.INVALID_BODY, "Some fields are wrong; errors names each.")
+                                .withErrors(errors));
             }
         }
     }

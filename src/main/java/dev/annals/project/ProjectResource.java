@@ -1,9 +1,9 @@
 package dev.annals.project;
 
-import com.fasterxml.jackson.core.io.JsonStringEncoder;
 import dev.annals.append.RequestBody;
 import dev.annals.problem.ProblemException;
 import dev.annals.problem.ProblemType;
+import dev.annals.record.RecordJson;
 import io.smallrye.mutiny.Uni;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.pgclient.PgException;
@@ -38,14 +38,11 @@ public class ProjectResource {
     /** Makes a project. */
     @POST
     public Uni<Response> addProject(@Context HttpServerRequest http) {
-        return RequestBody.read(http, MAX_BODY_BYTES).map(ProjectRequests.NewProject::read).chain(project -> projects.add(
-                        project.name())
-                .map(id -> created(json(
-                        "id",
-                        id.orElseThrow(() -> new ProblemException(
-                                ProblemType.PROJECT_NAME_TAKEN, "There is a project with this name. Choose another name.")).toString(),
-                        "name",
-                        project.name()))));
+        return RequestBody.read(http, MAX_BODY_BYTES)
+                .map(ProjectRequests.NewProject::read)
+                .chain(project -> projects.add(project.name())
+                        .map(id -> created(
+                                "id", id.orElseThrow(ProjectResource::nameTaken).toString(), "name", project.name())));
     }
 
     /** Makes a token for a project; the answer is the only place where the token is ever shown. */
@@ -58,7 +55,7 @@ public class ProjectResource {
                 .chain(token -> tokens.add(projectId, token.scopes(), token.description()))
                 .onFailure(ProjectResource::isUnknownProject)
                 .transform(failure -> noSuchProject())
-                .map(token -> created(json("id", token.id().toString(), "token", token.token())));
+                .map(token -> created("id", token.id().toString(), "token", token.token()));
     }
 
     private static UUID parseId(String id) {
@@ -73,22 +70,25 @@ public class ProjectResource {
         return failure instanceof PgException error && "access_token_project_fkey".equals(error.getConstraint());
     }
 
+    private static ProblemException nameTaken() {
+        return new ProblemException(
+                ProblemType.PROJECT_NAME_TAKEN, "There is a project with this name. Choose another name.");
+    }
+
     private static ProblemException noSuchProject() {
         return new ProblemException(ProblemType.NOT_FOUND, "There is no project with this id.");
     }
 
-    private static Response created(String json) {
+    private static Response created(String firstName, String firstValue, String secondName, String secondValue) {
+        byte[] body = RecordJson.toBytes(256, json -> {
+            json.writeStartObject();
+            json.writeStringField(firstName, firstValue);
+            json.writeStringField(secondName, secondValue);
+            json.writeEndObject();
+        });
         return Response.status(Response.Status.CREATED)
-                .entity(json)
+                .entity(body)
                 .header(HttpHeaders.CACHE_CONTROL, "no-store")
                 .build();
-    }
-
-    private static String json(String firstName, String firstValue, String secondName, String secondValue) {
-        return "{\"" + firstName + "\":\"" + quote(firstValue) + "\",\"" + secondName + "\":\"" + quote(secondValue) + "\"}";
-    }
-
-    private static String quote(String value) {
-        return new String(JsonStringEncoder.getInstance().quoteAsString(value));
     }
 }

@@ -19,6 +19,8 @@ public enum Scope {
     }
 
     static Optional<Scope> of(String text) {
-        return Arrays.stream(values()).filter(scope -> scope.text().equals(text)).findFirst();
+        return Arrays.stream(values())
+                .filter(scope -> scope.text().equals(text))
+                .findFirst();
     }
 }

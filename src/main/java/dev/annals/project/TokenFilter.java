@@ -51,10 +51,12 @@ class TokenFilter {
         }
         return tokens.callerOf(token).map(caller -> {
             if (caller == null) {
-                throw new ProblemException(ProblemType.UNAUTHORIZED, "The token is unknown. Ask the administrator for a new one.");
+                throw new ProblemException(
+                        ProblemType.UNAUTHORIZED, "The token is unknown. Ask the administrator for a new one.");
             }
             if (!caller.scopes().contains(scope)) {
-                throw new ProblemException(ProblemType.FORBIDDEN, "This operation needs a token with the scope \"" + scope.text() + "\".");
+                throw new ProblemException(
+                        ProblemType.FORBIDDEN, "This operation needs a token with the scope \"" + scope.text() + "\".");
             }
             request.setProperty(Caller.PROPERTY, caller);
             return null;

@@ -52,7 +52,9 @@ class PlainSqlWriterTest {
     @Test
     void theShortestInsertIsEnough() throws SQLException {
         try (Connection writer = log.connectAsWriter()) {
-            execute(writer, "insert into annals.audit_record (project_id, action, message) values ('" + a + "', 'x', 'y')");
+            execute(
+                    writer,
+                    "insert into annals.audit_record (project_id, action, message) values ('" + a + "', 'x', 'y')");
             writer.commit();
         }
         assertThat(log.checkFeed(a)).isEqualTo(1);
@@ -134,7 +136,9 @@ class PlainSqlWriterTest {
         try (Connection writer = log.connectAsWriter()) {
             writer.unwrap(PGConnection.class)
                     .getCopyAPI()
-                    .copyIn("copy annals.audit_record (project_id, action) from stdin", new StringReader(rows.toString()));
+                    .copyIn(
+                            "copy annals.audit_record (project_id, action) from stdin",
+                            new StringReader(rows.toString()));
             writer.commit();
         }
         assertThat(actions(a)).isEqualTo(numbers(10_000, i -> true));
@@ -214,7 +218,8 @@ class PlainSqlWriterTest {
                     "insert into annals.audit_record (project_id, action) values ('" + a + "', 'new'), ('" + a
                             + "', 'newer')");
             other.commit();
-            assertThatThrownBy(old::commit).satisfies(e -> assertThat(((SQLException) e).getSQLState()).isEqualTo("40001"));
+            assertThatThrownBy(old::commit)
+                    .satisfies(e -> assertThat(((SQLException) e).getSQLState()).isEqualTo("40001"));
             old.rollback();
             insert(old, a, "once more");
             old.commit();
@@ -257,12 +262,16 @@ class PlainSqlWriterTest {
             })
     void theDatabaseRefusesToChangeWhatWasWritten(String change) throws SQLException {
         try (Connection owner = log.connect()) {
-            execute(owner, "insert into annals.audit_record (project_id, action) values ('" + a + "', 'x'), ('" + a + "', 'y')");
+            execute(
+                    owner,
+                    "insert into annals.audit_record (project_id, action) values ('" + a + "', 'x'), ('" + a
+                            + "', 'y')");
             owner.commit();
             for (String table : List.of("audit_record", "append", "feed_segment")) {
                 assertThatThrownBy(() -> execute(owner, change.formatted(table)))
                         .hasMessageContaining("append-only")
-                        .satisfies(e -> assertThat(((SQLException) e).getSQLState()).isEqualTo("23001"));
+                        .satisfies(e ->
+                                assertThat(((SQLException) e).getSQLState()).isEqualTo("23001"));
                 owner.rollback();
             }
         }
@@ -309,8 +318,9 @@ class PlainSqlWriterTest {
         try (Connection writer = log.connectAsWriter()) {
             execute(
                     writer,
-                    "insert into annals.audit_record (project_id, id, append_id, action) values ('" + a + "', '" + id + "', '"
-                            + id + "', 'alone'), ('" + a + "', gen_random_uuid(), '" + id + "', 'claims the same append')");
+                    "insert into annals.audit_record (project_id, id, append_id, action) values ('" + a + "', '" + id
+                            + "', '" + id + "', 'alone'), ('" + a + "', gen_random_uuid(), '" + id
+                            + "', 'claims the same append')");
             writer.commit();
         }
         assertThat(log.checkFeed(a)).isEqualTo(2);
@@ -370,7 +380,10 @@ class PlainSqlWriterTest {
     }
 
     private static List<String> numbers(int upTo, java.util.function.IntPredicate which) {
-        return java.util.stream.IntStream.rangeClosed(1, upTo).filter(which).mapToObj(Integer::toString).toList();
+        return java.util.stream.IntStream.rangeClosed(1, upTo)
+                .filter(which)
+                .mapToObj(Integer::toString)
+                .toList();
     }
 
     private static void execute(Connection connection, String sql) throws SQLException {

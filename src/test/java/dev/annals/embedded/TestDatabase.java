@@ -8,7 +8,6 @@ import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.Connection;
-import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.Map;
@@ -54,11 +53,6 @@ public final class TestDatabase implements QuarkusTestResourceLifecycleManager {
         return createDatabase(url());
     }
 
-    /** A JDBC connection as the URL's user. */
-    public static Connection connect(DatabaseUrl url) throws SQLException {
-        return DriverManager.getConnection(url.jdbcUrl(), url.user(), url.password());
-    }
-
     private static DatabaseUrl startServer() {
         String external = System.getenv("ANNALS_TEST_DATABASE_URL");
         if (external != null && !external.isBlank()) {
@@ -88,7 +82,7 @@ public final class TestDatabase implements QuarkusTestResourceLifecycleManager {
     }
 
     private static void execute(DatabaseUrl url, String sql) {
-        try (Connection connection = connect(url);
+        try (Connection connection = url.connect();
                 Statement statement = connection.createStatement()) {
             statement.execute(sql);
         } catch (SQLException e) {

@@ -45,11 +45,13 @@ final class FeedLoad {
     private final List<Project> projects;
     private final boolean tolerateBrokenConnections;
     private final boolean checkVisible;
-    private final HttpClient http = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
+    private final HttpClient http =
+            HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
     private final ObjectMapper json = new ObjectMapper();
     private final Map<UUID, Set<UUID>> committed = new HashMap<>();
     /** Records whose transaction broke while it committed: they may be there or not. */
     private final Set<UUID> unsure = ConcurrentHashMap.newKeySet();
+
     private final List<Reader> readers = new ArrayList<>();
     private volatile boolean writing = true;
     private volatile boolean reading = true;
@@ -135,10 +137,9 @@ final class FeedLoad {
             assertThat(reader.ids).as(name).doesNotHaveDuplicates().containsAll(committed.get(reader.project.id()));
             assertThat(unsure)
                     .as(name + ": records that nobody committed")
-                    .containsAll(
-                            reader.ids.stream()
-                                    .filter(id -> !committed.get(reader.project.id()).contains(id))
-                                    .toList());
+                    .containsAll(reader.ids.stream()
+                            .filter(id -> !committed.get(reader.project.id()).contains(id))
+                            .toList());
         }
         for (Project project : projects) {
             long records = log.checkFeed(project.id());
@@ -226,8 +227,13 @@ final class FeedLoad {
             }
             written.forEach((id, project) -> committed.get(project.id()).add(id));
             for (Map.Entry<UUID, Project> record : written.entrySet()) {
-                JsonNode found = get(record.getValue(), service.resolve(FeedLinks.PATH + "/" + record.getKey()).toString());
-                requireVisible(record.getValue(), record.getKey(), found.get("sequence_id").longValue());
+                JsonNode found = get(
+                        record.getValue(),
+                        service.resolve(FeedLinks.PATH + "/" + record.getKey()).toString());
+                requireVisible(
+                        record.getValue(),
+                        record.getKey(),
+                        found.get("sequence_id").longValue());
                 break;
             }
         }
@@ -272,7 +278,8 @@ final class FeedLoad {
         if (!checkVisible) {
             return;
         }
-        String url = service.resolve(FeedLinks.PATH + "?limit=1&cursor=" + (sequenceId - 1)).toString();
+        String url = service.resolve(FeedLinks.PATH + "?limit=1&cursor=" + (sequenceId - 1))
+                .toString();
         JsonNode results = get(project, url).get("results");
         assertThat(results).as("record %d, read after its commit", sequenceId).hasSize(1);
         assertThat(results.get(0).get("id").textValue()).isEqualTo(id.toString());

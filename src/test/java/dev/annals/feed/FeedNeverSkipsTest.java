@@ -43,8 +43,7 @@ class FeedNeverSkipsTest {
     private void killOneConnection() {
         try (Connection connection = log.connect();
                 Statement statement = connection.createStatement();
-                ResultSet killed = statement.executeQuery(
-                        """
+                ResultSet killed = statement.executeQuery("""
                         select pg_terminate_backend(pid) from pg_stat_activity
                         where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'
                         order by random() limit 1
@@ -75,8 +74,7 @@ class FeedNeverSkipsTest {
         StringBuilder back = new StringBuilder();
         try (Connection connection = log.connect();
                 Statement statement = connection.createStatement();
-                ResultSet rows = statement.executeQuery(
-                        """
+                ResultSet rows = statement.executeQuery("""
                         select 'drop trigger place_segment on ' || tgrelid::regclass || '; ' || pg_get_triggerdef(oid) || ';'
                         from pg_trigger where tgname = 'place_segment'
                         """)) {
@@ -85,16 +83,18 @@ class FeedNeverSkipsTest {
             }
         }
         back.append("drop function annals.number_at_insert(); drop sequence annals.identity;");
-        execute(
-                """
+        execute("""
                 create sequence annals.identity increment by 256;
                 create function annals.number_at_insert() returns trigger language plpgsql security definer as $$
                 declare
                   first bigint := nextval('annals.identity');
+                  size integer := 1;
                 begin
+                  if tg_table_name = 'append' then
+                    size := cardinality(new.record_ids);
+                  end if;
                   insert into annals.feed_segment (project_id, append_id, first_sequence_id, last_sequence_id)
-                  values (new.project_id, new.id, first,
-                    first + case when tg_table_name = 'append' then cardinality(new.record_ids) else 1 end - 1);
+                  values (new.project_id, new.id, first, first + size - 1);
                   return null;
                 end $$;
                 drop trigger place_segment on annals.audit_record;

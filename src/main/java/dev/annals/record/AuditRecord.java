@@ -1,0 +1,50 @@
+package dev.annals.record;
+
+import java.time.OffsetDateTime;
+import java.util.Objects;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a client says happened. It never changes once it is stored.
+ *
+ * @param id unique in its project
+ * @param action what was done, such as {@code volume_create}; 1 to 255 characters
+ * @param actor who did it
+ * @param subject what it was done to
+ * @param outcome such as {@code success}; 1 to 64 characters
+ * @param ipAddress where the actor was, in the text form of PostgreSQL's {@code inet}
+ * @param message for people; up to 65,535 bytes
+ * @param timestamp when it happened: UTC, whole microseconds, years 0001 to 9999
+ * @param timestampAssigned whether the service set the timestamp because the client sent none
+ * @param metadata the JSON text of an object that is not empty, or null
+ */
+public record AuditRecord(
+        UUID id,
+        String action,
+        @Nullable Party actor,
+        @Nullable Party subject,
+        @Nullable String outcome,
+        @Nullable String ipAddress,
+        @Nullable String message,
+        OffsetDateTime timestamp,
+        boolean timestampAssigned,
+        @Nullable String metadata) {
+
+    /**
+     * Whether this record, as a client sent it, says the same as {@code stored}, so that it is a retry of it. A
+     * timestamp that the client did not send makes no difference. Metadata is compared as JSON values: neither white
+     * space nor the order of keys nor the spelling of a number counts, and an empty object is as good as none.
+     */
+    public boolean sameContentAs(AuditRecord stored) {
+        return id.equals(stored.id)
+                && action.equals(stored.action)
+                && Objects.equals(actor, stored.actor)
+                && Objects.equals(subject, stored.subject)
+                && Objects.equals(outcome, stored.outcome)
+                && Objects.equals(ipAddress, stored.ipAddress)
+                && Objects.equals(message, stored.message)
+                && (timestampAssigned || timestamp.isEqual(stored.timestamp))
+                && JsonValues.sameObject(metadata, stored.metadata);
+    }
+}

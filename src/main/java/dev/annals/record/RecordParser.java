@@ -1,0 +1,475 @@
+package dev.annals.record;
+
+import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.core.JsonToken;
+import dev.annals.guid.SequentialGuid;
+import dev.annals.problem.FieldError;
+import dev.annals.problem.Problem;
+import dev.annals.problem.ProblemException;
+import dev.annals.problem.ProblemType;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.time.OffsetDateTime;
+import java.util.ArrayList;
+import java.util.EnumSet;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+
+/** Takes records from the tokens of one body, one after the other, and collects what is wrong with them. */
+final class RecordParser {
+
+    /** How many objects and arrays may lie inside one another in metadata, itself included. */
+    static final int MAX_DEPTH = 32;
+
+    private static final int MAX_ACTION = 255;
+    private static final int MAX_OUTCOME = 64;
+    private static final int MAX_PARTY_TYPE = 255;
+    private static final int MAX_PARTY_TEXT = 1_024;
+    private static final int MAX_DIGITS = 100;
+    private static final int MAX_EXPONENT = 300;
+    private static final int MAX_POINTER_LENGTH = 300;
+
+    private enum Field {
+        ID,
+        ACTION,
+        ACTOR,
+        SUBJECT,
+        OUTCOME,
+        IP_ADDRESS,
+        MESSAGE,
+        TIMESTAMP,
+        METADATA,
+        SEQUENCE_ID,
+        RECORDED_AT,
+        UNKNOWN;
+
+        static Field named(String name) {
+            return switch (name) {
+                case "id" -> ID;
+                case "action" -> ACTION;
+                case "actor" -> ACTOR;
+                case "subject" -> SUBJECT;
+                case "outcome" -> OUTCOME;
+                case "ip_address" -> IP_ADDRESS;
+                case "message" -> MESSAGE;
+                case "timestamp" -> TIMESTAMP;
+                case "metadata" -> METADATA;
+                case "sequence_id" -> SEQUENCE_ID;
+                case "recorded_at" -> RECORDED_AT;
+                default -> UNKNOWN;
+            };
+        }
+    }
+
+    private final JsonParser json;
+    private final byte[] bytes;
+    private final int from;
+    private final boolean hasEscapes;
+    private final SequentialGuid guids;
+    private final OffsetDateTime now;
+    private final List<FieldError> errors = new ArrayList<>(0);
+    private final @Nullable Keys[] keysByDepth = new Keys[MAX_DEPTH + 1];
+
+    /**
+     * A parser of what {@code json} reads from {@code bytes}, beginning at {@code from}.
+     *
+     * @param hasEscapes false where no string can hold a NUL or a lone surrogate, since nothing is escaped
+     * @param now the timestamp of a record without one
+     */
+    RecordParser(
+            JsonParser json, byte[] bytes, int from, boolean hasEscapes, SequentialGuid guids, OffsetDateTime now) {
+        this.json = json;
+        this.bytes = bytes;
+        this.from = from;
+        this.hasEscapes = hasEscapes;
+        this.guids = guids;
+        this.now = now;
+    }
+
+    /** Reads the record whose first token is the current one, to its last. Null where a field is wrong. */
+    @Nullable
+    AuditRecord record() throws IOException {
+        if (json.currentToken() != JsonToken.START_OBJECT) {
+            wrong("must be a record: an object");
+            json.skipChildren();
+            return null;
+        }
+        int errorsBefore = errors.size();
+        long start = json.currentTokenLocation().getByteOffset();
+        Draft draft = new Draft();
+        Set<Field> seen = EnumSet.noneOf(Field.class);
+        while (json.nextToken() == JsonToken.FIELD_NAME) {
+            Field field = Field.named(json.currentName());
+            boolean again = !seen.add(field) && field != Field.UNKNOWN;
+            json.nextToken();
+            if (again) {
+                wrongAndSkipped("is there twice: keep one");
+            } else {
+                read(field, draft);
+            }
+        }
+        if (json.currentLocation().getByteOffset() - start > RecordReader.MAX_RECORD_BYTES) {
+            wrong("is a record of more than " + RecordReader.MAX_RECORD_BYTES
+                    + " bytes: shorten its message or metadata");
+        }
+        if (!seen.contains(Field.ACTION)) {
+            wrongField("action", "is required: a string of 1 to " + MAX_ACTION + " characters");
+        }
+        return errors.size() > errorsBefore ? null : draft.finish(guids, now);
+    }
+
+    private void read(Field field, Draft draft) throws IOException {
+        switch (field) {
+            case ID -> draft.id = id();
+            case ACTION -> draft.action = action();
+            case ACTOR -> draft.actor = party();
+            case SUBJECT -> draft.subject = party();
+            case OUTCOME -> draft.outcome = string(1, MAX_OUTCOME);
+            case IP_ADDRESS -> draft.ipAddress = ipAddress();
+            case MESSAGE -> draft.message = string(0, Integer.MAX_VALUE);
+            case TIMESTAMP -> draft.timestamp = timestamp();
+            case METADATA -> draft.metadata = metadata();
+            case SEQUENCE_ID, RECORDED_AT -> wrongAndSkipped("is set by the service: leave it out");
+            case UNKNOWN -> wrongAndSkipped("is no field of a record: leave it out, or move it into metadata");
+        }
+    }
+
+    private @Nullable UUID id() throws IOException {
+        String text = string(0, Integer.MAX_VALUE);
+        if (text == null) {
+            return null;
+        }
+        if (!isUuid(text)) {
+            wrong("must be a UUID, such as 019a9d5e-7c3a-7f00-8a4e-2b1c0d9e8f7a");
+            return null;
+        }
+        return UUID.fromString(text);
+    }
+
+    private @Nullable String action() throws IOException {
+        if (json.currentToken() == JsonToken.VALUE_NULL) {
+            wrong("is required: a string of 1 to " + MAX_ACTION + " characters");
+            return null;
+        }
+        return string(1, MAX_ACTION);
+    }
+
+    private @Nullable String ipAddress() throws IOException {
+        String text = string(0, Integer.MAX_VALUE);
+        if (text == null) {
+            return null;
+        }
+        String address = IpAddress.canonical(text);
+        if (address == null) {
+            wrong("must be an IPv4 or IPv6 address, without a prefix or a zone");
+        }
+        return address;
+    }
+
+    private @Nullable OffsetDateTime timestamp() throws IOException {
+        String text = string(0, Integer.MAX_VALUE);
+        if (text == null) {
+            return null;
+        }
+        OffsetDateTime timestamp = Timestamps.parse(text);
+        if (timestamp == null) {
+            wrong("must be an RFC 3339 timestamp with an offset in the years 0001 to 9999,"
+                    + " such as 2025-09-03T11:15:19.391447Z");
+        }
+        return timestamp;
+    }
+
+    private @Nullable Party party() throws IOException {
+        if (json.currentToken() == JsonToken.VALUE_NULL) {
+            return null;
+        }
+        if (json.currentToken() != JsonToken.START_OBJECT) {
+            wrongAndSkipped("must be an object with type, id or name");
+            return null;
+        }
+        String type = null;
+        String id = null;
+        String name = null;
+        int errorsBefore = errors.size();
+        Keys keys = keysAt(1);
+        while (json.nextToken() == JsonToken.FIELD_NAME) {
+            String key = json.currentName();
+            boolean again = !keys.add(key);
+            json.nextToken();
+            if (again) {
+                wrongAndSkipped("is there twice: keep one");
+                continue;
+            }
+            switch (key) {
+                case "type" -> type = string(0, MAX_PARTY_TYPE);
+                case "id" -> id = string(0, MAX_PARTY_TEXT);
+                case "name" -> name = string(0, MAX_PARTY_TEXT);
+                default -> wrongAndSkipped("is neither type nor id nor name: leave it out");
+            }
+        }
+        if (type == null && id == null && name == null && errors.size() == errorsBefore) {
+            wrong("must have at least one of type, id and name");
+        }
+        return new Party(type, id, name);
+    }
+
+    /** The current object's text as it was sent; null for null and for an empty object. */
+    private @Nullable String metadata() throws IOException {
+        if (json.currentToken() == JsonToken.VALUE_NULL) {
+            return null;
+        }
+        if (json.currentToken() != JsonToken.START_OBJECT) {
+            wrongAndSkipped("must be an object");
+            return null;
+        }
+        long start = json.currentTokenLocation().getByteOffset();
+        boolean empty = true;
+        int depth = 1;
+        keysAt(1);
+        while (depth > 0) {
+            switch (json.nextToken()) {
+                case START_OBJECT, START_ARRAY -> {
+                    if (depth == MAX_DEPTH) {
+                        wrongAndSkipped("is nested too deeply: metadata may have " + MAX_DEPTH + " levels");
+                    } else {
+                        depth++;
+                        keysAt(depth);
+                    }
+                }
+                case END_OBJECT, END_ARRAY -> depth--;
+                case FIELD_NAME -> {
+                    empty = false;
+                    metadataKey(depth, json.currentName());
+                }
+                case VALUE_STRING -> {
+                    if (hasEscapes) {
+                        checkText(json.getText());
+                    }
+                }
+                case VALUE_NUMBER_INT, VALUE_NUMBER_FLOAT -> checkNumber();
+                case VALUE_TRUE, VALUE_FALSE, VALUE_NULL, VALUE_EMBEDDED_OBJECT, NOT_AVAILABLE -> {}
+            }
+        }
+        if (empty) {
+            return null;
+        }
+        int length = (int) (json.currentLocation().getByteOffset() - start);
+        return new String(bytes, from + (int) start, length, StandardCharsets.UTF_8);
+    }
+
+    private void metadataKey(int depth, String key) {
+        Keys keys = keysByDepth[depth];
+        if (keys != null && !keys.add(key)) {
+            wrong("is there twice: keep one");
+        }
+        if (hasEscapes) {
+            checkText(key);
+        }
+    }
+
+    private void checkNumber() throws IOException {
+        char[] text = json.getTextCharacters();
+        int at = json.getTextOffset();
+        int end = at + json.getTextLength();
+        int digits = 0;
+        while (at < end && text[at] != 'e' && text[at] != 'E') {
+            if (text[at] >= '0' && text[at] <= '9') {
+                digits++;
+            }
+            at++;
+        }
+        int exponent = 0;
+        for (at++; at < end && exponent <= MAX_EXPONENT; at++) {
+            if (text[at] >= '0' && text[at] <= '9') {
+                exponent = exponent * 10 + text[at] - '0';
+            }
+        }
+        if (digits > MAX_DIGITS || exponent > MAX_EXPONENT) {
+            wrong("must be a number of at most " + MAX_DIGITS + " digits with an exponent of -" + MAX_EXPONENT + " to "
+                    + MAX_EXPONENT + ": send it as a string");
+        }
+    }
+
+    /** The current value where it is a fit string; null where it is null or wrong. Lengths are in characters. */
+    private @Nullable String string(int shortest, int longest) throws IOException {
+        if (json.currentToken() == JsonToken.VALUE_NULL) {
+            return null;
+        }
+        if (json.currentToken() != JsonToken.VALUE_STRING) {
+            wrongAndSkipped("must be a string");
+            return null;
+        }
+        String text = json.getText();
+        if (hasEscapes && !checkText(text)) {
+            return null;
+        }
+        if (text.length() < shortest || (text.length() > longest && text.codePointCount(0, text.length()) > longest)) {
+            wrong(
+                    shortest == 0
+                            ? "must have at most " + longest + " characters"
+                            : "must have " + shortest + " to " + longest + " characters");
+            return null;
+        }
+        return text;
+    }
+
+    private boolean checkText(String text) {
+        for (int i = 0; i < text.length(); i++) {
+            char c = text.charAt(i);
+            if (c == 0) {
+                wrong("must not contain the NUL character");
+                return false;
+            }
+            if (Character.isSurrogate(c)) {
+                boolean paired = Character.isHighSurrogate(c)
+                        && i + 1 < text.length()
+                        && Character.isLowSurrogate(text.charAt(i + 1));
+                if (!paired) {
+                    wrong("must not contain half of a surrogate pair");
+                    return false;
+                }
+                i++;
+            }
+        }
+        return true;
+    }
+
+    private static boolean isUuid(String text) {
+        if (text.length() != 36) {
+            return false;
+        }
+        for (int i = 0; i < 36; i++) {
+            char c = text.charAt(i);
+            boolean dash = i == 8 || i == 13 || i == 18 || i == 23;
+            if (dash ? c != '-' : c >= 128 || Character.digit(c, 16) < 0) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private void wrongAndSkipped(String detail) throws IOException {
+        wrong(detail);
+        json.skipChildren();
+    }
+
+    /** Notes that what stands at the current token is wrong. */
+    void wrong(String detail) {
+        add(json.getParsingContext().pathAsPointer().toString(), detail);
+    }
+
+    /** Notes that a field of the record that has just ended is wrong. */
+    void wrongField(String name, String detail) {
+        add(json.getParsingContext().pathAsPointer() + "/" + name, detail);
+    }
+
+    private void add(String pointer, String detail) {
+        String shown =
+                pointer.length() <= MAX_POINTER_LENGTH ? pointer : pointer.substring(0, MAX_POINTER_LENGTH) + "…";
+        errors.add(new FieldError(shown, detail));
+        if (errors.size() == RecordReader.MAX_ERRORS) {
+            throw refusal();
+        }
+    }
+
+    boolean hasErrors() {
+        return !errors.isEmpty();
+    }
+
+    /** The problem that names all that was wrong. */
+    ProblemException refusal() {
+        String detail = errors.size() == RecordReader.MAX_ERRORS
+                ? "These are the first " + RecordReader.MAX_ERRORS + " wrong fields"
+                : errors.size() == 1 ? "One field is wrong" : errors.size() + " fields are wrong";
+        return new ProblemException(
+                Problem.of(ProblemType.INVALID_RECORD, detail + ", so nothing was stored: correct what errors names")
+                        .withErrors(errors));
+    }
+
+    /** An empty set of keys for the object that begins at this depth. */
+    private Keys keysAt(int depth) {
+        Keys keys = keysByDepth[depth];
+        if (keys == null) {
+            keys = new Keys();
+            keysByDepth[depth] = keys;
+        }
+        keys.clear();
+        return keys;
+    }
+
+    /** The keys of one object: a few are compared one by one, and only many are hashed. */
+    private static final class Keys {
+        private final String[] few = new String[8];
+        private int count;
+        private @Nullable Set<String> many;
+
+        void clear() {
+            count = 0;
+            many = null;
+        }
+
+        boolean add(String key) {
+            if (many != null) {
+                return many.add(key);
+            }
+            for (int i = 0; i < count; i++) {
+                if (few[i].equals(key)) {
+                    return false;
+                }
+            }
+            if (count == few.length) {
+                many = new HashSet<>(List.of(few));
+                return many.add(key);
+            }
+            few[count++] = key;
+            return true;
+        }
+    }
+
+    /** What is known of a record so far. */
+    private static final class Draft {
+        @Nullable
+        UUID id;
+
+        @Nullable
+        String action;
+
+        @Nullable
+        Party actor;
+
+        @Nullable
+        Party subject;
+
+        @Nullable
+        String outcome;
+
+        @Nullable
+        String ipAddress;
+
+        @Nullable
+        String message;
+
+        @Nullable
+        OffsetDateTime timestamp;
+
+        @Nullable
+        String metadata;
+
+        AuditRecord finish(SequentialGuid guids, OffsetDateTime now) {
+            return new AuditRecord(
+                    id == null ? guids.next() : id,
+                    action == null ? "" : action,
+                    actor,
+                    subject,
+                    outcome,
+                    ipAddress,
+                    message,
+                    timestamp == null ? now : timestamp,
+                    timestamp == null,
+                    metadata);
+        }
+    }
+}

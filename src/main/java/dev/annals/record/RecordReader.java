@@ -1,0 +1,208 @@
+package dev.annals.record;
+
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonFactoryBuilder;
+import com.fasterxml.jackson.core.JsonLocation;
+import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.JsonToken;
+import com.fasterxml.jackson.core.StreamReadConstraints;
+import com.fasterxml.jackson.core.exc.StreamConstraintsException;
+import dev.annals.guid.SequentialGuid;
+import dev.annals.problem.ProblemException;
+import dev.annals.problem.ProblemType;
+import jakarta.inject.Inject;
+import jakarta.inject.Singleton;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.time.InstantSource;
+import java.time.OffsetDateTime;
+import java.time.ZoneOffset;
+import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Reads records from the JSON a client sent, straight from its bytes, and refuses everything that is not exactly a
+ * record. A record without an id gets a sequential GUID, one without a timestamp the time of the call.
+ *
+ * <p>What cannot be read ends with a {@link ProblemException}: {@code MALFORMED_JSON} at the first byte that is no JSON,
+ * {@code TOO_MANY_RECORDS} at the first record that is too many, {@code INVALID_RECORD} naming all wrong fields, up to
+ * {@link #MAX_ERRORS}, by pointers into what was passed in. It never fails in another way, whatever the bytes.
+ */
+@Singleton
+public final class RecordReader {
+
+    /** The most records one body may hold. */
+    public static final int MAX_RECORDS = 1_000;
+    /** The most bytes the JSON of one record may have, from its opening to its closing brace. */
+    public static final int MAX_RECORD_BYTES = 65_535;
+    /** The most wrong fields one problem names. */
+    public static final int MAX_ERRORS = 100;
+
+    private static final int MAX_MESSAGE_LENGTH = 200;
+
+    /** Jackson only guards its memory here: the limits that clients are told of are the parser's. */
+    private static final JsonFactory JSON = new JsonFactoryBuilder()
+            .disable(JsonFactory.Feature.CHARSET_DETECTION)
+            .disable(JsonFactory.Feature.INTERN_FIELD_NAMES)
+            .streamReadConstraints(StreamReadConstraints.builder()
+                    .maxNestingDepth(1_000)
+                    .maxNumberLength(Integer.MAX_VALUE)
+                    .maxStringLength(Integer.MAX_VALUE)
+                    .maxNameLength(Integer.MAX_VALUE)
+                    .build())
+            .build();
+
+    private final SequentialGuid guids;
+    private final InstantSource clock;
+
+    /** A reader that takes missing ids from {@code guids} and missing timestamps from the system's clock. */
+    @Inject
+    public RecordReader(SequentialGuid guids) {
+        this(guids, InstantSource.system());
+    }
+
+    RecordReader(SequentialGuid guids, InstantSource clock) {
+        this.guids = guids;
+        this.clock = clock;
+    }
+
+    /**
+     * Reads a whole body: one record, or an array of 1 to {@link #MAX_RECORDS} of them, no id twice.
+     *
+     * @throws ProblemException as above; pointers of an array begin at {@code /0}
+     */
+    public SentRecords read(byte[] body) {
+        return parse(body, 0, body.length, true, RecordReader::oneOrMany);
+    }
+
+    /**
+     * Reads one line of an {@code application/x-ndjson} body: exactly one record, in the bytes from {@code from} to
+     * before {@code to}. The problem of a refused line does not keep the next one from being read.
+     *
+     * @throws ProblemException as above, except that malformed JSON is located by its column alone
+     */
+    public AuditRecord readLine(byte[] bytes, int from, int to) {
+        return parse(bytes, from, to, false, RecordReader::one);
+    }
+
+    private interface Body<T> {
+        T read(JsonParser json, RecordParser records) throws IOException;
+    }
+
+    private <T> T parse(byte[] bytes, int from, int to, boolean tellLine, Body<T> body) {
+        int scanned = Utf8.scan(bytes, from, to);
+        if (scanned >= 0) {
+            throw malformed(tellLine, lineOf(bytes, from, scanned), columnOf(bytes, from, scanned), "Invalid UTF-8");
+        }
+        OffsetDateTime now = clock.instant().truncatedTo(ChronoUnit.MICROS).atOffset(ZoneOffset.UTC);
+        try (JsonParser json = JSON.createParser(bytes, from, to - from)) {
+            RecordParser records = new RecordParser(json, bytes, from, scanned == Utf8.WITH_BACKSLASH, guids, now);
+            try {
+                return body.read(json, records);
+            } catch (StreamConstraintsException e) {
+                records.wrong("is nested too deeply: at most " + RecordParser.MAX_DEPTH + " levels are taken");
+                throw records.refusal();
+            }
+        } catch (JsonProcessingException e) {
+            JsonLocation at = e.getLocation();
+            throw malformed(tellLine, at.getLineNr(), at.getColumnNr(), e.getOriginalMessage());
+        } catch (IOException e) {
+            throw new UncheckedIOException("Bytes in memory cannot fail to be read", e);
+        }
+    }
+
+    private static SentRecords oneOrMany(JsonParser json, RecordParser records) throws IOException {
+        JsonToken first = json.nextToken();
+        if (first != JsonToken.START_ARRAY) {
+            return new SentRecords(false, List.of(one(first, json, records)));
+        }
+        List<AuditRecord> read = new ArrayList<>();
+        Map<UUID, Integer> placeById = new HashMap<>();
+        int place = 0;
+        while (json.nextToken() != JsonToken.END_ARRAY) {
+            if (place == MAX_RECORDS) {
+                throw new ProblemException(
+                        ProblemType.TOO_MANY_RECORDS,
+                        "One array may hold " + MAX_RECORDS
+                                + " records: send them in several requests, or as application/x-ndjson");
+            }
+            AuditRecord record = records.record();
+            if (record != null) {
+                read.add(record);
+                Integer earlier = placeById.putIfAbsent(record.id(), place);
+                if (earlier != null) {
+                    records.wrongField("id", "is the id of /" + earlier + " too: give each record its own");
+                }
+            }
+            place++;
+        }
+        if (place == 0) {
+            records.wrong("must hold at least one record");
+        }
+        finish(json, records);
+        return new SentRecords(true, read);
+    }
+
+    private static AuditRecord one(JsonParser json, RecordParser records) throws IOException {
+        return one(json.nextToken(), json, records);
+    }
+
+    private static AuditRecord one(@Nullable JsonToken first, JsonParser json, RecordParser records)
+            throws IOException {
+        if (first == null) {
+            throw new ProblemException(ProblemType.MALFORMED_JSON, "There is no JSON here: send a record");
+        }
+        AuditRecord record = records.record();
+        finish(json, records);
+        if (record == null) {
+            throw records.refusal();
+        }
+        return record;
+    }
+
+    private static void finish(JsonParser json, RecordParser records) throws IOException {
+        if (json.nextToken() != null) {
+            JsonLocation at = json.currentTokenLocation();
+            throw malformed(true, at.getLineNr(), at.getColumnNr(), "More follows after the end of the first value");
+        }
+        if (records.hasErrors()) {
+            throw records.refusal();
+        }
+    }
+
+    private static ProblemException malformed(boolean tellLine, int line, int column, String message) {
+        String where = (tellLine ? " at line " + line + ", column " : " at column ") + column;
+        return new ProblemException(
+                ProblemType.MALFORMED_JSON, "The JSON is malformed" + where + ": " + inPlainWords(message));
+    }
+
+    /** Jackson's message without the places and settings of its own that it may mention. */
+    private static String inPlainWords(String message) {
+        String words = message.replaceAll("(?s)\\s*(\\(start marker at|: enable `|\\(`|\\[Source|\n).*", "");
+        return words.length() <= MAX_MESSAGE_LENGTH ? words : words.substring(0, MAX_MESSAGE_LENGTH) + "…";
+    }
+
+    private static int lineOf(byte[] bytes, int from, int at) {
+        int line = 1;
+        for (int i = from; i < at; i++) {
+            if (bytes[i] == '\n') {
+                line++;
+            }
+        }
+        return line;
+    }
+
+    private static int columnOf(byte[] bytes, int from, int at) {
+        int start = at;
+        while (start > from && bytes[start - 1] != '\n') {
+            start--;
+        }
+        return at - start + 1;
+    }
+}

@@ -1,0 +1,89 @@
+package dev.annals.record;
+
+import com.fasterxml.jackson.core.JsonEncoding;
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonFactoryBuilder;
+import com.fasterxml.jackson.core.JsonGenerator;
+import com.fasterxml.jackson.core.SerializableString;
+import com.fasterxml.jackson.core.io.SerializedString;
+import com.fasterxml.jackson.core.json.JsonWriteFeature;
+import java.io.IOException;
+import java.io.OutputStream;
+import org.jspecify.annotations.Nullable;
+
+/** Writes stored records for clients, field by field, without a tree between. */
+public final class RecordWriter {
+
+    private static final SerializableString ID = new SerializedString("id");
+    private static final SerializableString SEQUENCE_ID = new SerializedString("sequence_id");
+    private static final SerializableString ACTION = new SerializedString("action");
+    private static final SerializableString ACTOR = new SerializedString("actor");
+    private static final SerializableString SUBJECT = new SerializedString("subject");
+    private static final SerializableString TYPE = new SerializedString("type");
+    private static final SerializableString NAME = new SerializedString("name");
+    private static final SerializableString OUTCOME = new SerializedString("outcome");
+    private static final SerializableString IP_ADDRESS = new SerializedString("ip_address");
+    private static final SerializableString MESSAGE = new SerializedString("message");
+    private static final SerializableString TIMESTAMP = new SerializedString("timestamp");
+    private static final SerializableString RECORDED_AT = new SerializedString("recorded_at");
+    private static final SerializableString METADATA = new SerializedString("metadata");
+
+    private static final JsonFactory JSON = new JsonFactoryBuilder()
+            .enable(JsonWriteFeature.COMBINE_UNICODE_SURROGATES_IN_UTF8)
+            .build();
+
+    private RecordWriter() {}
+
+    /**
+     * A generator for an answer that holds records: UTF-8, no character escaped that need not be. The caller closes it.
+     *
+     * @throws IOException what {@code out} throws
+     */
+    public static JsonGenerator generator(OutputStream out) throws IOException {
+        return JSON.createGenerator(out, JsonEncoding.UTF8);
+    }
+
+    /**
+     * Writes one object. Absent fields are left out, but for {@code metadata}, which is then {@code {}}. Metadata goes
+     * out as the JSON text it is, unchecked.
+     *
+     * @throws IOException what {@code json} throws
+     */
+    public static void write(StoredRecord stored, JsonGenerator json) throws IOException {
+        AuditRecord record = stored.record();
+        json.writeStartObject();
+        string(json, ID, record.id().toString());
+        json.writeFieldName(SEQUENCE_ID);
+        json.writeNumber(stored.sequenceId());
+        string(json, ACTION, record.action());
+        party(json, ACTOR, record.actor());
+        party(json, SUBJECT, record.subject());
+        string(json, OUTCOME, record.outcome());
+        string(json, IP_ADDRESS, record.ipAddress());
+        string(json, MESSAGE, record.message());
+        string(json, TIMESTAMP, Timestamps.format(record.timestamp()));
+        string(json, RECORDED_AT, Timestamps.format(stored.recordedAt()));
+        json.writeFieldName(METADATA);
+        json.writeRawValue(record.metadata() == null ? "{}" : record.metadata());
+        json.writeEndObject();
+    }
+
+    private static void party(JsonGenerator json, SerializableString name, @Nullable Party party) throws IOException {
+        if (party == null) {
+            return;
+        }
+        json.writeFieldName(name);
+        json.writeStartObject();
+        string(json, TYPE, party.type());
+        string(json, ID, party.id());
+        string(json, NAME, party.name());
+        json.writeEndObject();
+    }
+
+    private static void string(JsonGenerator json, SerializableString name, @Nullable String value) throws IOException {
+        if (value != null) {
+            json.writeFieldName(name);
+            json.writeString(value);
+        }
+    }
+}

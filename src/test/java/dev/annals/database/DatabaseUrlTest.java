@@ -1,0 +1,107 @@
+package dev.annals.database;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.smallrye.config.SmallRyeConfig;
+import io.smallrye.config.SmallRyeConfigBuilder;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class DatabaseUrlTest {
+
+    @Test
+    void everyPartIsReadAndPercentDecoded() {
+        DatabaseUrl url = DatabaseUrl.parse("postgresql://j%40ne:p%3A%2F+%C3%A4%25@db.example.org:6543/audit%20log");
+
+        assertThat(url).isEqualTo(new DatabaseUrl("j@ne", "p:/+ä%", "db.example.org", 6543, "audit log", Map.of()));
+        assertThat(url.jdbcUrl()).isEqualTo("jdbc:postgresql://db.example.org:6543/audit%20log?sslmode=prefer");
+        assertThat(url.reactiveUrl()).isEqualTo("postgresql://db.example.org:6543/audit%20log");
+        assertThat(DatabaseUrl.parse(url.withPassword())).isEqualTo(url);
+    }
+
+    @Test
+    void thePortAndThePasswordMayBeLeftOut() {
+        DatabaseUrl url = DatabaseUrl.parse("postgres://annals@[::1]/annals?sslmode=require");
+
+        assertThat(url.port()).isEqualTo(5432);
+        assertThat(url.password()).isEmpty();
+        assertThat(url.host()).isEqualTo("::1");
+        assertThat(url.jdbcUrl()).isEqualTo("jdbc:postgresql://[::1]:5432/annals?sslmode=require");
+    }
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', textBlock = """
+                    mysql://u:s3cret@h/d                        | does not start with postgresql://
+                    s3cret                                      | does not start with postgresql://
+                    postgresql://h:5432/d                       | names no user
+                    postgresql://:s3cret@h/d                    | names no user
+                    postgresql://u:s3cret@h                     | names no database
+                    postgresql://u:s3cret@h/                    | names no database
+                    postgresql://u:s3cret@h/a/b                 | more than one
+                    postgresql://u:s3cret@h:0/d                 | port 0 is not between 1 and 65535
+                    postgresql://u:s3cret@h:70000/d             | port 70000 is not between 1 and 65535
+                    postgresql://u:s3cret@h:port/d              | host or port cannot be read
+                    postgresql://u:s3cret@@h/d                  | host or port cannot be read
+                    postgresql:///d                             | names no host
+                    postgresql://u:s3cret %@h/d                 | is not allowed there
+                    postgresql://u:s3cret%zz@h/d                | is not allowed there
+                    postgresql://u:s3cret%ff@h/d                | are not UTF-8
+                    postgresql://u:s3cret%00@h/d                | contains %00
+                    postgresql://u:s3cret@h/d?sslmode=maybe     | its sslmode 'maybe' is none of disable, allow
+                    postgresql://u:s3cret@h/d?sslmode=verify-ca | needs sslrootcert
+                    postgresql://u:s3cret@h/d?options=x         | its parameter 'options' is not known
+                    """)
+    void aWrongUrlGetsOneSentenceThatNeverShowsThePassword(String url, String reason) {
+        assertThatThrownBy(() -> DatabaseUrl.parse(url))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("ANNALS_DATABASE_URL")
+                .hasMessageContaining(reason)
+                .satisfies(e -> assertThat(stackTrace(e)).doesNotContain("s3cret"));
+    }
+
+    @Test
+    void theUrlIsPrintedWithoutItsPassword() {
+        assertThat(DatabaseUrl.parse("postgresql://u:s3cret@h/d")).hasToString("postgresql://u@h:5432/d");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"a$b", "${user.home}", "$${x}", "back\\slash", "\\${x}", "a,b", " spaced "})
+    void aPasswordReachesTheDataSourcesAsItIs(String password) {
+        DatabaseUrl url = new DatabaseUrl("u", password, "h", 5432, "d", Map.of());
+
+        SmallRyeConfig config = new SmallRyeConfigBuilder()
+                .addDefaultInterceptors()
+                .withDefaultValue(DatabaseUrlConfigSource.DATABASE_URL, url.withPassword())
+                .withSources(new DatabaseUrlConfigSource())
+                .build();
+
+        assertThat(config.getValue("quarkus.datasource.password", String.class)).isEqualTo(password);
+        assertThat(config.getValue("quarkus.datasource.username", String.class)).isEqualTo("u");
+        assertThat(config.getValue("quarkus.datasource.reactive.url", String.class))
+                .isEqualTo("postgresql://h:5432/d");
+    }
+
+    @Test
+    void aUrlThatAsksForVerificationMakesThePoolVerify() {
+        Map<String, String> settings = DatabaseUrlConfigSource.settings(
+                DatabaseUrl.parse("postgresql://u:p@h/d?sslmode=verify-full&sslrootcert=%2Fetc%2Fca.pem"));
+
+        assertThat(settings)
+                .containsEntry("quarkus.datasource.reactive.postgresql.ssl-mode", "verify-full")
+                .containsEntry("quarkus.datasource.reactive.hostname-verification-algorithm", "HTTPS")
+                .containsEntry("quarkus.datasource.reactive.trust-certificate-pem.certs", "/etc/ca.pem")
+                .doesNotContainKey("quarkus.datasource.reactive.trust-all");
+    }
+
+    private static String stackTrace(Throwable e) {
+        StringWriter text = new StringWriter();
+        e.printStackTrace(new PrintWriter(text));
+        return text.toString();
+    }
+}

@@ -1,0 +1,199 @@
+package dev.annals.embedded;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** The packaged service as its user starts it, without any database named, and stopped in every way there is. */
+@Timeout(120)
+class EmbeddedServiceIT {
+
+    private static final Path JAR = Path.of("target", "quarkus-app", "quarkus-run.jar");
+    private static final Pattern LISTENING = Pattern.compile("Listening on: http://[^:]+:(\\d+)");
+
+    private static Path directory;
+    private final List<Process> services = new ArrayList<>();
+    private final List<String> output = new ArrayList<>();
+
+    @BeforeAll
+    static void makeDirectory() throws IOException {
+        assumeTrue(Files.exists(JAR), "the package is no jar");
+        assumeTrue(Files.exists(Path.of("/usr/bin/setsid")), "process groups are made by Linux' setsid");
+        directory = Files.createTempDirectory("annals-service-");
+    }
+
+    @AfterAll
+    static void deleteDirectory() {
+        if (directory != null) {
+            EmbeddedDatabase.start(directory).close();
+            TestDatabase.deleteTree(directory);
+        }
+    }
+
+    @AfterEach
+    void killServices() throws InterruptedException {
+        for (Process service : services) {
+            service.destroyForcibly().waitFor();
+        }
+    }
+
+    @Test
+    void aTerminatedServiceStopsItsDatabaseCleanly() throws Exception {
+        Process service = startAndWait();
+        ProcessHandle server = server();
+
+        service.destroy();
+
+        assertThat(service.waitFor(30, TimeUnit.SECONDS)).isTrue();
+        assertThatItStoppedCleanly(server);
+    }
+
+    @Test
+    void anInterruptFromTheTerminalStopsTheServiceFirstAndThenItsDatabase() throws Exception {
+        Process service = startAndWait();
+        ProcessHandle server = server();
+
+        // As a terminal does: to every process of the foreground group.
+        new ProcessBuilder("kill", "-INT", "--", "-" + service.pid())
+                .inheritIO()
+                .start()
+                .waitFor();
+
+        assertThat(service.waitFor(30, TimeUnit.SECONDS)).isTrue();
+        readToTheEnd(service);
+        assertThat(output).noneMatch(line -> line.contains(" ERROR ") || line.contains("ended unexpectedly"));
+        assertThatItStoppedCleanly(server);
+    }
+
+    @Test
+    void aKilledServiceCanBeStartedAgainAtOnce() throws Exception {
+        Process service = startAndWait();
+        service.destroyForcibly().waitFor();
+
+        startAndWait();
+    }
+
+    @Test
+    void aDatabaseUrlThatCannotBeReadGetsOneLineWithoutItsPassword() throws Exception {
+        Process service = start(Map.of("ANNALS_DATABASE_URL", "postgresql://annals:s3cret@@db/annals"));
+
+        assertThat(service.waitFor(30, TimeUnit.SECONDS)).isTrue();
+        readToTheEnd(service);
+        assertThat(service.exitValue()).isEqualTo(1);
+        assertThat(output)
+                .singleElement()
+                .asString()
+                .contains("ANNALS_DATABASE_URL")
+                .doesNotContain("s3cret");
+    }
+
+    @Test
+    void aDatabaseThatCannotBeReachedGetsOneLineWithoutItsPassword() throws Exception {
+        Process service = start(Map.of("ANNALS_DATABASE_URL", "postgresql://annals:s3cret@127.0.0.1:1/annals"));
+
+        assertThat(service.waitFor(30, TimeUnit.SECONDS)).isTrue();
+        readToTheEnd(service);
+        assertThat(service.exitValue()).isEqualTo(1);
+        assertThat(output)
+                .singleElement()
+                .asString()
+                .contains("postgresql://annals@127.0.0.1:1/annals")
+                .contains("refused")
+                .doesNotContain("s3cret");
+    }
+
+    @Test
+    void aSettingOutOfItsLimitsIsNamedAndTheDatabaseIsStopped() throws Exception {
+        Process service = start(Map.of("ANNALS_DATABASE_POOL_SIZE", "0"));
+
+        assertThat(service.waitFor(60, TimeUnit.SECONDS)).isTrue();
+        readToTheEnd(service);
+        assertThat(service.exitValue()).isEqualTo(1);
+        assertThat(String.join("\n", output)).contains("annals.database.pool-size");
+        assertThat(directory.resolve("postgresql/postmaster.pid")).doesNotExist();
+    }
+
+    private void assertThatItStoppedCleanly(ProcessHandle server) throws IOException {
+        assertThat(server.onExit()).succeedsWithin(Duration.ofSeconds(10));
+        assertThat(directory.resolve("postgresql/postmaster.pid")).doesNotExist();
+        try (var logs = Files.list(directory.resolve("postgresql/log"))) {
+            for (Path log : logs.toList()) {
+                List<String> lines = Files.readAllLines(log);
+                assertThat(lines.get(lines.size() - 1)).endsWith("database system is shut down");
+            }
+        }
+    }
+
+    private ProcessHandle server() throws IOException {
+        String pid = Files.readAllLines(directory.resolve("postgresql/postmaster.pid"))
+                .get(0);
+        return ProcessHandle.of(Long.parseLong(pid.strip())).orElseThrow();
+    }
+
+    private Process start(Map<String, String> settings) throws IOException {
+        // In a process group of its own, as a shell does it for what is typed.
+        ProcessBuilder builder = new ProcessBuilder(
+                "setsid",
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-jar",
+                JAR.toAbsolutePath().toString());
+        builder.environment().keySet().removeIf(name -> name.startsWith("ANNALS_"));
+        builder.environment().put("ANNALS_DATA_DIR", directory.toString());
+        builder.environment().put("ANNALS_PORT", "0");
+        builder.environment().putAll(settings);
+        Process process = builder.redirectErrorStream(true).start();
+        services.add(process);
+        return process;
+    }
+
+    private Process startAndWait() throws Exception {
+        Process service = start(Map.of());
+        BufferedReader reader = reader(service);
+        for (String line = reader.readLine(); line != null; line = reader.readLine()) {
+            output.add(line);
+            Matcher listening = LISTENING.matcher(line);
+            if (listening.find()) {
+                assertThat(health(listening.group(1))).contains("\"status\": \"UP\"");
+                return service;
+            }
+        }
+        throw new AssertionError("The service ended:\n" + String.join("\n", output));
+    }
+
+    private static String health(String port) throws Exception {
+        URI uri = URI.create("http://127.0.0.1:" + port + "/q/health");
+        return HttpClient.newHttpClient()
+                .send(HttpRequest.newBuilder(uri).build(), HttpResponse.BodyHandlers.ofString())
+                .body();
+    }
+
+    private void readToTheEnd(Process service) {
+        reader(service).lines().forEach(output::add);
+    }
+
+    private static BufferedReader reader(Process service) {
+        return new BufferedReader(new InputStreamReader(service.getInputStream(), StandardCharsets.UTF_8));
+    }
+}

@@ -62,7 +62,7 @@ public class AuditLogFixture {
 
     /** A connection as the schema's owner, with auto-commit off. The caller closes it. */
     public Connection connect() throws SQLException {
-        Connection connection = TestDatabase.connect(TestDatabase.url());
+        Connection connection = TestDatabase.url().connect();
         connection.setAutoCommit(false);
         return connection;
     }

@@ -1,6 +1,5 @@
 package dev.annals.record;
 
-import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonGenerator;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -8,8 +7,6 @@ import java.io.UncheckedIOException;
 
 /** JSON written straight into memory: the bodies of answers. */
 public final class RecordJson {
-
-    private static final JsonFactory JSON = new JsonFactory();
 
     private RecordJson() {}
 
@@ -28,7 +25,7 @@ public final class RecordJson {
      */
     public static byte[] toBytes(int expectedBytes, Content content) {
         ByteArrayOutputStream bytes = new ByteArrayOutputStream(expectedBytes);
-        try (JsonGenerator json = JSON.createGenerator(bytes)) {
+        try (JsonGenerator json = RecordWriter.generator(bytes)) {
             content.write(json);
         } catch (IOException e) {
             throw new UncheckedIOException("memory cannot fail to be written", e);

@@ -1,7 +1,6 @@
 package dev.annals.record;
 
 import io.vertx.mutiny.sqlclient.Row;
-import java.time.OffsetDateTime;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
@@ -30,7 +29,6 @@ public final class RecordRow {
 
     /** The record of a row that has one. */
     public static StoredRecord record(Row row) {
-        OffsetDateTime timestamp = row.getOffsetDateTime(3);
         AuditRecord record = new AuditRecord(
                 row.getUUID(2),
                 row.getString(5),
@@ -39,7 +37,8 @@ public final class RecordRow {
                 row.getString(12),
                 row.getString(13),
                 row.getString(14),
-                timestamp,
+                row.getOffsetDateTime(3),
+                false,
                 row.getString(15));
         return new StoredRecord(record, sequenceId(row), row.getOffsetDateTime(4));
     }

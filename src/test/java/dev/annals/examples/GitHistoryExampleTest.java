@@ -79,12 +79,12 @@ class GitHistoryExampleTest {
         Outcome again = gitHistory(project.token(), "--read-back", folder.toString());
 
         assertThat(again.status).as(again.output).isZero();
-        assertThat(again.output).contains("2 commits were there already").contains("0 of them new");
+        assertThat(again.output).contains("sent 2 commits, all there already").contains("0 of them new");
         assertThat(log.checkFeed(project.id())).isEqualTo(2);
 
         importCommits("first", "second", "third");
         assertThat(gitHistory(project.token(), "--read-back", folder.toString()).output)
-                .contains("3 commits are in the feed")
+                .contains("sent 3 commits, the last one at sequence id 3")
                 .contains("1 of them new");
     }
 

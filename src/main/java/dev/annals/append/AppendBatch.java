@@ -1,9 +1,14 @@
 package dev.annals.append;
 
+import dev.annals.Sql;
 import dev.annals.guid.SequentialGuid;
 import dev.annals.record.AuditRecord;
 import dev.annals.record.Party;
 import dev.annals.record.StoredRecord;
+import io.smallrye.mutiny.Uni;
+import io.vertx.mutiny.sqlclient.Row;
+import io.vertx.mutiny.sqlclient.RowSet;
+import io.vertx.mutiny.sqlclient.SqlConnection;
 import io.vertx.mutiny.sqlclient.Tuple;
 import java.time.OffsetDateTime;
 import java.util.ArrayList;
@@ -18,6 +23,9 @@ import org.jspecify.annotations.Nullable;
  * which becomes one segment of the feed.
  */
 final class AppendBatch {
+
+    private static final String APPEND_RECORD = Sql.named("append_record");
+    private static final String APPEND_RECORDS = Sql.named("append_records");
 
     /** What the schema allows an append ({@code append_size}). */
     static final int APPEND_SIZE = 256;
@@ -41,8 +49,33 @@ final class AppendBatch {
         return Math.min(APPEND_SIZE, records.size() - append * APPEND_SIZE);
     }
 
-    /** The binds of {@code append_records.sql}. */
-    Tuple insertTuple() {
+    /** The statement that writes the batch, and its binds. */
+    Uni<RowSet<Row>> insert(SqlConnection connection) {
+        return records.size() == 1
+                ? connection.preparedQuery(APPEND_RECORD).execute(oneRecord())
+                : connection.preparedQuery(APPEND_RECORDS).execute(manyRecords());
+    }
+
+    private Tuple oneRecord() {
+        AuditRecord record = records.get(0);
+        return Tuple.tuple()
+                .addUUID(projectId)
+                .addUUID(record.id())
+                .addOffsetDateTime(record.timestamp())
+                .addString(record.action())
+                .addString(part(record.actor(), Party::type))
+                .addString(part(record.actor(), Party::id))
+                .addString(part(record.actor(), Party::name))
+                .addString(part(record.subject(), Party::type))
+                .addString(part(record.subject(), Party::id))
+                .addString(part(record.subject(), Party::name))
+                .addString(record.outcome())
+                .addString(record.ipAddress())
+                .addString(record.message())
+                .addString(record.metadata());
+    }
+
+    private Tuple manyRecords() {
         int size = records.size();
         UUID[] appendIdOfRecord = new UUID[size];
         for (int i = 0; i < size; i++) {

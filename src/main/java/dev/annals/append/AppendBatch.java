@@ -5,10 +5,6 @@ import dev.annals.guid.SequentialGuid;
 import dev.annals.record.AuditRecord;
 import dev.annals.record.Party;
 import dev.annals.record.StoredRecord;
-import io.smallrye.mutiny.Uni;
-import io.vertx.mutiny.sqlclient.Row;
-import io.vertx.mutiny.sqlclient.RowSet;
-import io.vertx.mutiny.sqlclient.SqlConnection;
 import io.vertx.mutiny.sqlclient.Tuple;
 import java.time.OffsetDateTime;
 import java.util.ArrayList;
@@ -49,11 +45,14 @@ final class AppendBatch {
         return Math.min(APPEND_SIZE, records.size() - append * APPEND_SIZE);
     }
 
-    /** The statement that writes the batch, and its binds. */
-    Uni<RowSet<Row>> insert(SqlConnection connection) {
-        return records.size() == 1
-                ? connection.preparedQuery(APPEND_RECORD).execute(oneRecord())
-                : connection.preparedQuery(APPEND_RECORDS).execute(manyRecords());
+    /** The statement that writes the batch. */
+    String statement() {
+        return records.size() == 1 ? APPEND_RECORD : APPEND_RECORDS;
+    }
+
+    /** The binds of {@link #statement()}. */
+    Tuple binds() {
+        return records.size() == 1 ? oneRecord() : manyRecords();
     }
 
     private Tuple oneRecord() {

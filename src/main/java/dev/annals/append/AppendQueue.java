@@ -250,7 +250,10 @@ public class AppendQueue {
     }
 
     private static Uni<OffsetDateTime> insert(SqlConnection connection, AppendBatch batch) {
-        return batch.insert(connection).map(rows -> rows.iterator().next().getOffsetDateTime(0));
+        return connection
+                .preparedQuery(batch.statement())
+                .execute(batch.binds())
+                .map(rows -> rows.iterator().next().getOffsetDateTime(0));
     }
 
     private static Uni<Map<UUID, Long>> readPlaces(SqlConnection connection, AppendBatch batch) {

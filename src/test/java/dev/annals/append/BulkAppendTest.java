@@ -146,7 +146,7 @@ class BulkAppendTest {
                 .oauth2(project.token())
                 .contentType("application/x-ndjson")
                 .queryParam("atomic", "true")
-                .body(line(UUID.randomUUID()))
+                .body(line(UUID.randomUUID()).getBytes(StandardCharsets.UTF_8))
                 .post("/v1/project-logs")
                 .then()
                 .statusCode(400)

@@ -22,6 +22,7 @@ final class Bulk {
 
     String run() throws Exception {
         Table table = new Table("many records a request, one project", "records/s", "lowest – highest");
+        LoadClient.closedLoop(annals, 4, Calls.arrays(annals, ARRAY), settings.warmUp());
         for (int connections : List.of(1, 4)) {
             String title =
                     "arrays of " + ARRAY + ", " + connections + (connections == 1 ? " connection" : " connections");

@@ -52,6 +52,8 @@ final class JavaProcess implements AutoCloseable {
         Path log = Path.of("target", "bench-" + name + ".log");
         Process process =
                 builder.redirectErrorStream(true).redirectOutput(log.toFile()).start();
+        // Also where the benchmarks are ended from outside.
+        Runtime.getRuntime().addShutdownHook(new Thread(process::destroy));
         JavaProcess started = new JavaProcess(name, process, port);
         try {
             started.awaitReady(readyPath, log);

@@ -39,8 +39,7 @@ final class Posts {
 
     private void warmUp() throws InterruptedException {
         for (Target target : List.of(annals, endpoint)) {
-            LoadClient.closedLoop(
-                    target, 64, Calls.single(target, 1), settings.measurement().multipliedBy(2));
+            LoadClient.closedLoop(target, 64, Calls.single(target, 1), settings.warmUp());
         }
     }
 

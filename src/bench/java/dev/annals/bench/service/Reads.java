@@ -28,9 +28,11 @@ final class Reads {
         Target reader = new Target(annals.name(), annals.process(), List.of(token));
         long head = write(reader, records);
         Table table = new Table("reads, one project", "requests/s", "lowest – highest");
+        LoadClient.closedLoop(annals, 16, Calls.pages(token, head, PAGE), settings.warmUp());
         for (int connections : List.of(1, 16)) {
             addRow(table, "pages of " + PAGE, connections, Calls.pages(token, head, PAGE));
         }
+        LoadClient.closedLoop(annals, 16, Calls.emptyPolls(token, head), settings.warmUp());
         for (int connections : List.of(1, 16, 64)) {
             addRow(table, "empty polls", connections, Calls.emptyPolls(token, head));
         }

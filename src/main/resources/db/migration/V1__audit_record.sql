@@ -22,9 +22,15 @@ begin
         null; -- another database of the cluster was migrated at the same moment
     end;
   end loop;
-  if not pg_catalog.pg_has_role(current_user, 'annals_service', 'member') or not
-      (select rolsuper from pg_catalog.pg_roles where rolname = current_user) then
-    execute format('grant annals_service to %I', current_user);
+  -- The service logs in as the owner of this schema and becomes annals_service. PostgreSQL 16 and newer let nobody but
+  -- a superuser do so without this grant, not even the role's creator.
+  if not (select rolsuper from pg_catalog.pg_roles where rolname = current_user) then
+    begin
+      execute format('grant annals_service to %I', current_user);
+    exception
+      when insufficient_privilege then
+        null; -- made by another user of the cluster, whose administrator has to grant it
+    end;
   end if;
 end $$;
 

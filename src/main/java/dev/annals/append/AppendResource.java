@@ -57,7 +57,9 @@ public class AppendResource {
         return RequestBody.read(http, config.maxBodyBytes()).chain(body -> {
             SentRecords sent = reader.read(body);
             long bytes = body.length + (long) sent.records().size() * RECORD_OVERHEAD_BYTES;
-            return queue.append(projectId, sent, bytes).map(appended -> answer(uri, sent.inArray(), appended));
+            // Before anything is stored: a request that no URL can be made for is refused.
+            String location = links.record(uri, sent.records().get(0).id());
+            return queue.append(projectId, sent, bytes).map(appended -> answer(location, sent.inArray(), appended));
         });
     }
 
@@ -75,11 +77,11 @@ public class AppendResource {
                 .map(summary -> Response.ok(summary.toJson()).build());
     }
 
-    private Response answer(UriInfo uri, boolean array, Appended appended) {
+    private static Response answer(String location, boolean array, Appended appended) {
         StoredRecord first = appended.records().get(0);
         byte[] json = array ? places(appended.records()) : RecordJson.of(first);
         return Response.status(appended.added() > 0 ? Response.Status.CREATED : Response.Status.OK)
-                .header(HttpHeaders.LOCATION, links.record(uri, first.record().id()))
+                .header(HttpHeaders.LOCATION, location)
                 .entity(json)
                 .build();
     }

@@ -4,7 +4,7 @@ import io.vertx.core.VertxException;
 import io.vertx.core.impl.NoStackTraceThrowable;
 import io.vertx.pgclient.PgException;
 import io.vertx.sqlclient.ClosedConnectionException;
-import java.io.IOException;
+import java.net.SocketException;
 
 /** Tells failures of the database that pass from those that stay. */
 public final class DatabaseFailure {
@@ -30,7 +30,7 @@ public final class DatabaseFailure {
         // The client has no type of its own for a full pool.
         return failure instanceof ClosedConnectionException
                 || failure instanceof VertxException
-                || failure instanceof IOException
+                || failure instanceof SocketException
                 || failure instanceof NoStackTraceThrowable;
     }
 }

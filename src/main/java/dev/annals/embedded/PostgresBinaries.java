@@ -66,7 +66,9 @@ record PostgresBinaries(Path directory, int majorVersion) {
             if (outcome.exitCode() != 0 || !version.matches()) {
                 throw new EmbeddedDatabaseException("The embedded PostgreSQL in " + directory + " does not run here ("
                         + firstLine(outcome.output()) + "). Set ANNALS_DATA_DIR to a directory on a file system that"
-                        + " is not mounted noexec, or ANNALS_DATABASE_URL to use another PostgreSQL.");
+                        + " is not mounted noexec"
+                        + (isRoot() ? ", run the service as a user other than root" : "")
+                        + ", or set ANNALS_DATABASE_URL to use another PostgreSQL.");
             }
             return new PostgresBinaries(directory, Integer.parseInt(version.group(1)));
         } catch (IOException | UncheckedIOException e) {
@@ -116,7 +118,7 @@ record PostgresBinaries(Path directory, int majorVersion) {
 
     private static Outcome run(Path workingDirectory, Duration limit, List<String> program) {
         List<String> command = new ArrayList<>();
-        if (System.getProperty("user.name").equals("root")) {
+        if (isRoot()) {
             // PostgreSQL refuses to run as root. In a user namespace of its own it has root's files but not root's name
             // and none of root's powers.
             command.addAll(List.of("unshare", "--user"));
@@ -140,6 +142,10 @@ record PostgresBinaries(Path directory, int majorVersion) {
                             + " than root, or set ANNALS_DATABASE_URL to use another PostgreSQL.",
                     e);
         }
+    }
+
+    private static boolean isRoot() {
+        return System.getProperty("user.name").equals("root");
     }
 
     private static Outcome await(Process process, List<String> program, Duration limit) throws IOException {

@@ -1,5 +1,6 @@
 package dev.annals.feed;
 
+import java.util.HexFormat;
 import java.util.Optional;
 import java.util.UUID;
 import java.util.regex.Matcher;
@@ -47,7 +48,9 @@ public record Cursor(long sequenceId, @Nullable Integer check) {
 
     @Override
     public String toString() {
-        return check == null ? Long.toString(sequenceId) : String.format("%d-%08x", sequenceId, check);
+        return check == null
+                ? Long.toString(sequenceId)
+                : sequenceId + "-" + HexFormat.of().toHexDigits(check.intValue());
     }
 
     /**

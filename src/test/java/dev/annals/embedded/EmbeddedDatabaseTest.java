@@ -28,7 +28,9 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -37,13 +39,26 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(120)
 class EmbeddedDatabaseTest {
 
+    /** One for most tests: they start and stop it, and making a new database costs more than all the rest. */
+    private static Path shared;
+
     private Path directory;
     private final List<Process> owners = new ArrayList<>();
 
-    @BeforeEach
-    void makeDirectories() throws IOException {
+    @BeforeAll
+    static void makeSharedDirectory() throws IOException {
         Files.createDirectories(TestDatabase.BINARIES);
-        directory = Files.createTempDirectory("annals-embedded-");
+        shared = Files.createTempDirectory("annals-embedded-");
+    }
+
+    @AfterAll
+    static void deleteSharedDirectory() {
+        TestDatabase.deleteTree(shared);
+    }
+
+    @BeforeEach
+    void useSharedDirectory() {
+        directory = shared;
     }
 
     @AfterEach
@@ -51,12 +66,13 @@ class EmbeddedDatabaseTest {
         for (Process owner : owners) {
             owner.destroyForcibly().waitFor();
         }
-        Path pidFile = directory.resolve("postgresql/postmaster.pid");
-        if (Files.exists(pidFile)) {
+        if (Files.exists(directory.resolve("postgresql/postmaster.pid"))) {
             // Whatever a test leaves running, the next start on the directory stops.
             start().close();
         }
-        TestDatabase.deleteTree(directory);
+        if (!directory.equals(shared)) {
+            TestDatabase.deleteTree(directory);
+        }
     }
 
     @Test
@@ -64,7 +80,7 @@ class EmbeddedDatabaseTest {
         DatabaseUrl first;
         try (EmbeddedDatabase database = start()) {
             first = database.url();
-            execute(first, "create table kept as select 42 as answer");
+            execute(first, "drop table if exists kept; create table kept as select 42 as answer");
         }
         try (EmbeddedDatabase database = start()) {
             assertThat(database.url()).isEqualTo(first);
@@ -138,7 +154,7 @@ class EmbeddedDatabaseTest {
         Process owner = startInAnotherProcess();
         DatabaseUrl url = DatabaseUrl.parse(
                 Files.readString(directory.resolve("database-url")).strip());
-        execute(url, "create table kept as select 42 as answer");
+        execute(url, "drop table if exists kept; create table kept as select 42 as answer");
         ProcessHandle orphan = server();
 
         owner.destroyForcibly().waitFor();
@@ -157,7 +173,7 @@ class EmbeddedDatabaseTest {
         Process owner = startInAnotherProcess();
         DatabaseUrl url = DatabaseUrl.parse(
                 Files.readString(directory.resolve("database-url")).strip());
-        execute(url, "create table kept as select 42 as answer");
+        execute(url, "drop table if exists kept; create table kept as select 42 as answer");
         ProcessHandle orphan = server();
 
         owner.destroyForcibly().waitFor();
@@ -171,7 +187,7 @@ class EmbeddedDatabaseTest {
     @Test
     void aKilledServerIsStartedAgainOnTheSamePort() throws Exception {
         try (EmbeddedDatabase database = start()) {
-            execute(database.url(), "create table kept as select 42 as answer");
+            execute(database.url(), "drop table if exists kept; create table kept as select 42 as answer");
             ProcessHandle killed = server();
             // A session that is in the middle of something keeps the shared memory of the killed server a moment
             // longer.
@@ -253,6 +269,7 @@ class EmbeddedDatabaseTest {
 
     @Test
     void aDirectoryThatCannotBeWrittenIsNamed() throws Exception {
+        directory = Files.createTempDirectory("annals-embedded-");
         Path file = Files.createFile(directory.resolve("file"));
         for (Path wrong : List.of(file, file.resolve("below"), Path.of("/proc/annals"))) {
             assertThatThrownBy(() -> EmbeddedDatabase.start(wrong, TestDatabase.BINARIES))
@@ -264,6 +281,7 @@ class EmbeddedDatabaseTest {
 
     @Test
     void aDirectoryWithoutSpaceIsNamed() throws Exception {
+        directory = Files.createTempDirectory("annals-embedded-");
         assumeTrue(run("mount", "-t", "tmpfs", "-o", "size=20m", "tmpfs", directory.toString()) == 0, "needs root");
         try {
             assertThatThrownBy(this::start)
@@ -277,6 +295,7 @@ class EmbeddedDatabaseTest {
 
     @Test
     void aStartThatWasCutShortIsDoneAnew() throws Exception {
+        directory = Files.createTempDirectory("annals-embedded-");
         Path partial = Files.createDirectory(directory.resolve("postgresql.partial"));
         Files.writeString(partial.resolve("PG_VERSION"), "18\n");
         try (EmbeddedDatabase database = start()) {

@@ -2,15 +2,15 @@ package dev.annals.bench.micro;
 
 import dev.annals.bench.BenchServer;
 import dev.annals.bench.Part;
+import dev.annals.bench.Rates;
 import dev.annals.bench.Settings;
 import dev.annals.bench.Table;
-import java.util.Collection;
+import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.regex.Pattern;
 import org.openjdk.jmh.annotations.Mode;
-import org.openjdk.jmh.results.Result;
-import org.openjdk.jmh.results.RunResult;
 import org.openjdk.jmh.runner.Runner;
 import org.openjdk.jmh.runner.RunnerException;
 import org.openjdk.jmh.runner.options.OptionsBuilder;
@@ -62,69 +62,72 @@ public final class MicroPart implements Part {
     }
 
     @Override
-    public String run(BenchServer server, Settings settings) throws RunnerException {
+    public String run(BenchServer server, Settings settings) throws Exception {
         int cores = Runtime.getRuntime().availableProcessors();
-        Map<String, Result<?>> alone = measure(GuidBenchmark.class, 1, settings);
-        Map<String, Result<?>> together = measure(GuidBenchmark.class, cores, settings);
-        Map<String, Result<?>> text = measure(TextBenchmark.class, 1, settings);
-        return "JMH 1.37, throughput, one fork each. All threads share the generator. The ratio is that to the fastest"
-                + " generator of another library whose keys are in order. While it is asked for more than 4,096,000"
-                + " keys a second, as here, SequentialGuid runs ahead of the clock and need not look at it; the second row"
-                + " is what a key costs otherwise.\n\n"
+        Rates alone = measure(GuidBenchmark.class, GENERATORS, 1, settings);
+        Rates together = measure(GuidBenchmark.class, GENERATORS, cores, settings);
+        Rates text = measure(TextBenchmark.class, TEXTS, 1, settings);
+        return "JMH 1.37, throughput, a fresh JVM for each round. All threads share the generator. The ratio is that to the"
+                + " fastest generator of another library whose keys are in order. While it is asked for more than"
+                + " 4,096,000 keys a second, as here, SequentialGuid runs ahead of the clock and need not look at it; the"
+                + " second row is what a key costs otherwise.\n\n"
                 + guids(alone, together, cores) + "\n" + texts(text);
     }
 
-    private static Map<String, Result<?>> measure(Class<?> benchmark, int threads, Settings settings)
+    private static Rates measure(Class<?> benchmark, Map<String, String> titles, int threads, Settings settings)
+            throws Exception {
+        return Rates.ofRounds(
+                List.copyOf(titles.keySet()),
+                settings.rounds(),
+                name -> throughput(benchmark, name, threads, settings));
+    }
+
+    private static double throughput(Class<?> benchmark, String name, int threads, Settings settings)
             throws RunnerException {
-        Collection<RunResult> results = new Runner(new OptionsBuilder()
-                        .include("^" + benchmark.getName() + "\\.")
+        TimeValue iteration = TimeValue.milliseconds(settings.measurement().toMillis() / 2);
+        return new Runner(new OptionsBuilder()
+                        .include("^" + Pattern.quote(benchmark.getName() + "." + name) + "$")
                         .mode(Mode.Throughput)
                         .threads(threads)
                         .forks(1)
-                        .warmupIterations(settings.choose(1, 2))
-                        .warmupTime(
-                                TimeValue.milliseconds(settings.measurement().toMillis() / 2))
-                        .measurementIterations(settings.rounds())
-                        .measurementTime(
-                                TimeValue.milliseconds(settings.measurement().toMillis() / 2))
+                        .warmupIterations(1)
+                        .warmupTime(iteration)
+                        .measurementIterations(1)
+                        .measurementTime(iteration)
                         .timeout(TimeValue.minutes(2))
                         .shouldFailOnError(true)
                         .verbosity(VerboseMode.SILENT)
                         .build())
-                .run();
-        Map<String, Result<?>> byName = new LinkedHashMap<>();
-        for (RunResult result : results) {
-            String name = result.getParams().getBenchmark();
-            byName.put(name.substring(name.lastIndexOf('.') + 1), result.getPrimaryResult());
-        }
-        return byName;
+                .runSingle()
+                .getPrimaryResult()
+                .getScore();
     }
 
-    private static Table guids(Map<String, Result<?>> alone, Map<String, Result<?>> together, int cores) {
+    private static Table guids(Rates alone, Rates together, int cores) {
         Table table = new Table("a key", "1 thread, million/s", "ratio", cores + " threads, million/s", "ratio");
+        String fastestAlone = fastest(alone);
+        String fastestTogether = fastest(together);
         GENERATORS.forEach((name, title) -> table.row(
-                title, millions(alone, name), ratio(alone, name), millions(together, name), ratio(together, name)));
-        return table;
-    }
-
-    private static Table texts(Map<String, Result<?>> results) {
-        Table table = new Table("1 thread", "million/s", "ns each");
-        TEXTS.forEach((name, title) -> table.row(
                 title,
-                millions(results, name),
-                String.format("%,.0f", 1e9 / results.get(name).getScore())));
+                millions(alone, name),
+                String.format("%.2f", alone.ratio(name, fastestAlone)),
+                millions(together, name),
+                String.format("%.2f", together.ratio(name, fastestTogether))));
         return table;
     }
 
-    private static String millions(Map<String, Result<?>> results, String name) {
-        return String.format("%,.2f", results.get(name).getScore() / 1e6);
+    private static String fastest(Rates rates) {
+        return MONOTONIC.stream().max(Comparator.comparingDouble(rates::median)).orElseThrow();
     }
 
-    private static String ratio(Map<String, Result<?>> results, String name) {
-        double fastest = MONOTONIC.stream()
-                .mapToDouble(other -> results.get(other).getScore())
-                .max()
-                .orElseThrow();
-        return String.format("%.2f", results.get(name).getScore() / fastest);
+    private static Table texts(Rates rates) {
+        Table table = new Table("1 thread", "million/s", "ns each");
+        TEXTS.forEach((name, title) ->
+                table.row(title, millions(rates, name), String.format("%,.0f", 1e9 / rates.median(name))));
+        return table;
+    }
+
+    private static String millions(Rates rates, String name) {
+        return String.format("%,.2f", rates.median(name) / 1e6);
     }
 }

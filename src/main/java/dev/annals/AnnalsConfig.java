@@ -46,11 +46,13 @@ public interface AnnalsConfig {
 
     /**
      * The proxies in front of the service whose {@code X-Forwarded-Proto}, {@code -Host}, {@code -Port}, {@code -Prefix}
-     * and {@code -For} count: IP addresses and networks such as {@code 10.0.0.0/8}, with commas between. From anybody
-     * else these headers are ignored. To trust none, name an address that nobody has: {@code 0.0.0.0}.
+     * and {@code -For} count: IPv4 addresses, and networks such as {@code 10.0.0.0/8} or {@code ::1/128}, with commas
+     * between. From anybody else these headers are ignored. To trust none, name an address that nobody has: {@code
+     * 0.0.0.0}.
      */
-    @WithDefault("127.0.0.1,::1")
-    List<@Pattern(regexp = "[0-9A-Fa-f:.]+(/[0-9]{1,3})?") String> trustedProxies();
+    // Quarkus takes an IPv6 address without a prefix length for a host name, and asks the DNS at every request.
+    @WithDefault("127.0.0.1,::1/128")
+    List<@Pattern(regexp = "[0-9.]+(/[0-9]{1,2})?|[0-9A-Fa-f:.]+/[0-9]{1,3}") String> trustedProxies();
 
     /** The TCP port of the HTTP API; 0 takes a free one. */
     @WithDefault("8080")

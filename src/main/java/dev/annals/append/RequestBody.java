@@ -12,6 +12,7 @@ import jakarta.ws.rs.core.MultivaluedMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicLong;
 
 /** Reads the JSON body of a request into memory, up to a limit. */
 public final class RequestBody {
@@ -29,6 +30,7 @@ public final class RequestBody {
         CompletableFuture<byte[]> body = new CompletableFuture<>();
         String length = request.getHeader(HttpHeaders.CONTENT_LENGTH);
         if (length != null && Long.parseLong(length) > maxBytes) {
+            drop(request, maxBytes);
             throw tooLarge(maxBytes);
         }
         Buffer gathered = Buffer.buffer();
@@ -36,8 +38,7 @@ public final class RequestBody {
         request.endHandler(end -> body.complete(gathered.getBytes()));
         request.handler(part -> {
             if (gathered.length() + part.length() > maxBytes) {
-                // What still comes is dropped as it arrives.
-                request.handler(rest -> {});
+                drop(request, maxBytes);
                 body.completeExceptionally(tooLarge(maxBytes));
             } else {
                 gathered.appendBuffer(part);
@@ -45,6 +46,20 @@ public final class RequestBody {
         });
         request.resume();
         return Uni.createFrom().completionStage(body);
+    }
+
+    /**
+     * Drops what still comes of a body: a client that is not read to the end may never see the answer. One that goes on
+     * for much longer loses its connection.
+     */
+    private static void drop(HttpServerRequest request, int maxBytes) {
+        AtomicLong left = new AtomicLong(4L * maxBytes);
+        request.handler(part -> {
+            if (left.addAndGet(-part.length()) < 0) {
+                request.connection().close();
+            }
+        });
+        request.resume();
     }
 
     // @Consumes lets pass what has no media type, a wildcard, or any charset and encoding.

@@ -8,6 +8,7 @@ import jakarta.validation.constraints.Pattern;
 import jakarta.validation.constraints.Size;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
 import org.hibernate.validator.constraints.time.DurationMax;
 import org.hibernate.validator.constraints.time.DurationMin;
@@ -39,9 +40,17 @@ public interface AnnalsConfig {
 
     /**
      * The URL under which clients reach the service, such as {@code https://audit.example.org}; links are made from it.
-     * Without it, from the request's own host.
+     * Without it, from the request's own host, or from what a trusted proxy says of it.
      */
     Optional<@Pattern(regexp = "https?://[^/?#]+(/[^?#]*)?") String> publicUrl();
+
+    /**
+     * The proxies in front of the service whose {@code X-Forwarded-Proto}, {@code -Host}, {@code -Port}, {@code -Prefix}
+     * and {@code -For} count: IP addresses and networks such as {@code 10.0.0.0/8}, with commas between. From anybody
+     * else these headers are ignored. To trust none, name an address that nobody has: {@code 0.0.0.0}.
+     */
+    @WithDefault("127.0.0.1,::1")
+    List<@Pattern(regexp = "[0-9A-Fa-f:.]+(/[0-9]{1,3})?") String> trustedProxies();
 
     /** The TCP port of the HTTP API; 0 takes a free one. */
     @WithDefault("8080")

@@ -3,7 +3,9 @@ package dev.annals;
 import static io.restassured.RestAssured.given;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.annals.contract.ContractFilter;
 import dev.annals.embedded.TestDatabase;
+import io.restassured.specification.RequestSpecification;
 import jakarta.enterprise.context.ApplicationScoped;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
@@ -25,7 +27,23 @@ public class AuditLogFixture {
     private static final AtomicInteger PROJECTS = new AtomicInteger();
 
     /** A project of a test's own, with a token for it. */
-    public record Project(UUID id, String token) {}
+    public record Project(UUID id, String token) {
+
+        /** A request with this project's token, as a client should send it: it and its answer are held against the contract. */
+        public RequestSpecification request() {
+            return authorized(ContractFilter.ofRequestsAndAnswers());
+        }
+
+        /** A request with this project's token that is wrong on purpose: its answer alone is held against the contract. */
+        public RequestSpecification wrongRequest() {
+            return authorized(ContractFilter.ofAnswers());
+        }
+
+        private RequestSpecification authorized(ContractFilter contract) {
+            // The links of a page go out as they are.
+            return given().filter(contract).urlEncodingEnabled(false).header("Authorization", "Bearer " + token);
+        }
+    }
 
     /** Makes a project and a read-write token by way of the API. */
     public Project newProject() {

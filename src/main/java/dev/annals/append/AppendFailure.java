@@ -32,10 +32,11 @@ enum AppendFailure {
     }
 
     static ProblemException asProblem(Throwable failure) {
-        if (of(failure) == REFUSED) {
+        if (of(failure) == REFUSED && failure instanceof PgException error) {
             return new ProblemException(
                     ProblemType.INVALID_RECORD,
-                    "The database refuses the record: " + ((PgException) failure).getErrorMessage());
+                    "The database refuses a value of the records (SQLSTATE " + error.getSqlState() + "), so nothing was"
+                            + " stored. Send them one by one to find out which.");
         }
         return new ProblemException(
                 ProblemType.UNAVAILABLE,

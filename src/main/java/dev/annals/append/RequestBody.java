@@ -6,9 +6,10 @@ import io.smallrye.mutiny.Uni;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpServerRequest;
 import jakarta.ws.rs.core.HttpHeaders;
+import jakarta.ws.rs.core.MediaType;
 import java.util.concurrent.CompletableFuture;
 
-/** Reads the body of a request into memory, up to a limit. */
+/** Reads the JSON body of a request into memory, up to a limit. */
 public final class RequestBody {
 
     private RequestBody() {}
@@ -16,9 +17,11 @@ public final class RequestBody {
     /**
      * Reads the whole body.
      *
-     * @return fails with {@code body-too-large} as soon as the limit is passed
+     * @return fails with {@code unsupported-media-type} where the body is not announced as JSON in UTF-8, with
+     *     {@code body-too-large} as soon as the limit is passed
      */
     public static Uni<byte[]> read(HttpServerRequest request, int maxBytes) {
+        requireJson(request);
         CompletableFuture<byte[]> body = new CompletableFuture<>();
         String length = request.getHeader(HttpHeaders.CONTENT_LENGTH);
         if (length != null && Long.parseLong(length) > maxBytes) {
@@ -38,6 +41,35 @@ public final class RequestBody {
         });
         request.resume();
         return Uni.createFrom().completionStage(body);
+    }
+
+    // @Consumes lets pass what has no media type, a wildcard, or any charset and encoding.
+    private static void requireJson(HttpServerRequest request) {
+        String type = request.getHeader(HttpHeaders.CONTENT_TYPE);
+        if (type == null || !isJsonInUtf8(type)) {
+            throw new ProblemException(
+                    ProblemType.UNSUPPORTED_MEDIA_TYPE,
+                    (type == null ? "The body has no Content-Type." : "The Content-Type of the body is not read here.")
+                            + " Send JSON in UTF-8, with the header Content-Type: application/json.");
+        }
+        String encoding = request.getHeader(HttpHeaders.CONTENT_ENCODING);
+        if (encoding != null && !encoding.strip().equalsIgnoreCase("identity")) {
+            throw new ProblemException(
+                    ProblemType.UNSUPPORTED_MEDIA_TYPE,
+                    "Compressed bodies are not read here. Send the JSON as it is, without Content-Encoding.");
+        }
+    }
+
+    private static boolean isJsonInUtf8(String contentType) {
+        try {
+            MediaType type = MediaType.valueOf(contentType);
+            String charset = type.getParameters().get(MediaType.CHARSET_PARAMETER);
+            return type.getType().equalsIgnoreCase("application")
+                    && type.getSubtype().equalsIgnoreCase("json")
+                    && (charset == null || charset.equalsIgnoreCase("utf-8"));
+        } catch (IllegalArgumentException e) {
+            return false;
+        }
     }
 
     private static ProblemException tooLarge(int maxBytes) {

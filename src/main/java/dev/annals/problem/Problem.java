@@ -70,6 +70,9 @@ public record Problem(
         if (status == 401) {
             headers.put("WWW-Authenticate", "Bearer");
         }
+        if (status == 415) {
+            headers.put("Accept-Encoding", "identity");
+        }
         if (status == 503 || members.containsKey(RETRY_AFTER)) {
             headers.put(
                     "Retry-After",

@@ -24,6 +24,12 @@ final class RecordParser {
     /** How many objects and arrays may lie inside one another in metadata, itself included. */
     static final int MAX_DEPTH = 32;
 
+    /**
+     * How many names and values metadata may have. At 16 bytes for each beside its text, which is the most that
+     * PostgreSQL takes for one, metadata within the size of a record stays below the schema's 131,072 bytes.
+     */
+    static final int MAX_METADATA_VALUES = 4_096;
+
     private static final int MAX_ACTION = 255;
     private static final int MAX_OUTCOME = 64;
     private static final int MAX_PARTY_TYPE = 255;
@@ -226,11 +232,13 @@ final class RecordParser {
             return null;
         }
         long start = json.currentTokenLocation().getByteOffset();
-        boolean empty = true;
+        int count = 0;
         int depth = 1;
         keysAt(1);
         while (depth > 0) {
-            switch (json.nextToken()) {
+            JsonToken token = json.nextToken();
+            count += token.isStructEnd() ? 0 : 1;
+            switch (token) {
                 case START_OBJECT, START_ARRAY -> {
                     if (depth == MAX_DEPTH) {
                         wrongAndSkipped("is nested too deeply: metadata may have " + MAX_DEPTH + " levels");
@@ -240,10 +248,7 @@ final class RecordParser {
                     }
                 }
                 case END_OBJECT, END_ARRAY -> depth--;
-                case FIELD_NAME -> {
-                    empty = false;
-                    metadataKey(depth, json.currentName());
-                }
+                case FIELD_NAME -> metadataKey(depth, json.currentName());
                 case VALUE_STRING -> {
                     if (hasEscapes) {
                         checkText(json.getText());
@@ -253,7 +258,10 @@ final class RecordParser {
                 case VALUE_TRUE, VALUE_FALSE, VALUE_NULL, VALUE_EMBEDDED_OBJECT, NOT_AVAILABLE -> {}
             }
         }
-        if (empty) {
+        if (count > MAX_METADATA_VALUES) {
+            wrong("has " + count + " names and values: at most " + MAX_METADATA_VALUES + " are taken");
+        }
+        if (count == 0) {
             return null;
         }
         int length = (int) (json.currentLocation().getByteOffset() - start);

@@ -184,7 +184,8 @@ public final class RecordReader {
 
     /** Jackson's message without the places and settings of its own that it may mention. */
     private static String inPlainWords(String message) {
-        String words = message.replaceAll("(?s)\\s*(\\(start marker at|: enable `|\\(`|\\[Source|\n).*", "");
+        String words = message.replaceAll(
+                "(?s)\\s*(\\(start marker at|\\(not recognized as one since|: enable `|\\(`|\\[Source|\n).*", "");
         return words.length() <= MAX_MESSAGE_LENGTH ? words : words.substring(0, MAX_MESSAGE_LENGTH) + "…";
     }
 

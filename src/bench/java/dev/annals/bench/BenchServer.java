@@ -1,0 +1,73 @@
+package dev.annals.bench;
+
+import dev.annals.database.DatabaseUrl;
+import dev.annals.embedded.EmbeddedDatabase;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The PostgreSQL that the benchmarks run on: an embedded one with its durable settings, below {@code target}, or the
+ * one that {@code ANNALS_BENCH_DATABASE_URL} names, whose user must be a superuser.
+ */
+public final class BenchServer implements AutoCloseable {
+
+    private static final Path DIRECTORY = Path.of("target", "bench-database");
+
+    private final DatabaseUrl url;
+    private final @Nullable EmbeddedDatabase embedded;
+
+    private BenchServer(DatabaseUrl url, @Nullable EmbeddedDatabase embedded) {
+        this.url = url;
+        this.embedded = embedded;
+    }
+
+    static BenchServer start() {
+        String given = System.getenv("ANNALS_BENCH_DATABASE_URL");
+        if (given != null && !given.isBlank()) {
+            return new BenchServer(DatabaseUrl.parse(given.strip()), null);
+        }
+        EmbeddedDatabase embedded = EmbeddedDatabase.start(DIRECTORY);
+        return new BenchServer(embedded.url(), embedded);
+    }
+
+    /** Makes an empty database, in place of one of the same name. */
+    public BenchDatabase createDatabase(String name) throws SQLException {
+        try (Connection connection = url.connect();
+                Statement statement = connection.createStatement()) {
+            statement.execute("drop database if exists " + name + " with (force)");
+            statement.execute("create database " + name);
+        }
+        return new BenchDatabase(this, url.withDatabase(name));
+    }
+
+    void dropDatabase(String name) throws SQLException {
+        try (Connection connection = url.connect();
+                Statement statement = connection.createStatement()) {
+            statement.execute("drop database if exists " + name + " with (force)");
+        }
+    }
+
+    boolean isEmbedded() {
+        return embedded != null;
+    }
+
+    String setting(String name) throws SQLException {
+        try (Connection connection = url.connect();
+                Statement statement = connection.createStatement();
+                ResultSet row = statement.executeQuery("show " + name)) {
+            row.next();
+            return row.getString(1);
+        }
+    }
+
+    @Override
+    public void close() {
+        if (embedded != null) {
+            embedded.close();
+        }
+    }
+}

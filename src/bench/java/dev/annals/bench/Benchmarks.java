@@ -1,0 +1,59 @@
+package dev.annals.bench;
+
+import dev.annals.bench.ordering.OrderingPart;
+import dev.annals.bench.pages.PagesPart;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.TimeUnit;
+
+/** Runs the parts that the command line names, each on a fresh database, and writes the report. */
+public final class Benchmarks {
+
+    private static final List<Part> PARTS = List.of(new OrderingPart(), new PagesPart());
+
+    private static final Path REPORT = Path.of("docs", "benchmarks.md");
+    private static final Duration LIMIT = Duration.ofMinutes(90);
+
+    private Benchmarks() {}
+
+    /** Exit code 0: the report is written. */
+    public static void main(String... arguments) throws Exception {
+        Locale.setDefault(Locale.ROOT);
+        endAfter(LIMIT);
+        Settings settings = Settings.fromSystemProperties();
+        List<Part> chosen = settings.parts().stream().map(Benchmarks::part).toList();
+        Report report = new Report(REPORT, PARTS.stream().map(Part::name).toList());
+        try (BenchServer server = BenchServer.start()) {
+            for (Part part : chosen) {
+                Progress.say("== " + part.name());
+                String body = part.run(server, settings);
+                report.replace(part, Machine.describe(server, settings) + "\n\n" + body);
+                Progress.say(body);
+            }
+        }
+    }
+
+    private static Part part(String name) {
+        return PARTS.stream()
+                .filter(part -> part.name().equals(name.strip()))
+                .findFirst()
+                .orElseThrow(() -> new IllegalArgumentException("There is no part " + name + "; there are "
+                        + PARTS.stream().map(Part::name).toList()));
+    }
+
+    private static void endAfter(Duration limit) {
+        Thread watch = new Thread(() -> {
+            try {
+                TimeUnit.MILLISECONDS.sleep(limit.toMillis());
+                Progress.say("The benchmarks take longer than " + limit.toMinutes() + " minutes; they are ended.");
+                System.exit(2);
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+        });
+        watch.setDaemon(true);
+        watch.start();
+    }
+}

@@ -1,0 +1,72 @@
+package dev.annals.bench;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/** What was measured: for each variant, one rate a round. */
+public final class Rates {
+
+    private final Map<String, List<Double>> byVariant = new LinkedHashMap<>();
+
+    /** Measures one variant in one round. */
+    @FunctionalInterface
+    public interface Measurement<V> {
+        /** A rate: how much was done in a second. */
+        double rate(V variant) throws Exception;
+    }
+
+    /**
+     * Measures all variants in every round. Each round begins with another variant, so that none always has the fresh
+     * disk or the warm processor.
+     */
+    public static <V> Rates ofRounds(List<V> variants, int rounds, Measurement<V> measurement) throws Exception {
+        Rates rates = new Rates();
+        variants.forEach(variant -> rates.byVariant.put(variant.toString(), new ArrayList<>()));
+        for (int round = 0; round < rounds; round++) {
+            for (int i = 0; i < variants.size(); i++) {
+                V variant = variants.get((i + round) % variants.size());
+                double rate = measurement.rate(variant);
+                Progress.say(String.format("  round %d  %-60s %,12.0f /s", round + 1, variant, rate));
+                rates.byVariant.get(variant.toString()).add(rate);
+            }
+        }
+        return rates;
+    }
+
+    /** The median rate of a variant. */
+    public double median(Object variant) {
+        return median(of(variant));
+    }
+
+    /** The median of the ratios of {@code variant} to {@code base} within each round. */
+    public double ratio(Object variant, Object base) {
+        List<Double> numerators = of(variant);
+        List<Double> denominators = of(base);
+        List<Double> ratios = new ArrayList<>();
+        for (int round = 0; round < numerators.size(); round++) {
+            ratios.add(numerators.get(round) / denominators.get(round));
+        }
+        return median(ratios);
+    }
+
+    /** The lowest and the highest rate of a variant, as text. */
+    public String range(Object variant) {
+        double[] sorted =
+                of(variant).stream().mapToDouble(Double::doubleValue).sorted().toArray();
+        return String.format("%,.0f – %,.0f", sorted[0], sorted[sorted.length - 1]);
+    }
+
+    private List<Double> of(Object variant) {
+        return byVariant.get(variant.toString());
+    }
+
+    private static double median(List<Double> values) {
+        double[] sorted = values.stream().mapToDouble(Double::doubleValue).toArray();
+        Arrays.sort(sorted);
+        int middle = sorted.length / 2;
+        return sorted.length % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+    }
+}

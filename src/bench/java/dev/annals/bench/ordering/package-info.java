@@ -1,0 +1,5 @@
+/** What order costs at the level of SQL. */
+@NullMarked
+package dev.annals.bench.ordering;
+
+import org.jspecify.annotations.NullMarked;

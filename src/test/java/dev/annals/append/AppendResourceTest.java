@@ -1,0 +1,466 @@
+package dev.annals.append;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.DeserializationFeature;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.annals.AuditLogFixture;
+import io.quarkus.test.junit.QuarkusTest;
+import io.restassured.response.ExtractableResponse;
+import io.restassured.response.Response;
+import jakarta.inject.Inject;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.time.OffsetDateTime;
+import java.time.ZoneOffset;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.UUID;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import java.util.stream.LongStream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What a client that keeps to the contract gets from {@code POST /v1/project-logs}. */
+@QuarkusTest
+class AppendResourceTest {
+
+    private static final ObjectMapper JSON = new ObjectMapper()
+            .enable(DeserializationFeature.USE_BIG_DECIMAL_FOR_FLOATS)
+            .enable(DeserializationFeature.USE_BIG_INTEGER_FOR_INTS);
+
+    @Inject
+    AuditLogFixture log;
+
+    private AuditLogFixture.Project project;
+
+    @BeforeEach
+    void makeProject() {
+        project = log.newProject();
+    }
+
+    @AfterEach
+    void theFeedIsWhole() throws Exception {
+        log.checkFeed(project.id());
+    }
+
+    @Test
+    void oneRecordIsAnsweredAsItIsStoredAndFoundAtItsLocation() throws Exception {
+        ExtractableResponse<Response> answer =
+                append("{\"action\": \"login\", \"actor\": {\"id\": \"u-1\"}, \"outcome\": \"success\"}", 201);
+
+        assertThat(answer.<String>path("action")).isEqualTo("login");
+        assertThat(answer.<Integer>path("sequence_id")).isEqualTo(1);
+        String location = answer.header("Location");
+        assertThat(location).startsWith("http://").endsWith("/v1/project-logs/" + answer.path("id"));
+        String found =
+                project.request().get(location).then().statusCode(200).extract().asString();
+        assertSameJson(found, answer.asString());
+        assertThat(log.checkFeed(project.id())).isEqualTo(1);
+    }
+
+    @Test
+    void aRecordOfAnActionAloneGetsAnIdATimestampAndEmptyMetadata() throws Exception {
+        OffsetDateTime before = OffsetDateTime.now(ZoneOffset.UTC);
+
+        JsonNode stored = tree(append("{\"action\": \"a\"}", 201));
+
+        assertThat(stored.properties())
+                .extracting(Map.Entry::getKey)
+                .containsExactlyInAnyOrder("id", "sequence_id", "action", "timestamp", "recorded_at", "metadata");
+        assertThat(UUID.fromString(stored.get("id").textValue()).version()).isEqualTo(7);
+        assertThat(stored.get("metadata")).isEmpty();
+        for (String time : List.of("timestamp", "recorded_at")) {
+            assertThat(OffsetDateTime.parse(stored.get(time).textValue()))
+                    .isBetween(
+                            before.minus(Duration.ofSeconds(2)),
+                            OffsetDateTime.now(ZoneOffset.UTC).plusSeconds(2));
+        }
+        assertThat(log.checkFeed(project.id())).isEqualTo(1);
+    }
+
+    @Test
+    void fieldsThatAreNullAreAsGoodAsLeftOut() throws Exception {
+        JsonNode stored = tree(append("""
+                {"action": "a", "id": null, "actor": null, "subject": {"id": "x", "name": null}, "outcome": null,
+                 "ip_address": null, "message": null, "timestamp": null, "metadata": null}""", 201, false));
+
+        assertThat(stored.has("actor")).isFalse();
+        assertThat(stored.get("subject").properties()).hasSize(1);
+        assertThat(stored.get("metadata")).isEmpty();
+        assertThat(log.checkFeed(project.id())).isEqualTo(1);
+    }
+
+    @Test
+    void everyFieldComesBackAsItWasSent() throws Exception {
+        String metadata = """
+                {"z": {"list": [1, [2, [3, {}], []], null, true, false, "ü\\n\\"\\\\\\u0001"]}, "a": 1.50, "big": 12345678901234567890123456789,
+                 "tiny": -0.000000000000000000001, "wide": 1e100, "small": 25E-100, "": "empty key", "🗝": "🔑", "a.b/c~d": 0}""";
+        String record = """
+                {"id": "019A9D5E-7c1a-7b52-9e0d-3f6a1c2b4d5e", "action": "%s",
+                 "actor": {"type": "%s", "id": "%s", "name": "Ζωή 🧑‍🚀 \\ud83d\\ude80"},
+                 "subject": {"type": "volume", "id": "", "name": "%s"},
+                 "outcome": "%s", "ip_address": "2001:DB8:0:0:0::7", "message": "%s",
+                 "timestamp": "2025-09-03T13:15:19.391447+02:00", "metadata": %s}""".formatted(
+                        "😀".repeat(255),
+                        "ä".repeat(255),
+                        "i".repeat(1024),
+                        "名".repeat(1024),
+                        "o".repeat(64),
+                        "Zeile\\r\\n\\t\\u0007 \\u202eRTL\\u202c é ".repeat(800),
+                        metadata);
+
+        JsonNode stored = tree(append(record, 201));
+        JsonNode found = tree(project.request()
+                .get("/v1/project-logs/019a9d5e-7c1a-7b52-9e0d-3f6a1c2b4d5e")
+                .then()
+                .statusCode(200)
+                .extract());
+
+        JsonNode expected = JSON.readTree(record);
+        for (JsonNode actual : List.of(stored, found)) {
+            for (String field : List.of("action", "actor", "subject", "outcome", "message")) {
+                assertThat(actual.get(field)).as(field).isEqualTo(expected.get(field));
+            }
+            assertSameJson(actual.get("metadata"), JSON.readTree(metadata));
+            assertThat(actual.get("id").textValue()).isEqualTo("019a9d5e-7c1a-7b52-9e0d-3f6a1c2b4d5e");
+            assertThat(actual.get("ip_address").textValue()).isEqualTo("2001:db8::7");
+            assertThat(actual.get("timestamp").textValue()).isEqualTo("2025-09-03T11:15:19.391447Z");
+        }
+        assertSameJson(found, stored);
+        assertThat(log.checkFeed(project.id())).isEqualTo(1);
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "0.0.0.0",
+                "185.98.122.110",
+                "::",
+                "::1",
+                "::ffff:10.0.0.1",
+                "2001:db8::7",
+                "fe80::1",
+                "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"
+            })
+    void anIpAddressInItsCanonicalFormComesBackUnchanged(String address) throws Exception {
+        assertThat(append("{\"action\": \"a\", \"ip_address\": \"" + address + "\"}", 201)
+                        .<String>path("ip_address"))
+                .isEqualTo(address);
+        assertThat(project.request().get("/v1/project-logs").<String>path("results[0].ip_address"))
+                .isEqualTo(address);
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "2025-09-03T11:15:19Z, 2025-09-03T11:15:19.000000Z",
+        "2025-09-03T11:15:19.5Z, 2025-09-03T11:15:19.500000Z",
+        "2025-09-03T11:15:19.123456789Z, 2025-09-03T11:15:19.123456Z",
+        "2025-09-03T11:15:19.9999999-05:30, 2025-09-03T16:45:19.999999Z",
+        "1969-12-31T23:59:59.999999Z, 1969-12-31T23:59:59.999999Z",
+        "0001-01-01T00:00:00Z, 0001-01-01T00:00:00.000000Z",
+        "9999-12-31T23:59:59.999999Z, 9999-12-31T23:59:59.999999Z",
+        "2024-02-29T23:59:59+23:59, 2024-02-29T00:00:59.000000Z",
+    })
+    void timestampsAreKeptInUtcToTheMicrosecond(String sent, String kept) throws Exception {
+        ExtractableResponse<Response> answer =
+                append("{\"action\": \"a\", \"timestamp\": \"" + sent + "\"}", 201, false);
+        assertThat(answer.<String>path("timestamp")).isEqualTo(kept);
+        assertThat(project.request().get(answer.header("Location")).<String>path("timestamp"))
+                .isEqualTo(kept);
+        assertThat(log.checkFeed(project.id())).isEqualTo(1);
+    }
+
+    @Test
+    void anArrayIsAnsweredInItsOrderWithConsecutiveSequenceIds() throws Exception {
+        append("{\"action\": \"before\"}", 201);
+
+        ExtractableResponse<Response> answer =
+                append("[{\"action\": \"a\"}, {\"action\": \"b\"}, {\"action\": \"c\"}]", 201);
+
+        assertThat(answer.<List<Integer>>path("results.sequence_id")).containsExactly(2, 3, 4);
+        List<String> ids = answer.path("results.id");
+        assertThat(answer.header("Location")).endsWith("/v1/project-logs/" + ids.get(0));
+        ExtractableResponse<Response> page =
+                project.request().get("/v1/project-logs?cursor=1").then().extract();
+        assertThat(page.<List<String>>path("results.action")).containsExactly("a", "b", "c");
+        assertThat(page.<List<String>>path("results.id")).isEqualTo(ids);
+        assertThat(log.checkFeed(project.id())).isEqualTo(4);
+    }
+
+    @Test
+    void anArrayOfOneIsAnsweredAsAnArray() throws Exception {
+        assertThat(append("[{\"action\": \"a\"}]", 201).<List<Integer>>path("results.sequence_id"))
+                .containsExactly(1);
+        assertThat(log.checkFeed(project.id())).isEqualTo(1);
+    }
+
+    @Test
+    void aThousandRecordsAreStoredTogetherInTheirOrder() throws Exception {
+        String records = IntStream.range(0, 1000)
+                .mapToObj(i -> "{\"action\": \"a" + i + "\"}")
+                .collect(Collectors.joining(",", "[", "]"));
+
+        ExtractableResponse<Response> answer = append(records, 201);
+
+        assertThat(answer.<List<Integer>>path("results.sequence_id"))
+                .isEqualTo(IntStream.rangeClosed(1, 1000).boxed().toList());
+        ExtractableResponse<Response> page = project.request()
+                .get("/v1/project-logs?limit=1000")
+                .then()
+                .statusCode(200)
+                .extract();
+        assertThat(page.<List<String>>path("results.action"))
+                .isEqualTo(IntStream.range(0, 1000).mapToObj(i -> "a" + i).toList());
+        assertThat(page.<List<String>>path("results.id")).isEqualTo(answer.path("results.id"));
+        assertThat(log.checkFeed(project.id())).isEqualTo(1000);
+    }
+
+    @Test
+    void oneBadRecordInAnArrayKeepsAllFromBeingStored() throws Exception {
+        ExtractableResponse<Response> problem = project.wrongRequest()
+                .contentType("application/json")
+                .body("[{\"action\": \"a\"}, {\"action\": \"b\", \"outcome\": 7}, {\"action\": \"c\"}]")
+                .post("/v1/project-logs")
+                .then()
+                .statusCode(422)
+                .extract();
+
+        assertThat(problem.<List<String>>path("errors.pointer")).containsExactly("/1/outcome");
+        assertThat(log.checkFeed(project.id())).isZero();
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "{\"id\": \"%s\", \"action\": \"a\"}",
+                "{\"id\": \"%s\", \"action\": \"a\", \"timestamp\": \"2025-09-03T11:15:19.1234567Z\", \"ip_address\": \"::FFFF:0a00:1\","
+                        + " \"actor\": {\"id\": \"x\"}, \"metadata\": {\"b\": 1.0, \"a\": [1e2, {\"d\": null, \"c\": \"é\"}]}}",
+            })
+    void aRecordThatIsSentAgainIsAnsweredAsTheFirstTime(String template) throws Exception {
+        String record = template.formatted(UUID.randomUUID());
+        ExtractableResponse<Response> first = append(record, 201);
+        append("{\"action\": \"between\"}", 201);
+
+        ExtractableResponse<Response> again = append(record, 200);
+
+        assertSameJson(again.asString(), first.asString());
+        assertThat(again.header("Location")).isEqualTo(first.header("Location"));
+        assertThat(log.checkFeed(project.id())).isEqualTo(2);
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "\"action\": \"b\"",
+                "\"action\": \"a\", \"actor\": {\"id\": \"2\"}",
+                "\"action\": \"a\", \"actor\": {\"id\": \"1\", \"name\": \"x\"}",
+                "\"action\": \"a\", \"actor\": {\"id\": \"1\"}, \"outcome\": \"failure\"",
+                "\"action\": \"a\", \"actor\": {\"id\": \"1\"}, \"message\": \"\"",
+                "\"action\": \"a\", \"actor\": {\"id\": \"1\"}, \"metadata\": {\"a\": 0}",
+                "\"action\": \"a\", \"actor\": {\"id\": \"1\"}, \"ip_address\": \"::1\"",
+                "\"action\": \"a\", \"actor\": {\"id\": \"1\"}, \"timestamp\": \"2000-01-01T00:00:00Z\""
+            })
+    void anIdThatIsTakenByOtherContentIsRefused(String fields) throws Exception {
+        UUID id = UUID.randomUUID();
+        append("{\"id\": \"" + id + "\", \"action\": \"a\", \"actor\": {\"id\": \"1\"}}", 201);
+
+        ExtractableResponse<Response> problem = append("{\"id\": \"" + id + "\", " + fields + "}", 409);
+
+        assertThat(problem.<String>path("type")).isEqualTo("urn:annals:problem:record-id-taken");
+        assertThat(problem.<List<String>>path("errors.pointer")).containsExactly("/id");
+        assertThat(log.checkFeed(project.id())).isEqualTo(1);
+    }
+
+    @Test
+    void anArrayThatIsSentAgainIsAnsweredAsTheFirstTime() throws Exception {
+        String records = IntStream.range(0, 600)
+                .mapToObj(i -> "{\"id\": \"" + UUID.randomUUID() + "\", \"action\": \"a" + i + "\"}")
+                .collect(Collectors.joining(",", "[", "]"));
+        ExtractableResponse<Response> first = append(records, 201);
+
+        ExtractableResponse<Response> again = append(records, 200);
+
+        assertThat(again.asString()).isEqualTo(first.asString());
+        assertThat(log.checkFeed(project.id())).isEqualTo(600);
+    }
+
+    @Test
+    void ofAnArrayOnlyWhatIsNotStoredYetIsAdded() throws Exception {
+        String b = "{\"id\": \"" + UUID.randomUUID() + "\", \"action\": \"b\"}";
+        String d = "{\"id\": \"" + UUID.randomUUID() + "\", \"action\": \"d\"}";
+        append(d, 201);
+        append(b, 201);
+
+        ExtractableResponse<Response> answer =
+                append("[{\"action\": \"a\"}, " + b + ", {\"action\": \"c\"}, " + d + ", {\"action\": \"e\"}]", 201);
+
+        assertThat(answer.<List<Integer>>path("results.sequence_id")).containsExactly(3, 2, 4, 1, 5);
+        assertThat(project.request().get("/v1/project-logs").<List<String>>path("results.action"))
+                .containsExactly("d", "b", "a", "c", "e");
+        assertThat(log.checkFeed(project.id())).isEqualTo(5);
+    }
+
+    @Test
+    void anArrayWithTakenIdsIsRefusedWholeAndNamesEach() throws Exception {
+        UUID one = UUID.randomUUID();
+        UUID two = UUID.randomUUID();
+        append("[{\"id\": \"" + one + "\", \"action\": \"a\"}, {\"id\": \"" + two + "\", \"action\": \"b\"}]", 201);
+
+        ExtractableResponse<Response> problem = append(
+                "[{\"action\": \"new\"}, {\"id\": \"" + two + "\", \"action\": \"x\"}, {\"id\": \"" + one
+                        + "\", \"action\": \"x\"}]",
+                409);
+
+        assertThat(problem.<List<String>>path("errors.pointer")).containsExactly("/1/id", "/2/id");
+        assertThat(log.checkFeed(project.id())).isEqualTo(2);
+    }
+
+    @Test
+    void anIdMayBeUsedInEveryProject() throws Exception {
+        AuditLogFixture.Project other = log.newProject();
+        String record = "{\"id\": \"" + UUID.randomUUID() + "\", \"action\": \"%s\"}";
+        append(record.formatted("here"), 201);
+
+        other.request()
+                .contentType("application/json")
+                .body(record.formatted("there"))
+                .post("/v1/project-logs")
+                .then()
+                .statusCode(201);
+
+        assertThat(log.checkFeed(project.id())).isEqualTo(1);
+        assertThat(log.checkFeed(other.id())).isEqualTo(1);
+    }
+
+    @Test
+    void theSameRecordSentByManyAtTheSameTimeIsStoredOnce() throws Exception {
+        String record = "{\"id\": \"" + UUID.randomUUID() + "\", \"action\": \"a\"}";
+
+        List<ExtractableResponse<Response>> answers = atTheSameTime(16, client -> List.of(send(record)));
+
+        assertThat(answers).extracting(ExtractableResponse::statusCode).containsOnlyOnce(201);
+        assertThat(answers).extracting(ExtractableResponse::statusCode).containsOnly(200, 201);
+        for (ExtractableResponse<Response> answer : answers) {
+            assertSameJson(answer.asString(), answers.get(0).asString());
+        }
+        assertThat(log.checkFeed(project.id())).isEqualTo(1);
+    }
+
+    @Test
+    void ofDifferentRecordsWithOneIdSentAtTheSameTimeOneIsStored() throws Exception {
+        UUID id = UUID.randomUUID();
+
+        List<ExtractableResponse<Response>> answers =
+                atTheSameTime(16, client -> List.of(send("{\"id\": \"" + id + "\", \"action\": \"a" + client + "\"}")));
+
+        assertThat(answers).extracting(ExtractableResponse::statusCode).containsOnlyOnce(201);
+        assertThat(answers).extracting(ExtractableResponse::statusCode).containsOnly(201, 409);
+        assertThat(log.checkFeed(project.id())).isEqualTo(1);
+    }
+
+    @Test
+    void manyClientsAtTheSameTimeLeaveSequenceIdsWithoutAGap() throws Exception {
+        List<ExtractableResponse<Response>> answers = atTheSameTime(64, client -> {
+            List<ExtractableResponse<Response>> own = new ArrayList<>();
+            for (int i = 0; i < 4; i++) {
+                own.add(send("[{\"action\": \"a\"}, {\"action\": \"b\"}, {\"action\": \"c\"}]"));
+            }
+            return own;
+        });
+
+        Set<Long> sequenceIds = new HashSet<>();
+        for (ExtractableResponse<Response> answer : answers) {
+            assertThat(answer.statusCode()).isEqualTo(201);
+            List<Long> places = answer.jsonPath().getList("results.sequence_id", Long.class);
+            assertThat(places).containsExactly(places.get(0), places.get(0) + 1, places.get(0) + 2);
+            sequenceIds.addAll(places);
+        }
+        assertThat(sequenceIds)
+                .isEqualTo(LongStream.rangeClosed(1, 64 * 4 * 3).boxed().collect(Collectors.toSet()));
+        assertThat(log.checkFeed(project.id())).isEqualTo(64 * 4 * 3);
+    }
+
+    private interface Client {
+        List<ExtractableResponse<Response>> send(int number);
+    }
+
+    private static List<ExtractableResponse<Response>> atTheSameTime(int clients, Client client) throws Exception {
+        ExecutorService threads = Executors.newFixedThreadPool(clients);
+        try {
+            CyclicBarrier start = new CyclicBarrier(clients);
+            List<Callable<List<ExtractableResponse<Response>>>> calls = new ArrayList<>();
+            for (int i = 0; i < clients; i++) {
+                int number = i;
+                calls.add(() -> {
+                    start.await(30, TimeUnit.SECONDS);
+                    return client.send(number);
+                });
+            }
+            List<ExtractableResponse<Response>> answers = new ArrayList<>();
+            for (Future<List<ExtractableResponse<Response>>> answer : threads.invokeAll(calls)) {
+                answers.addAll(answer.get());
+            }
+            return answers;
+        } finally {
+            threads.shutdownNow();
+        }
+    }
+
+    private ExtractableResponse<Response> append(String body, int status) {
+        return append(body, status, true);
+    }
+
+    /** @param asInContract false for what the service takes although the contract's words are narrower */
+    private ExtractableResponse<Response> append(String body, int status, boolean asInContract) {
+        return (asInContract ? project.request() : project.wrongRequest())
+                .contentType("application/json")
+                .body(body.getBytes(StandardCharsets.UTF_8))
+                .post("/v1/project-logs")
+                .then()
+                .statusCode(status)
+                .extract();
+    }
+
+    private ExtractableResponse<Response> send(String body) {
+        return project.request()
+                .contentType("application/json")
+                .body(body)
+                .post("/v1/project-logs")
+                .then()
+                .extract();
+    }
+
+    private static JsonNode tree(ExtractableResponse<Response> answer) throws Exception {
+        return JSON.readTree(answer.asByteArray());
+    }
+
+    private static void assertSameJson(String actual, String expected) throws Exception {
+        assertSameJson(JSON.readTree(actual), JSON.readTree(expected));
+    }
+
+    /** PostgreSQL keeps the values of metadata, and neither the order of its keys nor the spelling of its numbers. */
+    private static void assertSameJson(JsonNode actual, JsonNode expected) {
+        boolean same = actual.equals(
+                (one, other) -> one.isNumber() && other.isNumber()
+                        ? one.decimalValue().compareTo(other.decimalValue())
+                        : one.equals(other) ? 0 : 1,
+                expected);
+        assertThat(same).as("%s is %s", actual, expected).isTrue();
+    }
+}

@@ -147,6 +147,25 @@ begin
   return coalesce(value, 0) + 1;
 end $$;
 
+-- Counts a row that waits for its number at commit, and notes the lock of its group. Called in the WHEN of a trigger,
+-- whose text PostgreSQL reads anew for every statement: so it has to be short.
+create function annals.note_numbered_row(setting text, group_key text) returns boolean
+language plpgsql set search_path = pg_catalog, pg_temp
+as $$
+declare
+  pending  text := current_setting(setting, true);
+  locks    text := current_setting('annals.commit_locks', true);
+  lock_key text := hashtextextended(group_key, hashtextextended(setting, 0))::text || ',';
+begin
+  pending := set_config(setting, case when pending <> '' then (pending::integer + 1)::text else '1' end, true);
+  if locks is null or locks = '' then
+    locks := set_config('annals.commit_locks', ' ' || lock_key, true);
+  elsif strpos(locks, ' ' || lock_key) = 0 then
+    locks := set_config('annals.commit_locks', locks || ' ' || lock_key, true);
+  end if;
+  return true;
+end $$;
+
 -- COMMIT_ORDERED: numbers the rows of the caller's table when their transaction commits: 1, 2, 3 … in commit order,
 -- without a gap, in the whole table or in each group of it.
 --
@@ -170,12 +189,11 @@ declare
   keys         text;
   group_value  text := case when group_column is null then '''''::text' else format('coalesce(new.%I::text, '''')', group_column) end;
   setting      text := 'annals.commit_' || left(replace(gen_random_uuid()::text, '-', ''), 16);
-  lock_key     text;
   stray        boolean;
 begin
   select n.nspname, c.relname into schema_name, table_name
     from pg_class c join pg_namespace n on n.oid = c.relnamespace where c.oid = target;
-  select string_agg(format('%1$I = new.%1$I', a.attname), ' and ') into keys
+  select string_agg(format('%1$s.%2$I = new.%2$I', target, a.attname), ' and ') into keys
     from pg_index i join pg_attribute a on a.attrelid = i.indrelid and a.attnum = any (i.indkey)
     where i.indrelid = target and i.indisprimary;
   if keys is null then
@@ -188,7 +206,6 @@ begin
       message = format('%s has no column %I that is a bigint and may be null', target, column_name);
   end if;
   counter := format('%I.%I', schema_name, table_name || '_commit_order');
-  lock_key := format('hashtextextended(%s, hashtextextended(%L, 0))', group_value, setting);
 
   execute format('lock table %s in share row exclusive mode', target);
   execute format('select exists (select from %s where %I is null)', target, column_name) into stray;
@@ -206,18 +223,45 @@ begin
   execute format('insert into %1$s select %2$s, max(new.%3$I) from %4$s new group by 1', counter, group_value, column_name, target);
 
   execute format($sql$
-    create function %1$s() returns trigger
+    create or replace function %1$s() returns trigger
     language plpgsql security definer set search_path = pg_catalog, pg_temp
     as $trigger$
     declare
-      pending  integer := current_setting(%4$L)::integer - 1;
-      locks    text := current_setting('annals.commit_locks', true);
+      pending  integer;
+      locks    text;
       state    text := current_setting(%5$L, true);
-      this     text := %2$s;
+      this     text;
       at_group text;
       head     bigint;
       lock_key bigint;
     begin
+      -- The one row of its transaction, as most are: all in one statement.
+      if current_setting(%4$L) = '1' and coalesce(state, '') = '' then
+        state := set_config(%4$L, '0', true);
+        with counter as (
+          update %1$s set last_value = last_value + 1 where group_key = %2$s returning last_value
+        )
+        update %6$s set %7$I = counter.last_value from counter where %3$s;
+        if found then
+          return null;
+        end if;
+        -- The first row of its group, or one that was deleted again.
+        this := %2$s;
+        perform from %6$s where %3$s;
+        if found then
+          insert into %1$s as c values (this, 1)
+            on conflict (group_key) do update set last_value = c.last_value + 1
+            returning last_value into head;
+          update %6$s set %7$I = head where %3$s;
+        else
+          update %1$s set last_value = last_value - 1 where group_key = this;
+        end if;
+        return null;
+      end if;
+
+      this := %2$s;
+      pending := current_setting(%4$L)::integer - 1;
+      locks := current_setting('annals.commit_locks', true);
       if locks like '%%,%%,%%' then
         for lock_key in select k::bigint from unnest(string_to_array(rtrim(locks, ','), ',')) k order by 1 loop
           perform pg_advisory_xact_lock(lock_key);
@@ -273,12 +317,9 @@ begin
 
   execute format($sql$
     create constraint trigger commit_order after insert on %1$s deferrable initially deferred
-    for each row when (
-      set_config(%3$L, (coalesce(nullif(current_setting(%3$L, true), ''), '0')::integer + 1)::text, true) <> ''
-      and (strpos(current_setting('annals.commit_locks', true), concat(' ', %4$s, ',')) > 0
-        or set_config('annals.commit_locks', concat(current_setting('annals.commit_locks', true), ' ', %4$s, ','), true) <> ''))
+    for each row when (annals.note_numbered_row(%3$L, %4$s))
     execute function %2$s()
-    $sql$, target, counter, setting, lock_key);
+    $sql$, target, counter, setting, group_value);
 end $attach$;
 
 -- Least privilege, as in V5.
@@ -290,5 +331,6 @@ grant update (next_value, reserved_from, deleted_at) on annals.sequence to annal
 grant select, insert, update, delete on annals.sequence_series to annals_service;
 grant execute on function annals.native_sequence_name(uuid), annals.series_lock(uuid, bigint), annals.claim_series(uuid)
   to annals_service;
+-- annals.note_numbered_row() stays everybody's, as whoever inserts into such a table calls it.
 grant execute on function annals.max_plus_one(regclass, name), annals.attach_commit_order(regclass, name, name)
   to annals_writer, annals_service;

@@ -4,11 +4,14 @@
 -- $2 sequence_id  bigint    the page begins behind it; 0 is the start of the feed
 -- $3 limit        integer   how many records at most
 --
--- Rows in sequence order: sequence_id bigint, record_id uuid, and the columns of the record.
--- The record at $2 itself comes first, as its id alone, so that the caller can check its cursor. No row at all: the feed
--- ends before $2.
+-- The first row names the places of the page, in order: sequence_ids bigint[], record_ids uuid[], both null where there is
+-- none. The place at $2 itself comes first, so that the caller can check its cursor. Then a row a record, in any order:
+-- the array columns null, and the columns of the record.
+--
+-- The records are fetched as id = any (array): PostgreSQL 17 and newer walk the index once for all of them, which makes
+-- a page nearly as fast as one from a single table. A join over the places descends the index once a record.
 with segment as materialized (
-  select append_id, first_sequence_id
+  select append_id, first_sequence_id, last_sequence_id
   from annals.feed_segment
   where project_id = $1
     -- from the segment that holds $2
@@ -17,17 +20,44 @@ with segment as materialized (
   order by first_sequence_id
   limit $3 + 1
 ), place as materialized (
-  select segment.first_sequence_id + r.position - 1 as sequence_id, r.record_id
-  from segment
-  left join annals.append on append.project_id = $1 and append.id = segment.append_id
-  cross join lateral unnest(coalesce(append.record_ids, array[segment.append_id])) with ordinality as r (record_id, position)
-  where segment.first_sequence_id + r.position - 1 >= $2
+  select sequence_id, record_id
+  from (
+    select first_sequence_id as sequence_id, append_id as record_id
+    from segment
+    where first_sequence_id = last_sequence_id
+    union all
+    select segment.first_sequence_id + r.position - 1, r.record_id
+    from segment
+    join annals.append on append.project_id = $1 and append.id = segment.append_id
+    cross join lateral unnest(append.record_ids) with ordinality as r (record_id, position)
+    where segment.first_sequence_id < segment.last_sequence_id
+  ) as unfolded
+  where sequence_id >= $2
   order by sequence_id
   limit $3 + 1
 )
 select
-  place.sequence_id,
-  place.record_id,
+  array_agg(sequence_id) as sequence_ids,
+  array_agg(record_id) as record_ids,
+  null::uuid as id,
+  null::timestamptz as "timestamp",
+  null::timestamptz as recorded_at,
+  null::varchar as action,
+  null::varchar as actor_type,
+  null::varchar as actor_id,
+  null::varchar as actor_name,
+  null::varchar as subject_type,
+  null::varchar as subject_id,
+  null::varchar as subject_name,
+  null::varchar as outcome,
+  null::text as ip_address,
+  null::text as message,
+  null::text as metadata
+from place
+union all
+select
+  null,
+  null,
   r.id,
   r."timestamp",
   r.recorded_at,
@@ -39,9 +69,9 @@ select
   r.subject_id,
   r.subject_name,
   r.outcome,
-  host(r.ip_address) as ip_address,
+  host(r.ip_address),
   r.message,
-  r.metadata::text as metadata
-from place
-left join annals.audit_record r on r.project_id = $1 and r.id = place.record_id and place.sequence_id > $2
-order by place.sequence_id
+  r.metadata::text
+from annals.audit_record r
+where r.project_id = $1
+  and r.id = any (array(select record_id from place where sequence_id > $2))

@@ -35,8 +35,8 @@ create table annals.feed_segment (
   -- The next segment always begins at head + 1. So a transaction that computes its place from an outdated head collides
   -- here, whatever the sizes of the segments are; a key on last_sequence_id would let overlapping segments pass.
   constraint feed_segment_pkey primary key (project_id, first_sequence_id),
-  constraint feed_segment_append_key unique (project_id, append_id),
-  constraint feed_segment_range check (first_sequence_id >= 1 and last_sequence_id - first_sequence_id between 0 and 255)
+  constraint feed_segment_append_key unique (project_id, append_id)
+  -- No check of the range: place_segment() alone writes here, and a check is parsed anew for every commit.
 );
 
 -- The lock of a project's feed, in the key space of pg_advisory_xact_lock(bigint).
@@ -82,10 +82,9 @@ create function annals.place_segment() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 declare
-  append_size integer := 1;
   unplaced    text := current_setting('annals.unplaced_projects', true);
+  append_size integer := 1;
   lock_key    bigint;
-  head        bigint;
 begin
   -- A transaction with several projects takes all their locks at its first segment, in one order for everybody:
   -- so no two transactions wait for each other in a circle. The setting is local to the transaction, and what is
@@ -105,30 +104,28 @@ begin
   end if;
 
   -- A new statement, and so, at READ COMMITTED, a new snapshot: it sees every commit that held the lock before.
-  select coalesce(
-      (select last_sequence_id from annals.feed_segment where project_id = new.project_id
-       order by first_sequence_id desc limit 1), 0)
-    into head
-    from annals.project
-    where id = new.project_id;
-  if not found then
-    raise foreign_key_violation using
-      message = format('project %s does not exist', new.project_id),
-      constraint = 'audit_record_project_fkey', schema = 'annals', table = 'audit_record',
-      hint = 'Create the project first: POST /v1/projects.';
-  end if;
+  -- At REPEATABLE READ and SERIALIZABLE the snapshot is as old as the transaction. If the head has moved since, the row
+  -- collides with one that the snapshot does not see, and ON CONFLICT turns that into SQLSTATE 40001: the writer tries
+  -- again.
+  insert into annals.feed_segment (project_id, append_id, first_sequence_id, last_sequence_id)
+  select new.project_id, new.id, head.last_sequence_id + 1, head.last_sequence_id + append_size
+  from (
+    select last_sequence_id from annals.feed_segment
+    where project_id = new.project_id order by first_sequence_id desc limit 1) as head
+  on conflict (project_id, first_sequence_id) do nothing;
 
-  if current_setting('transaction_isolation') = 'read committed' then
+  if not found then
+    -- The feed is empty: only now can the project be one that does not exist.
     insert into annals.feed_segment (project_id, append_id, first_sequence_id, last_sequence_id)
-    values (new.project_id, new.id, head + 1, head + append_size);
-  else
-    -- Here the snapshot is as old as the transaction. If the head has moved since, the row collides with one that the
-    -- snapshot does not see, and ON CONFLICT turns that into SQLSTATE 40001: the writer tries again.
-    insert into annals.feed_segment (project_id, append_id, first_sequence_id, last_sequence_id)
-    values (new.project_id, new.id, head + 1, head + append_size)
+    select id, new.id, 1, append_size
+    from annals.project
+    where id = new.project_id
     on conflict (project_id, first_sequence_id) do nothing;
     if not found then
-      raise serialization_failure using message = format('the feed of project %s has moved on', new.project_id);
+      raise foreign_key_violation using
+        message = format('project %s does not exist', new.project_id),
+        constraint = 'audit_record_project_fkey', schema = 'annals', table = 'audit_record',
+        hint = 'Create the project first: POST /v1/projects.';
     end if;
   end if;
   return null;

@@ -7,14 +7,14 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
 
-/** Lends the benchmarks the binds of {@code append_records.sql} exactly as the service makes them. */
+/** Lends the benchmarks the binds of the service's statement exactly as the service makes them. */
 public final class AppendBinds {
 
     private AppendBinds() {}
 
     /** The values of $1, $2 … */
     public static List<Object> of(UUID projectId, List<AuditRecord> records, SequentialGuid guids) {
-        Tuple tuple = new AppendBatch(projectId, records, guids).insertTuple();
+        Tuple tuple = new AppendBatch(projectId, records, guids).binds();
         List<Object> values = new ArrayList<>(tuple.size());
         for (int i = 0; i < tuple.size(); i++) {
             values.add(tuple.getValue(i));

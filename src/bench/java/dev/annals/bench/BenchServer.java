@@ -31,6 +31,8 @@ public final class BenchServer implements AutoCloseable {
             return new BenchServer(DatabaseUrl.parse(given.strip()), null);
         }
         EmbeddedDatabase embedded = EmbeddedDatabase.start(DIRECTORY);
+        // Also where the benchmarks are ended from outside.
+        Runtime.getRuntime().addShutdownHook(new Thread(embedded::close));
         return new BenchServer(embedded.url(), embedded);
     }
 

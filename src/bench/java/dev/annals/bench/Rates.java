@@ -38,7 +38,7 @@ public final class Rates {
 
     /** The median rate of a variant. */
     public double median(Object variant) {
-        return median(of(variant));
+        return middle(of(variant));
     }
 
     /** The median of the ratios of {@code variant} to {@code base} within each round. */
@@ -49,7 +49,7 @@ public final class Rates {
         for (int round = 0; round < numerators.size(); round++) {
             ratios.add(numerators.get(round) / denominators.get(round));
         }
-        return median(ratios);
+        return middle(ratios);
     }
 
     /** The lowest and the highest rate of a variant, as text. */
@@ -63,7 +63,7 @@ public final class Rates {
         return byVariant.get(variant.toString());
     }
 
-    private static double median(List<Double> values) {
+    private static double middle(List<Double> values) {
         double[] sorted = values.stream().mapToDouble(Double::doubleValue).toArray();
         Arrays.sort(sorted);
         int middle = sorted.length / 2;

@@ -1,21 +1,21 @@
 package dev.annals.bench;
 
+import com.fasterxml.jackson.core.JsonGenerator;
 import dev.annals.guid.SequentialGuid;
 import dev.annals.record.AuditRecord;
 import dev.annals.record.Party;
 import dev.annals.record.RecordWriter;
-import dev.annals.record.StoredRecord;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.time.Instant;
-import java.time.OffsetDateTime;
 import java.time.ZoneOffset;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
 import java.util.UUID;
+import org.jspecify.annotations.Nullable;
 
 /** Records of about 450 bytes of JSON, such as a cloud's API would leave. It belongs to one thread. */
 public final class SampleRecords {
@@ -61,14 +61,34 @@ public final class SampleRecords {
         return records;
     }
 
-    /** A record as a client sends it: without the fields that only answers have, and without an id. */
+    /** A record as a client sends it that leaves its id to the service. */
     public static byte[] toJson(AuditRecord record) {
         ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-        try (var json = RecordWriter.generator(bytes)) {
-            RecordWriter.write(new StoredRecord(record, 0, OffsetDateTime.MIN.withYear(2000)), json);
+        try (JsonGenerator json = RecordWriter.generator(bytes)) {
+            json.writeStartObject();
+            json.writeStringField("action", record.action());
+            writeParty(json, "actor", record.actor());
+            writeParty(json, "subject", record.subject());
+            json.writeStringField("outcome", record.outcome());
+            json.writeStringField("ip_address", record.ipAddress());
+            json.writeStringField("message", record.message());
+            json.writeStringField("timestamp", record.timestamp().toString());
+            json.writeFieldName("metadata");
+            json.writeRawValue(record.metadata());
+            json.writeEndObject();
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
         return bytes.toByteArray();
+    }
+
+    private static void writeParty(JsonGenerator json, String name, @Nullable Party party) throws IOException {
+        if (party != null) {
+            json.writeObjectFieldStart(name);
+            json.writeStringField("type", party.type());
+            json.writeStringField("id", party.id());
+            json.writeStringField("name", party.name());
+            json.writeEndObject();
+        }
     }
 }

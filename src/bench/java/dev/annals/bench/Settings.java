@@ -50,6 +50,11 @@ public record Settings(List<String> parts, boolean quick, double seconds, int ro
         return Duration.ofMillis(Math.round(seconds * 1000));
     }
 
+    /** How long a new process is used before it is measured, so that its code is compiled. */
+    public Duration warmUp() {
+        return Duration.ofSeconds(quick ? 3 : 8);
+    }
+
     /** One or the other, by {@link #quick()}. */
     public <T> T choose(T whenQuick, T otherwise) {
         return quick ? whenQuick : otherwise;

@@ -1,5 +1,6 @@
 package dev.annals.append;
 
+import dev.annals.Sql;
 import dev.annals.guid.SequentialGuid;
 import dev.annals.record.AuditRecord;
 import dev.annals.record.Party;
@@ -18,6 +19,9 @@ import org.jspecify.annotations.Nullable;
  * which becomes one segment of the feed.
  */
 final class AppendBatch {
+
+    private static final String APPEND_RECORD = Sql.named("append_record");
+    private static final String APPEND_RECORDS = Sql.named("append_records");
 
     /** What the schema allows an append ({@code append_size}). */
     static final int APPEND_SIZE = 256;
@@ -41,8 +45,36 @@ final class AppendBatch {
         return Math.min(APPEND_SIZE, records.size() - append * APPEND_SIZE);
     }
 
-    /** The binds of {@code append_records.sql}. */
-    Tuple insertTuple() {
+    /** The statement that writes the batch. */
+    String statement() {
+        return records.size() == 1 ? APPEND_RECORD : APPEND_RECORDS;
+    }
+
+    /** The binds of {@link #statement()}. */
+    Tuple binds() {
+        return records.size() == 1 ? oneRecord() : manyRecords();
+    }
+
+    private Tuple oneRecord() {
+        AuditRecord record = records.get(0);
+        return Tuple.tuple()
+                .addUUID(projectId)
+                .addUUID(record.id())
+                .addOffsetDateTime(record.timestamp())
+                .addString(record.action())
+                .addString(part(record.actor(), Party::type))
+                .addString(part(record.actor(), Party::id))
+                .addString(part(record.actor(), Party::name))
+                .addString(part(record.subject(), Party::type))
+                .addString(part(record.subject(), Party::id))
+                .addString(part(record.subject(), Party::name))
+                .addString(record.outcome())
+                .addString(record.ipAddress())
+                .addString(record.message())
+                .addString(record.metadata());
+    }
+
+    private Tuple manyRecords() {
         int size = records.size();
         UUID[] appendIdOfRecord = new UUID[size];
         for (int i = 0; i < size; i++) {

@@ -16,6 +16,18 @@ public interface AppendConfig {
     @Max(268_435_456)
     int maxBodyBytes();
 
+    /** How many lines of NDJSON are appended together. */
+    @WithDefault("1000")
+    @Min(1)
+    @Max(10_000)
+    int bulkRecords();
+
+    /** How many bytes of NDJSON are appended together at most, but for the line that passes the limit. */
+    @WithDefault("1048576")
+    @Min(65_536)
+    @Max(16_777_216)
+    long bulkBytes();
+
     /** How many records one transaction takes at most. A request is never cut: one that is larger goes alone. */
     @WithDefault("2000")
     @Min(1)

@@ -47,7 +47,6 @@ import org.jboss.logging.Logger;
 public class AppendQueue {
 
     private static final Logger LOG = Logger.getLogger(AppendQueue.class);
-    private static final String APPEND_RECORDS = Sql.named("append_records");
     private static final String READ_PLACES = Sql.named("read_places");
     private static final String READ_RECORDS = Sql.named("read_records");
 
@@ -252,8 +251,8 @@ public class AppendQueue {
 
     private static Uni<OffsetDateTime> insert(SqlConnection connection, AppendBatch batch) {
         return connection
-                .preparedQuery(APPEND_RECORDS)
-                .execute(batch.insertTuple())
+                .preparedQuery(batch.statement())
+                .execute(batch.binds())
                 .map(rows -> rows.iterator().next().getOffsetDateTime(0));
     }
 

@@ -77,19 +77,20 @@ final class AppendRequest {
 
     /** Answers with the records that were found. */
     void succeed() {
-        answer.complete(new Appended(List.of(found), false));
+        answer.complete(new Appended(List.of(found), 0));
     }
 
     /** Answers the requests of a batch with what it stored. */
     static void succeed(List<AppendRequest> requests, List<StoredRecord> stored) {
         int next = 0;
         for (AppendRequest request : requests) {
+            int before = next;
             for (int i = 0; i < request.found.length; i++) {
                 if (request.found[i] == null) {
                     request.found[i] = stored.get(next++);
                 }
             }
-            request.answer.complete(new Appended(List.of(request.found), true));
+            request.answer.complete(new Appended(List.of(request.found), next - before));
         }
     }
 

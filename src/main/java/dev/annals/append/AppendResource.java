@@ -8,6 +8,7 @@ import dev.annals.record.RecordReader;
 import dev.annals.record.SentRecords;
 import dev.annals.record.StoredRecord;
 import io.smallrye.mutiny.Uni;
+import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpServerRequest;
 import jakarta.ws.rs.Consumes;
 import jakarta.ws.rs.POST;
@@ -27,15 +28,19 @@ import java.util.UUID;
 @Produces(MediaType.APPLICATION_JSON)
 public class AppendResource {
 
+    static final String NDJSON = "application/x-ndjson";
+
     /** About what a record takes in memory beside its JSON. */
-    private static final int RECORD_OVERHEAD_BYTES = 256;
+    static final int RECORD_OVERHEAD_BYTES = 256;
 
     private final AppendQueue queue;
     private final RecordReader reader;
     private final FeedLinks links;
     private final AppendConfig config;
+    private final Vertx vertx;
 
-    AppendResource(AppendQueue queue, RecordReader reader, FeedLinks links, AppendConfig config) {
+    AppendResource(AppendQueue queue, RecordReader reader, FeedLinks links, AppendConfig config, Vertx vertx) {
+        this.vertx = vertx;
         this.queue = queue;
         this.reader = reader;
         this.links = links;
@@ -52,15 +57,31 @@ public class AppendResource {
         return RequestBody.read(http, config.maxBodyBytes()).chain(body -> {
             SentRecords sent = reader.read(body);
             long bytes = body.length + (long) sent.records().size() * RECORD_OVERHEAD_BYTES;
-            return queue.append(projectId, sent, bytes).map(appended -> answer(uri, sent.inArray(), appended));
+            // Before anything is stored: a request that no URL can be made for is refused.
+            String location = links.record(uri, sent.records().get(0).id());
+            return queue.append(projectId, sent, bytes).map(appended -> answer(location, sent.inArray(), appended));
         });
     }
 
-    private Response answer(UriInfo uri, boolean array, Appended appended) {
+    /** Appends records as they stream in, a line each. */
+    @POST
+    @Consumes(NDJSON)
+    @Requires.Write
+    public Uni<Response> appendStream(
+            @Context HttpServerRequest http, @Context UriInfo uri, @Context ContainerRequestContext request) {
+        UUID projectId = Caller.of(request).projectId();
+        RequestBody.requireNdjson(http, uri.getQueryParameters());
+        BulkAppend bulk = new BulkAppend(http, vertx.getOrCreateContext(), projectId, reader, queue, config);
+        return Uni.createFrom()
+                .completionStage(bulk::run)
+                .map(summary -> Response.ok(summary.toJson()).build());
+    }
+
+    private static Response answer(String location, boolean array, Appended appended) {
         StoredRecord first = appended.records().get(0);
         byte[] json = array ? places(appended.records()) : RecordJson.of(first);
-        return Response.status(appended.created() ? Response.Status.CREATED : Response.Status.OK)
-                .header(HttpHeaders.LOCATION, links.record(uri, first.record().id()))
+        return Response.status(appended.added() > 0 ? Response.Status.CREATED : Response.Status.OK)
+                .header(HttpHeaders.LOCATION, location)
                 .entity(json)
                 .build();
     }

@@ -7,6 +7,6 @@ import java.util.List;
  * What became of an append.
  *
  * @param records the records as they are stored, in the order sent
- * @param created false where all of them had been stored before: the request was a retry
+ * @param added how many of them this append stored; the others had been stored before, with the same content
  */
-public record Appended(List<StoredRecord> records, boolean created) {}
+public record Appended(List<StoredRecord> records, int added) {}

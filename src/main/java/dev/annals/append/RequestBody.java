@@ -1,5 +1,6 @@
 package dev.annals.append;
 
+import dev.annals.problem.Problem;
 import dev.annals.problem.ProblemException;
 import dev.annals.problem.ProblemType;
 import io.smallrye.mutiny.Uni;
@@ -7,6 +8,9 @@ import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpServerRequest;
 import jakarta.ws.rs.core.HttpHeaders;
 import jakarta.ws.rs.core.MediaType;
+import jakarta.ws.rs.core.MultivaluedMap;
+import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 
 /** Reads the JSON body of a request into memory, up to a limit. */
@@ -52,11 +56,34 @@ public final class RequestBody {
                     (type == null ? "The body has no Content-Type." : "The Content-Type of the body is not read here.")
                             + " Send JSON in UTF-8, with the header Content-Type: application/json.");
         }
+        requireNoEncoding(request);
+    }
+
+    /**
+     * Checks the headers and parameters of a body that is read as it streams in.
+     *
+     * @throws ProblemException {@code unsupported-media-type} for an encoding that is not read here, {@code
+     *     invalid-parameter} for {@code atomic=true}: what streams in cannot be stored whole or not at all
+     */
+    static void requireNdjson(HttpServerRequest request, MultivaluedMap<String, String> parameters) {
+        requireNoEncoding(request);
+        for (Map.Entry<String, List<String>> parameter : parameters.entrySet()) {
+            if (!parameter.getKey().equals("atomic") || !parameter.getValue().equals(List.of("false"))) {
+                throw new ProblemException(Problem.of(
+                                ProblemType.INVALID_PARAMETER,
+                                "The only parameter is atomic=false, which is the default: lines are stored as they"
+                                        + " come. Send an array for all or nothing.")
+                        .with("parameter", parameter.getKey()));
+            }
+        }
+    }
+
+    private static void requireNoEncoding(HttpServerRequest request) {
         String encoding = request.getHeader(HttpHeaders.CONTENT_ENCODING);
         if (encoding != null && !encoding.strip().equalsIgnoreCase("identity")) {
             throw new ProblemException(
                     ProblemType.UNSUPPORTED_MEDIA_TYPE,
-                    "Compressed bodies are not read here. Send the JSON as it is, without Content-Encoding.");
+                    "This Content-Encoding is not read here. Send the body as it is, or with gzip.");
         }
     }
 

@@ -76,6 +76,9 @@ public class ServicePool implements PgPoolCreator {
         options.addProperty("application_name", "annals");
         options.addProperty("lock_timeout", milliseconds(limits.lockTimeout()));
         options.addProperty("statement_timeout", milliseconds(limits.statementTimeout()));
+        // A plan that was made while the tables were small outlives that: with a sequential scan in it, it would get
+        // slower with every record. There is an index for every statement of the service.
+        options.addProperty("enable_seqscan", "off");
         return options;
     }
 

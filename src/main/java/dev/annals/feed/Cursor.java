@@ -1,5 +1,6 @@
 package dev.annals.feed;
 
+import java.util.HexFormat;
 import java.util.Optional;
 import java.util.UUID;
 import java.util.regex.Matcher;
@@ -35,9 +36,15 @@ public record Cursor(long sequenceId, @Nullable Integer check) {
         if (!matcher.matches()) {
             return Optional.empty();
         }
+        long sequenceId = Long.parseLong(matcher.group(1));
         String check = matcher.group(2);
-        return Optional.of(new Cursor(
-                Long.parseLong(matcher.group(1)), check == null ? null : Integer.parseUnsignedInt(check, 16)));
+        if (check == null) {
+            return Optional.of(new Cursor(sequenceId, null));
+        }
+        // No record stands at the start.
+        return sequenceId == 0
+                ? Optional.empty()
+                : Optional.of(new Cursor(sequenceId, Integer.parseUnsignedInt(check, 16)));
     }
 
     /** Whether the record that stands at this cursor's sequence id is the one that the cursor was made from. */
@@ -47,7 +54,9 @@ public record Cursor(long sequenceId, @Nullable Integer check) {
 
     @Override
     public String toString() {
-        return check == null ? Long.toString(sequenceId) : String.format("%d-%08x", sequenceId, check);
+        return check == null
+                ? Long.toString(sequenceId)
+                : sequenceId + "-" + HexFormat.of().toHexDigits(check.intValue());
     }
 
     /**

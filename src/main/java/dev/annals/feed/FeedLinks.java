@@ -2,6 +2,8 @@ package dev.annals.feed;
 
 import dev.annals.AnnalsConfig;
 import dev.annals.feed.FeedQuery.Order;
+import dev.annals.problem.ProblemException;
+import dev.annals.problem.ProblemType;
 import jakarta.enterprise.context.ApplicationScoped;
 import jakarta.ws.rs.core.MultivaluedMap;
 import jakarta.ws.rs.core.UriInfo;
@@ -64,11 +66,26 @@ public class FeedLinks {
     private static void add(StringBuilder url, MultivaluedMap<String, String> parameters, String name) {
         String value = parameters.getFirst(name);
         if (value != null) {
-            url.append('&').append(name).append('=').append(URLEncoder.encode(value, StandardCharsets.UTF_8));
+            url.append('&').append(name).append('=').append(encoded(value));
         }
     }
 
+    /** Percent-encoded but for the colons of times, which a query may have as they are. */
+    private static String encoded(String value) {
+        return URLEncoder.encode(value, StandardCharsets.UTF_8).replace("%3A", ":");
+    }
+
     private String base(UriInfo uri) {
-        return publicUrl != null ? publicUrl : uri.getBaseUri().toString().replaceAll("/+$", "");
+        if (publicUrl != null) {
+            return publicUrl;
+        }
+        try {
+            return uri.getBaseUri().toString().replaceAll("/+$", "");
+        } catch (RuntimeException e) {
+            // The framework makes the URI only now, and declares no exception of its own.
+            throw new ProblemException(
+                    ProblemType.OTHER,
+                    "The header Host, or what a proxy says in its place, makes no URL: send one that names this service.");
+        }
     }
 }

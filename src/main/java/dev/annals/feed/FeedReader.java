@@ -16,7 +16,9 @@ import io.vertx.mutiny.sqlclient.Tuple;
 import jakarta.enterprise.context.ApplicationScoped;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
@@ -87,13 +89,43 @@ public class FeedReader {
         Cursor cursor = query.cursor() == null ? Cursor.START : query.cursor();
         return pool.preparedQuery(READ_FEED)
                 .execute(Tuple.of(projectId, cursor.sequenceId(), query.limit() + 1))
-                .map(rows -> {
-                    Scan scan = new Scan(projectId, query.limit(), rows.size());
-                    rows.forEach(scan::add);
-                    requireStillThere(cursor, scan.firstIs(cursor));
-                    Cursor last = scan.last(cursor);
-                    return new FeedPage(scan.records, scan.full ? last : null, null, last);
-                });
+                .map(rows -> page(projectId, cursor, query.limit(), rows));
+    }
+
+    /** Puts the records of {@code read_feed.sql} in the order of their places. */
+    private static FeedPage page(UUID projectId, Cursor cursor, int limit, RowSet<Row> rows) {
+        Map<UUID, Row> rowById = new HashMap<>(rows.size() * 2);
+        Long[] sequenceIds = {};
+        UUID[] recordIds = {};
+        for (Row row : rows) {
+            if (RecordRow.hasRecord(row)) {
+                rowById.put(row.getUUID(2), row);
+            } else if (row.getArrayOfLongs(0) != null) {
+                sequenceIds = row.getArrayOfLongs(0);
+                recordIds = row.getArrayOfUUIDs(1);
+            }
+        }
+        int place = 0;
+        if (cursor.sequenceId() > 0) {
+            requireStillThere(
+                    cursor,
+                    sequenceIds.length > 0
+                            && sequenceIds[0] == cursor.sequenceId()
+                            && cursor.matches(projectId, recordIds[0]));
+            place = 1;
+        }
+        List<StoredRecord> records = new ArrayList<>(Math.min(limit, sequenceIds.length));
+        Cursor last = cursor;
+        for (; place < sequenceIds.length && records.size() < limit; place++) {
+            Row row = rowById.get(recordIds[place]);
+            if (row == null) {
+                throw new IllegalStateException(
+                        "the feed has a place for record " + recordIds[place] + ", which is not there");
+            }
+            records.add(RecordRow.record(row, sequenceIds[place]));
+            last = Cursor.behind(projectId, sequenceIds[place], recordIds[place]);
+        }
+        return new FeedPage(records, place < sequenceIds.length ? last : null, null, last);
     }
 
     private Uni<FeedPage> scanOn(UUID projectId, FeedQuery query) {

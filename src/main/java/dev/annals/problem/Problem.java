@@ -71,7 +71,7 @@ public record Problem(
             headers.put("WWW-Authenticate", "Bearer");
         }
         if (status == 415) {
-            headers.put("Accept-Encoding", "identity");
+            headers.put("Accept-Encoding", "gzip, identity");
         }
         if (status == 503 || members.containsKey(RETRY_AFTER)) {
             headers.put(

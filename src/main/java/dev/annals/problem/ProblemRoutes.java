@@ -1,6 +1,5 @@
 package dev.annals.problem;
 
-import io.quarkus.runtime.configuration.MemorySize;
 import io.quarkus.vertx.http.runtime.filters.Filters;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpServerResponse;
@@ -8,7 +7,6 @@ import io.vertx.ext.web.Router;
 import io.vertx.ext.web.RoutingContext;
 import jakarta.enterprise.context.ApplicationScoped;
 import jakarta.enterprise.event.Observes;
-import java.util.Optional;
 import org.eclipse.microprofile.config.inject.ConfigProperty;
 import org.jspecify.annotations.Nullable;
 
@@ -19,10 +17,12 @@ import org.jspecify.annotations.Nullable;
 @ApplicationScoped
 public class ProblemRoutes {
 
-    private static final int BEFORE_THE_FRAMEWORKS_OWN_BODY_LIMIT = 1_000;
+    private static final int BEFORE_THE_RESOURCES = 1_000;
 
-    @ConfigProperty(name = "quarkus.http.limits.max-body-size")
-    Optional<MemorySize> maxBodySize = Optional.empty();
+    private static final String STREAMED = "application/x-ndjson";
+
+    @ConfigProperty(name = "annals.append.max-body-bytes")
+    long maxBodyBytes;
 
     void register(@Observes Router router) {
         router.route().order(Integer.MIN_VALUE).failureHandler(ProblemRoutes::failed);
@@ -30,13 +30,14 @@ public class ProblemRoutes {
     }
 
     void register(@Observes Filters filters) {
-        maxBodySize.ifPresent(limit -> filters.register(
-                routing -> refuseLargeBody(routing, limit.asLongValue()), BEFORE_THE_FRAMEWORKS_OWN_BODY_LIMIT));
+        filters.register(routing -> refuseLargeBody(routing, maxBodyBytes), BEFORE_THE_RESOURCES);
     }
 
     private static void refuseLargeBody(RoutingContext routing, long limit) {
         String announced = routing.request().getHeader("Content-Length");
-        if (announced == null || Long.parseLong(announced) <= limit) {
+        String type = routing.request().getHeader("Content-Type");
+        boolean streamed = type != null && type.regionMatches(true, 0, STREAMED, 0, STREAMED.length());
+        if (announced == null || streamed || Long.parseLong(announced) <= limit) {
             routing.next();
             return;
         }

@@ -1,6 +1,7 @@
 package dev.annals.project;
 
 import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonLocation;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.StreamReadFeature;
 import com.fasterxml.jackson.databind.DeserializationFeature;
@@ -11,8 +12,9 @@ import dev.annals.problem.FieldError;
 import dev.annals.problem.Problem;
 import dev.annals.problem.ProblemException;
 import dev.annals.problem.ProblemType;
-import java.io.IOException;
-import java.io.UncheckedIOException;
+import java.nio.ByteBuffer;
+import java.nio.charset.CharacterCodingException;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
@@ -64,6 +66,7 @@ final class ProjectRequests {
             this.object = parse(body);
             if (!object.isObject()) {
                 errors.add(new FieldError("", "It must be a JSON object."));
+                requireValid();
             }
             object.fieldNames().forEachRemaining(name -> {
                 if (!known.contains(name)) {
@@ -75,11 +78,26 @@ final class ProjectRequests {
 
         private static JsonNode parse(byte[] body) {
             try {
-                return JSON.readTree(body);
+                // Jackson would guess the encoding.
+                String text = StandardCharsets.UTF_8
+                        .newDecoder()
+                        .decode(ByteBuffer.wrap(body))
+                        .toString();
+                JsonNode value = JSON.readTree(text);
+                if (value.isMissingNode()) {
+                    throw new ProblemException(
+                            ProblemType.MALFORMED_JSON,
+                            "There is no JSON here: send an object as openapi.yaml describes it.");
+                }
+                return value;
+            } catch (CharacterCodingException e) {
+                throw new ProblemException(ProblemType.MALFORMED_JSON, "The body is no UTF-8: send JSON in UTF-8.");
             } catch (JsonProcessingException e) {
-                throw new ProblemException(ProblemType.MALFORMED_JSON, e.getOriginalMessage());
-            } catch (IOException e) {
-                throw new UncheckedIOException(e);
+                JsonLocation at = e.getLocation();
+                String where = at == null ? "" : " at line " + at.getLineNr() + ", column " + at.getColumnNr();
+                throw new ProblemException(
+                        ProblemType.MALFORMED_JSON,
+                        "The body is no well-formed JSON, or names a field twice" + where + ": correct it.");
             }
         }
 

@@ -27,8 +27,13 @@ public final class RecordRow {
         return row.getUUID(2) != null;
     }
 
-    /** The record of a row that has one. */
+    /** The record of a row that has one, at the row's place. */
     public static StoredRecord record(Row row) {
+        return record(row, sequenceId(row));
+    }
+
+    /** The record of a row that has one, at a place that is known from elsewhere. */
+    public static StoredRecord record(Row row, long sequenceId) {
         AuditRecord record = new AuditRecord(
                 row.getUUID(2),
                 row.getString(5),
@@ -40,7 +45,7 @@ public final class RecordRow {
                 row.getOffsetDateTime(3),
                 false,
                 row.getString(15));
-        return new StoredRecord(record, sequenceId(row), row.getOffsetDateTime(4));
+        return new StoredRecord(record, sequenceId, row.getOffsetDateTime(4));
     }
 
     private static @Nullable Party party(Row row, int column) {

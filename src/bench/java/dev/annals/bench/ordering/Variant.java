@@ -40,7 +40,8 @@ public enum Variant {
         return schema;
     }
 
-    boolean isAnnals() {
+    /** Whether its tables are those of Annals. */
+    public boolean isAnnals() {
         return schema.equals("annals");
     }
 

@@ -1,0 +1,86 @@
+package dev.annals.bench.micro;
+
+import dev.annals.bench.SampleRecords;
+import dev.annals.feed.Cursor;
+import dev.annals.guid.SequentialGuid;
+import dev.annals.record.AuditRecord;
+import dev.annals.record.RecordJson;
+import dev.annals.record.RecordReader;
+import dev.annals.record.RecordWriter;
+import dev.annals.record.SentRecords;
+import dev.annals.record.StoredRecord;
+import java.io.ByteArrayOutputStream;
+import java.util.List;
+import java.util.Optional;
+import java.util.UUID;
+import org.openjdk.jmh.annotations.Benchmark;
+import org.openjdk.jmh.annotations.OperationsPerInvocation;
+import org.openjdk.jmh.annotations.Scope;
+import org.openjdk.jmh.annotations.State;
+
+/** Reading and writing the texts of the API: records of about 450 bytes, and cursors. */
+@State(Scope.Benchmark)
+public class TextBenchmark {
+
+    private static final int PAGE = 200;
+
+    private final SequentialGuid guids = new SequentialGuid();
+    private final RecordReader reader = new RecordReader(guids);
+    private final List<AuditRecord> records = new SampleRecords(1, guids).next(PAGE);
+    private final List<StoredRecord> stored = records.stream()
+            .map(record -> new StoredRecord(record, 1_000_000, record.timestamp()))
+            .toList();
+    private final byte[] one = SampleRecords.toJson(records.get(0));
+    private final byte[] array = arrayOf(records);
+    private final UUID project = UUID.randomUUID();
+    private final String cursor =
+            Cursor.behind(project, 1_000_000, records.get(0).id()).toString();
+
+    private static byte[] arrayOf(List<AuditRecord> records) {
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+        for (AuditRecord record : records) {
+            bytes.write(bytes.size() == 0 ? '[' : ',');
+            bytes.writeBytes(SampleRecords.toJson(record));
+        }
+        bytes.write(']');
+        return bytes.toByteArray();
+    }
+
+    /** A body of one record. */
+    @Benchmark
+    public SentRecords readOne() {
+        return reader.read(one);
+    }
+
+    /** A body with an array. */
+    @Benchmark
+    @OperationsPerInvocation(PAGE)
+    public SentRecords readArray() {
+        return reader.read(array);
+    }
+
+    /** The records of a page. */
+    @Benchmark
+    @OperationsPerInvocation(PAGE)
+    public byte[] writePage() {
+        return RecordJson.toBytes(PAGE * 600, json -> {
+            json.writeStartArray();
+            for (StoredRecord record : stored) {
+                RecordWriter.write(record, json);
+            }
+            json.writeEndArray();
+        });
+    }
+
+    /** A cursor from a link. */
+    @Benchmark
+    public Optional<Cursor> readCursor() {
+        return Cursor.parse(cursor);
+    }
+
+    /** A cursor for a link. */
+    @Benchmark
+    public String writeCursor() {
+        return Cursor.behind(project, 1_000_000, records.get(0).id()).toString();
+    }
+}

@@ -1,0 +1,29 @@
+package dev.annals.bench.service;
+
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.http.HttpMethod;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One request.
+ *
+ * @param body JSON, or null
+ * @param expectedStatus of the answer; any other is a failure
+ */
+record HttpCall(
+        HttpMethod method,
+        String uri,
+        String token,
+        @Nullable Buffer body,
+        int expectedStatus) {
+
+    private static final String FEED = "/v1/project-logs";
+
+    static HttpCall post(String token, Buffer body) {
+        return new HttpCall(HttpMethod.POST, FEED, token, body, 201);
+    }
+
+    static HttpCall page(String token, long cursor) {
+        return new HttpCall(HttpMethod.GET, FEED + "?cursor=" + cursor, token, null, 200);
+    }
+}

@@ -1,0 +1,120 @@
+package dev.annals.bench.service;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+
+/** A Java program of its own that answers HTTP on a port, ended when it is closed. */
+final class JavaProcess implements AutoCloseable {
+
+    static final String PORT = "PORT";
+
+    private static final Duration START_LIMIT = Duration.ofSeconds(60);
+    private static final long STOP_LIMIT_SECONDS = 30;
+
+    private final String name;
+    private final Process process;
+    private final int port;
+
+    private JavaProcess(String name, Process process, int port) {
+        this.name = name;
+        this.process = process;
+        this.port = port;
+    }
+
+    /**
+     * Starts a program and waits until it answers.
+     *
+     * @param environment in which a value of {@link #PORT} becomes the port it shall listen on
+     * @param readyPath answers 200 once the program is ready
+     */
+    static JavaProcess start(String name, List<String> arguments, Map<String, String> environment, String readyPath)
+            throws IOException, InterruptedException {
+        int port = freePort();
+        List<String> command = new ArrayList<>();
+        command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+        command.addAll(arguments);
+        ProcessBuilder builder = new ProcessBuilder(command);
+        builder.environment().keySet().removeIf(variable -> variable.startsWith("ANNALS_"));
+        environment.forEach(
+                (variable, value) -> builder.environment().put(variable, value.equals(PORT) ? "" + port : value));
+        Path log = Path.of("target", "bench-" + name + ".log");
+        Process process =
+                builder.redirectErrorStream(true).redirectOutput(log.toFile()).start();
+        // Also where the benchmarks are ended from outside.
+        Runtime.getRuntime().addShutdownHook(new Thread(process::destroy));
+        JavaProcess started = new JavaProcess(name, process, port);
+        try {
+            started.awaitReady(readyPath, log);
+            return started;
+        } catch (IOException | InterruptedException | RuntimeException e) {
+            started.close();
+            throw e;
+        }
+    }
+
+    int port() {
+        return port;
+    }
+
+    private void awaitReady(String path, Path log) throws IOException, InterruptedException {
+        HttpClient client = HttpClient.newHttpClient();
+        HttpRequest request = HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port + path))
+                .timeout(Duration.ofSeconds(5))
+                .build();
+        long end = System.nanoTime() + START_LIMIT.toNanos();
+        while (true) {
+            try {
+                if (client.send(request, HttpResponse.BodyHandlers.discarding()).statusCode() == 200) {
+                    return;
+                }
+            } catch (IOException e) {
+                // It does not listen yet.
+            }
+            if (!process.isAlive() || System.nanoTime() > end) {
+                throw new IOException("The program " + name + " does not start: " + Files.readString(log));
+            }
+            TimeUnit.MILLISECONDS.sleep(50);
+        }
+    }
+
+    /** How much memory the program has in use, in bytes, as Linux counts it (VmRSS). */
+    long residentBytes() throws IOException {
+        try (var lines = Files.lines(Path.of("/proc", Long.toString(process.pid()), "status"))) {
+            return lines.filter(line -> line.startsWith("VmRSS:"))
+                    .mapToLong(line -> Long.parseLong(line.replaceAll("\\D", "")) * 1024)
+                    .findFirst()
+                    .orElseThrow();
+        }
+    }
+
+    @Override
+    public void close() {
+        process.destroy();
+        try {
+            if (!process.waitFor(STOP_LIMIT_SECONDS, TimeUnit.SECONDS)) {
+                process.destroyForcibly();
+            }
+        } catch (InterruptedException e) {
+            process.destroyForcibly();
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private static int freePort() throws IOException {
+        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            return socket.getLocalPort();
+        }
+    }
+}

@@ -1,0 +1,78 @@
+package dev.annals.bench.service;
+
+import dev.annals.bench.Progress;
+import dev.annals.bench.Settings;
+import dev.annals.bench.Table;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.List;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+
+/** What the service holds in memory while a long body streams in. */
+final class Memory {
+
+    private static final long SAMPLE_MILLIS = 50;
+
+    private final Targets targets;
+    private final Settings settings;
+
+    Memory(Targets targets, Settings settings) {
+        this.targets = targets;
+        this.settings = settings;
+    }
+
+    String run() throws IOException, InterruptedException {
+        long bytes = settings.choose(50_000_000L, 1_000_000_000L);
+        Table table = new Table(
+                String.format("one NDJSON body of %,d MB", bytes / 1_000_000),
+                "resident before, MB",
+                "highest during, MB",
+                "records/s");
+        for (List<String> options : List.of(List.<String>of(), List.of("-Xmx256m"))) {
+            String title = options.isEmpty() ? "the JVM's own choice of heap" : String.join(" ", options);
+            Progress.say(title);
+            try (Target annals = targets.startAnnals(options.toArray(String[]::new))) {
+                NdjsonUpload upload = new NdjsonUpload(annals, annals.tokens().get(0));
+                if (!upload.isTaken()) {
+                    Progress.say("NDJSON is skipped: the service answers 415");
+                    return "\nThe memory during a long NDJSON body was skipped: the service answers 415.\n";
+                }
+                long before = annals.process().residentBytes();
+                AtomicLong highest = new AtomicLong(before);
+                double rate = uploadWatched(annals, upload, upload.recordsOf(bytes), highest);
+                table.row(title, megabytes(before), megabytes(highest.get()), String.format("%,.0f", rate));
+            }
+        }
+        return "\n" + table;
+    }
+
+    private static double uploadWatched(Target annals, NdjsonUpload upload, long records, AtomicLong highest)
+            throws IOException {
+        ScheduledExecutorService watch = Executors.newSingleThreadScheduledExecutor();
+        try {
+            var unused = watch.scheduleAtFixedRate(
+                    () -> highest.accumulateAndGet(resident(annals), Math::max),
+                    0,
+                    SAMPLE_MILLIS,
+                    TimeUnit.MILLISECONDS);
+            return upload.rate(records);
+        } finally {
+            watch.shutdownNow();
+        }
+    }
+
+    private static long resident(Target annals) {
+        try {
+            return annals.process().residentBytes();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private static String megabytes(long bytes) {
+        return String.format("%,.0f", bytes / 1e6);
+    }
+}

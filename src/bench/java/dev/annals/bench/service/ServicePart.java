@@ -1,0 +1,55 @@
+package dev.annals.bench.service;
+
+import dev.annals.bench.BenchDatabase;
+import dev.annals.bench.BenchServer;
+import dev.annals.bench.Part;
+import dev.annals.bench.Settings;
+import dev.annals.bench.ordering.Variant;
+
+/** The packaged service as a process, beside an endpoint that runs one transaction a request. */
+public final class ServicePart implements Part {
+
+    private static final String SLOW_COMMIT = "commit_delay = 1000";
+
+    @Override
+    public String name() {
+        return "service";
+    }
+
+    @Override
+    public String title() {
+        return "Service: records over HTTP";
+    }
+
+    @Override
+    public String run(BenchServer server, Settings settings) throws Exception {
+        StringBuilder text = new StringBuilder("""
+                The packaged service with its default settings, durable, loaded over HTTP/1.1 from one thread of the benchmark's.
+                Beside it, on the same database: an endpoint of the benchmark's own, on the same HTTP server and PostgreSQL
+                client, that runs one transaction a request with the published trigger, checks no token, and does not say which
+                number a record got.
+                """);
+        try (BenchDatabase database = server.createDatabase("annals_bench_service")) {
+            database.migrate();
+            Variant.PUBLISHED.create(database);
+            Targets targets = new Targets(database);
+            try (Target annals = targets.startAnnals();
+                    Target endpoint = targets.startEndpoint()) {
+                text.append(new Posts(annals, endpoint, settings).asTheDiskIs());
+                text.append(new Latency(annals, endpoint, settings).run());
+                text.append(new Bulk(annals, settings).run());
+                text.append(new Reads(annals, settings).run());
+            }
+            String name = database.url().database();
+            database.execute("alter database " + name + " set " + SLOW_COMMIT);
+            database.execute("alter database " + name + " set commit_siblings = 0");
+            try (Target annals = targets.startAnnals();
+                    Target endpoint = targets.startEndpoint()) {
+                text.append(new Posts(annals, endpoint, settings).withSlowCommit());
+            }
+            database.execute("alter database " + name + " reset all");
+            text.append(new Memory(targets, settings).run());
+        }
+        return text.toString();
+    }
+}

@@ -1,0 +1,103 @@
+package dev.annals.bench.service;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.annals.bench.BenchDatabase;
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import java.util.stream.Stream;
+
+/** Starts what is compared: the packaged service, and the endpoint with the published trigger. */
+final class Targets {
+
+    static final String ANNALS = "**Annals**";
+    static final String ENDPOINT = "one transaction a request, published trigger";
+
+    private static final int PROJECTS = 100;
+    private static final Path SERVICE = Path.of("target", "quarkus-app", "quarkus-run.jar");
+    private static final String ADMIN_TOKEN = "annals_admin_token_of_the_benchmarks";
+
+    private final BenchDatabase database;
+    private final HttpClient client = HttpClient.newHttpClient();
+
+    Targets(BenchDatabase database) {
+        this.database = database;
+    }
+
+    /** The service, with projects and a token for each. */
+    Target startAnnals(String... jvmOptions) throws IOException, InterruptedException {
+        if (!Files.exists(SERVICE)) {
+            throw new IOException(SERVICE + " is not there: mvn -DskipTests package makes it");
+        }
+        JavaProcess process = JavaProcess.start(
+                "annals",
+                Stream.concat(Stream.of(jvmOptions), Stream.of("-jar", SERVICE.toString()))
+                        .toList(),
+                Map.of(
+                        "ANNALS_DATABASE_URL",
+                        database.url().withPassword(),
+                        "ANNALS_ADMIN_TOKEN",
+                        ADMIN_TOKEN,
+                        "ANNALS_PORT",
+                        JavaProcess.PORT),
+                "/q/health/ready");
+        try {
+            List<String> tokens = new ArrayList<>();
+            for (int i = 0; i < PROJECTS; i++) {
+                String project = administer(process, "/v1/projects", "{\"name\": \"" + UUID.randomUUID() + "\"}", "id");
+                tokens.add(administer(
+                        process,
+                        "/v1/projects/" + project + "/tokens",
+                        "{\"scopes\": [\"read\", \"write\"]}",
+                        "token"));
+            }
+            return new Target(ANNALS, process, tokens);
+        } catch (IOException | InterruptedException | RuntimeException e) {
+            process.close();
+            throw e;
+        }
+    }
+
+    /** The endpoint; its projects need no more than a name. */
+    Target startEndpoint() throws IOException, InterruptedException {
+        JavaProcess process = JavaProcess.start(
+                "endpoint",
+                List.of("-classpath", System.getProperty("java.class.path"), PublishedTriggerEndpoint.class.getName()),
+                Map.of(
+                        PublishedTriggerEndpoint.URL,
+                        database.url().withPassword(),
+                        PublishedTriggerEndpoint.LISTEN,
+                        JavaProcess.PORT),
+                "/ready");
+        return new Target(
+                ENDPOINT,
+                process,
+                Stream.generate(() -> UUID.randomUUID().toString())
+                        .limit(PROJECTS)
+                        .toList());
+    }
+
+    private String administer(JavaProcess process, String path, String body, String field)
+            throws IOException, InterruptedException {
+        HttpRequest request = HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + process.port() + path))
+                .header("Authorization", "Bearer " + ADMIN_TOKEN)
+                .header("Content-Type", "application/json")
+                .timeout(Duration.ofSeconds(30))
+                .POST(HttpRequest.BodyPublishers.ofString(body))
+                .build();
+        HttpResponse<String> answer = client.send(request, HttpResponse.BodyHandlers.ofString());
+        if (answer.statusCode() != 201) {
+            throw new IOException(path + " answers " + answer.statusCode() + ": " + answer.body());
+        }
+        return new ObjectMapper().readTree(answer.body()).get(field).asText();
+    }
+}

@@ -1,0 +1,5 @@
+/** What records take on disk. */
+@NullMarked
+package dev.annals.bench.storage;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,99 @@
+package dev.annals.feed;
+
+import static dev.annals.feed.FeedClient.FEED;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.annals.AuditLogFixture;
+import dev.annals.database.DatabaseUrl;
+import dev.annals.embedded.TestDatabase;
+import dev.annals.feed.FeedClient.Page;
+import io.quarkus.test.junit.QuarkusTest;
+import io.restassured.response.ExtractableResponse;
+import io.restassured.response.Response;
+import jakarta.inject.Inject;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.List;
+import java.util.UUID;
+import org.junit.jupiter.api.Test;
+
+/**
+ * HONEST CURSOR: after an old backup was restored under the running service, a reader that was ahead of it is told so,
+ * and never silently loses the records that took the places of those it has read.
+ */
+@QuarkusTest
+class HonestCursorTest {
+
+    @Inject
+    AuditLogFixture log;
+
+    @Test
+    void aReaderThatWasAheadOfARestoredBackupIsToldSo() throws Exception {
+        AuditLogFixture.Project project = log.newProject();
+        FeedClient feed = new FeedClient(project);
+        feed.append(10);
+        Page beforeBackup = feed.page(FEED);
+        DatabaseUrl database = TestDatabase.url();
+        String backup = "annals_backup_" + UUID.randomUUID().toString().replace("-", "");
+        copyDatabase(database, backup);
+
+        feed.append(5);
+        Page lost = feed.page(beforeBackup.pollMore());
+        assertThat(lost.sequenceIds()).containsExactly(11L, 12L, 13L, 14L, 15L);
+        Page lostFiltered = feed.page(FEED + "?action=a");
+        Page lostBackwards = feed.page(FEED + "?order=desc&limit=2");
+        restore(database, backup);
+
+        List<String> ahead =
+                List.of(lost.pollMore(), lostFiltered.pollMore(), lostBackwards.pollMore(), lostBackwards.next());
+        for (int written : List.of(0, 4, 1, 1, 300)) {
+            if (written > 0) {
+                feed.append(written);
+            }
+            ahead.forEach(link -> assertRewound(project, link));
+        }
+        List<Long> continued = FeedClient.sequenceIds(feed.walk(beforeBackup.pollMore()));
+        assertThat(continued).hasSize(306).first().isEqualTo(11L);
+        assertThat(log.checkFeed(project.id())).isEqualTo(316);
+    }
+
+    private static void assertRewound(AuditLogFixture.Project project, String link) {
+        ExtractableResponse<Response> answer =
+                project.request().get(link).then().statusCode(409).extract();
+        assertThat(answer.<String>path("type")).isEqualTo("urn:annals:problem:feed-rewound");
+    }
+
+    private static void copyDatabase(DatabaseUrl source, String name) throws SQLException {
+        String sourceName = nameOf(source);
+        // PostgreSQL copies only a database that nobody is connected to, and the service may reconnect at any time.
+        for (int attempt = 1; ; attempt++) {
+            try (Connection connection = source.withDatabase("postgres").connect();
+                    Statement statement = connection.createStatement()) {
+                statement.execute(
+                        "select pg_terminate_backend(pid) from pg_stat_activity where datname = '" + sourceName + "'");
+                statement.execute("create database " + name + " template " + sourceName);
+                return;
+            } catch (SQLException e) {
+                if (attempt == 50) {
+                    throw e;
+                }
+            }
+        }
+    }
+
+    private static void restore(DatabaseUrl database, String backup) throws SQLException {
+        String name = nameOf(database);
+        try (Connection connection = database.withDatabase("postgres").connect();
+                Statement statement = connection.createStatement()) {
+            statement.execute("drop database " + name + " with (force)");
+            statement.execute("alter database " + backup + " rename to " + name);
+        }
+    }
+
+    private static String nameOf(DatabaseUrl url) throws SQLException {
+        try (Connection connection = url.connect()) {
+            return connection.getCatalog();
+        }
+    }
+}

@@ -1,0 +1,48 @@
+package dev.annals.feed;
+
+import dev.annals.AuditLogFixture;
+import io.quarkus.test.common.http.TestHTTPResource;
+import io.quarkus.test.junit.QuarkusTest;
+import io.quarkus.test.junit.TestProfile;
+import jakarta.inject.Inject;
+import java.net.URI;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+/** Who is no trusted proxy cannot choose where links lead. */
+@QuarkusTest
+@TestProfile(SmallScans.class)
+class UntrustedProxyTest {
+
+    @Inject
+    AuditLogFixture log;
+
+    @TestHTTPResource("/")
+    URI service;
+
+    @Test
+    void forwardedHeadersOfAnybodyElseAreIgnored() throws Exception {
+        AuditLogFixture.Project project = log.newProject();
+        new FeedClient(project).append(3);
+
+        String own = "http://localhost:" + service.getPort();
+        FeedLinksTest.assertLinksBeginWith(
+                own,
+                project,
+                Map.of(
+                        "X-Forwarded-Proto",
+                        "https",
+                        "X-Forwarded-Host",
+                        "evil.example.org",
+                        "X-Forwarded-Port",
+                        "8443",
+                        "X-Forwarded-Prefix",
+                        "/evil",
+                        "X-Forwarded-For",
+                        "10.0.0.1"));
+        FeedLinksTest.assertLinksBeginWith(
+                own, project, Map.of("Forwarded", "for=10.0.0.1;host=evil.example.org;proto=https"));
+
+        log.checkFeed(project.id());
+    }
+}

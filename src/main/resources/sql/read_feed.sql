@@ -11,7 +11,10 @@
 -- The records are fetched as id = any (array): PostgreSQL 17 and newer walk the index once for all of them, which makes
 -- a page nearly as fast as one from a single table. A join over the places descends the index once a record.
 with segment as materialized (
-  select append_id, first_sequence_id, last_sequence_id
+  select append_id, first_sequence_id, last_sequence_id,
+    -- how many records the segments before it hold
+    sum((last_sequence_id - first_sequence_id + 1)::integer) over (
+      order by first_sequence_id rows between unbounded preceding and 1 preceding) as records_before
   from annals.feed_segment
   where project_id = $1
     -- from the segment that holds $2
@@ -28,9 +31,13 @@ with segment as materialized (
     union all
     select segment.first_sequence_id + r.position - 1, r.record_id
     from segment
-    join annals.append on append.project_id = $1 and append.id = segment.append_id
-    cross join lateral unnest(append.record_ids) with ordinality as r (record_id, position)
+    -- a subquery and no join, which a bad guess of the planner's could turn into a walk over all appends
+    cross join lateral unnest(
+      (select record_ids from annals.append where project_id = $1 and id = segment.append_id))
+      with ordinality as r (record_id, position)
     where segment.first_sequence_id < segment.last_sequence_id
+      -- only as many as the page can need, and the first segment, which may hold little behind $2
+      and coalesce(segment.records_before, 0) <= $3 + 256
   ) as unfolded
   where sequence_id >= $2
   order by sequence_id

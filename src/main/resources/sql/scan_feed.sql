@@ -24,8 +24,9 @@ with segment as materialized (
 ), place as materialized (
   select segment.first_sequence_id + r.position - 1 as sequence_id, r.record_id
   from segment
-  left join annals.append on append.project_id = $1 and append.id = segment.append_id
-  cross join lateral unnest(coalesce(append.record_ids, array[segment.append_id])) with ordinality as r (record_id, position)
+  cross join lateral unnest(coalesce(
+    (select record_ids from annals.append where project_id = $1 and id = segment.append_id),
+    array[segment.append_id])) with ordinality as r (record_id, position)
   where segment.first_sequence_id + r.position - 1 >= $2
   order by sequence_id
   limit $3 + 1

@@ -12,6 +12,11 @@ public final class AppendBinds {
 
     private AppendBinds() {}
 
+    /** The statement that writes these records. */
+    public static String statement(List<AuditRecord> records, SequentialGuid guids) {
+        return new AppendBatch(new UUID(0, 0), records, guids).statement();
+    }
+
     /** The values of $1, $2 … */
     public static List<Object> of(UUID projectId, List<AuditRecord> records, SequentialGuid guids) {
         Tuple tuple = new AppendBatch(projectId, records, guids).binds();

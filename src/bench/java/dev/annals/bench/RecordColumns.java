@@ -3,22 +3,33 @@ package dev.annals.bench;
 import dev.annals.record.AuditRecord;
 import dev.annals.record.Party;
 import java.time.OffsetDateTime;
+import java.util.Arrays;
 import java.util.List;
 import java.util.UUID;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/** Records as the binds of {@code insert_records.sql}: a column an array. */
+/** Inserts into the audit_record of the search path: one record by its values, more by a column an array. */
 public final class RecordColumns {
-
-    /** Inserts into the audit_record of the search path. */
-    public static final String INSERT = NumberedStatement.resource("insert_records.sql");
 
     private RecordColumns() {}
 
-    /** The values of $1 to $14. */
+    /** The statement that inserts so many records. */
+    public static String insert(int records) {
+        return NumberedStatement.resource(records == 1 ? "insert_record.sql" : "insert_records.sql");
+    }
+
+    /** The values of $1 to $14 of {@link #insert}. */
     public static List<Object> of(UUID projectId, List<AuditRecord> records) {
-        return List.of(
+        List<Object> columns = columns(projectId, records);
+        if (records.size() == 1) {
+            columns.replaceAll(column -> column instanceof Object[] elements ? elements[0] : column);
+        }
+        return columns;
+    }
+
+    private static List<Object> columns(UUID projectId, List<AuditRecord> records) {
+        return Arrays.asList(
                 projectId,
                 records.stream().map(AuditRecord::id).toArray(UUID[]::new),
                 records.stream().map(AuditRecord::timestamp).toArray(OffsetDateTime[]::new),

@@ -48,7 +48,7 @@ public final class OrderingPart implements Part {
     @Override
     public String run(BenchServer server, Settings settings) throws Exception {
         StringBuilder text = new StringBuilder("""
-                JDBC, prepared statements that insert arrays of columns, records of about 450 bytes, keys from the client. All
+                JDBC, prepared statements that insert one row by its values, more by arrays of columns, records of about 450 bytes, keys from the client. All
                 tables have the same columns and checks, a primary key (project, id), and, but for Annals and the position
                 rows, which have theirs elsewhere, a unique index (project, sequence id). Every load starts on empty tables.
                 """);

@@ -1,10 +1,10 @@
 package dev.annals.bench.ordering;
 
-import dev.annals.Sql;
 import dev.annals.append.AppendBinds;
 import dev.annals.bench.BenchDatabase;
 import dev.annals.bench.NumberedStatement;
 import dev.annals.bench.RecordColumns;
+import dev.annals.bench.SampleRecords;
 import dev.annals.guid.SequentialGuid;
 import dev.annals.record.AuditRecord;
 import java.sql.Connection;
@@ -74,12 +74,15 @@ public enum Variant {
         return connection;
     }
 
-    /** The statement that inserts. */
-    NumberedStatement insert() {
-        return new NumberedStatement(asTheService ? Sql.named("append_records") : RecordColumns.INSERT);
+    /** The statement that inserts so many records. */
+    NumberedStatement insert(int rows) {
+        return new NumberedStatement(
+                asTheService
+                        ? AppendBinds.statement(new SampleRecords(0, GUIDS).next(rows), GUIDS)
+                        : RecordColumns.insert(rows));
     }
 
-    /** The values of {@link #insert()}. */
+    /** The values of {@link #insert}. */
     List<Object> binds(UUID projectId, List<AuditRecord> records) {
         return asTheService ? AppendBinds.of(projectId, records, GUIDS) : RecordColumns.of(projectId, records);
     }

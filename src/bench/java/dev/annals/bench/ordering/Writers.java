@@ -36,7 +36,7 @@ public final class Writers {
     /** Writers into {@code projects}, of which the first are used, as many as the load asks for. */
     public Writers(Variant variant, Scenario scenario, BenchDatabase database, List<UUID> projects) {
         this.variant = variant;
-        this.insert = variant.insert();
+        this.insert = variant.insert(scenario.rows());
         this.scenario = scenario;
         this.database = database;
         this.projects = projects.subList(0, scenario.projects());

@@ -1,6 +1,5 @@
 package dev.annals.bench.service;
 
-import dev.annals.bench.NumberedStatement;
 import dev.annals.bench.RecordColumns;
 import dev.annals.bench.ordering.Variant;
 import dev.annals.database.DatabaseUrl;
@@ -18,7 +17,6 @@ import io.vertx.sqlclient.PoolOptions;
 import io.vertx.sqlclient.Tuple;
 import java.util.List;
 import java.util.UUID;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The least that takes a record over HTTP and orders it by the published trigger: one transaction a request, on the
@@ -35,7 +33,7 @@ public final class PublishedTriggerEndpoint {
     /** As many connections as the service has. */
     private static final int POOL_SIZE = 16;
 
-    private static final String INSERT = NumberedStatement.resource("insert_record.sql");
+    private static final String INSERT = RecordColumns.insert(1);
 
     private final RecordReader reader = new RecordReader(new SequentialGuid());
     private final Pool pool;
@@ -82,11 +80,7 @@ public final class PublishedTriggerEndpoint {
     private Future<UUID> append(UUID project, Buffer body) {
         AuditRecord record = reader.read(body.getBytes()).records().get(0);
         Tuple values = Tuple.tuple();
-        RecordColumns.of(project, List.of(record)).forEach(column -> values.addValue(onlyElement(column)));
+        RecordColumns.of(project, List.of(record)).forEach(values::addValue);
         return pool.preparedQuery(INSERT).execute(values).map(record.id());
-    }
-
-    private static @Nullable Object onlyElement(Object column) {
-        return column instanceof Object[] elements ? elements[0] : column;
     }
 }

@@ -76,8 +76,8 @@ public class ServicePool implements PgPoolCreator {
         options.addProperty("application_name", "annals");
         options.addProperty("lock_timeout", milliseconds(limits.lockTimeout()));
         options.addProperty("statement_timeout", milliseconds(limits.statementTimeout()));
-        // A plan that was made while the tables were small outlives that: with a sequential scan, or a join that reads a
-        // whole table, it would get slower with every record. Every statement of the service goes by index, from a
+        // A plan that was made while the tables were small outlives that: with a sequential scan, or a join that reads
+        // a whole table, it would get slower with every record. Every statement of the service goes by index, from a
         // bounded number of rows to the next.
         options.addProperty("enable_seqscan", "off");
         options.addProperty("enable_hashjoin", "off");

@@ -4,12 +4,17 @@ import dev.annals.database.DatabaseUrl;
 import dev.annals.database.DatabaseUrlConfigSource;
 import dev.annals.embedded.EmbeddedDatabase;
 import dev.annals.embedded.EmbeddedDatabaseException;
+import dev.annals.sequence.SequenceBenchmark;
 import io.quarkus.runtime.Quarkus;
 import io.quarkus.runtime.annotations.QuarkusMain;
+import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.util.Arrays;
 import java.util.Optional;
+import java.util.UUID;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.eclipse.microprofile.config.Config;
@@ -27,8 +32,15 @@ public final class Annals {
 
     private Annals() {}
 
-    /** Runs the service until it is told to stop. Exit code 1 with one sentence on standard error: it cannot start. */
+    /**
+     * Runs the service until it is told to stop, or, with {@code sequence-benchmark} as first argument, the measurement of
+     * sequence generators. Exit code 1 with one sentence on standard error: it cannot start.
+     */
     public static void main(String... arguments) {
+        if (arguments.length > 0 && arguments[0].equals(SequenceBenchmark.NAME)) {
+            runBenchmark(Arrays.copyOfRange(arguments, 1, arguments.length));
+            return;
+        }
         try {
             Config config = ConfigProvider.getConfig();
             Optional<String> url = config.getOptionalValue(DatabaseUrlConfigSource.DATABASE_URL, String.class);
@@ -43,6 +55,31 @@ public final class Annals {
             System.err.println(e.getMessage());
             System.exit(1);
         }
+    }
+
+    private static void runBenchmark(String... arguments) {
+        int refused = SequenceBenchmark.check(arguments);
+        if (refused >= 0) {
+            System.exit(refused);
+        }
+        // Quarkus without its HTTP server: migrations and pools alone.
+        System.setProperty("quarkus.http.host-enabled", "false");
+        System.setProperty("quarkus.log.level", "ERROR");
+        System.setProperty("annals.admin-token", "annals_" + UUID.randomUUID());
+        try {
+            Optional<String> url =
+                    ConfigProvider.getConfig().getOptionalValue(DatabaseUrlConfigSource.DATABASE_URL, String.class);
+            if (url.isEmpty()) {
+                EmbeddedDatabase database = EmbeddedDatabase.start(Files.createTempDirectory("annals-benchmark-"));
+                Runtime.getRuntime().addShutdownHook(new Thread(database::close, "annals-embedded-database"));
+                System.setProperty(
+                        DatabaseUrlConfigSource.DATABASE_URL, database.url().withPassword());
+            }
+        } catch (IOException | EmbeddedDatabaseException e) {
+            System.err.println(e.getMessage());
+            System.exit(1);
+        }
+        Quarkus.run(SequenceBenchmark.class, Annals::exit, arguments);
     }
 
     // Quarkus would say the same, with some hundred lines of stack traces around it.

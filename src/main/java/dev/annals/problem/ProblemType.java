@@ -29,6 +29,14 @@ public enum ProblemType {
     RECORD_ID_TAKEN(409, "Record id taken"),
     /** A project with this name is there already. */
     PROJECT_NAME_TAKEN(409, "Project name taken"),
+    /** A sequence of this name is there already, and is defined otherwise. */
+    SEQUENCE_EXISTS(409, "Sequence exists"),
+    /** Fewer values are left than were asked for; a sequence never begins again. */
+    SEQUENCE_EXHAUSTED(409, "Sequence exhausted"),
+    /** The project has as many sequences as it may. */
+    TOO_MANY_SEQUENCES(409, "Too many sequences"),
+    /** The sequence was deleted. Its name stays taken, since its values were issued. */
+    SEQUENCE_DELETED(410, "Sequence deleted"),
     /** The body has more bytes than the service takes. */
     BODY_TOO_LARGE(413, "Body too large"),
     /** The body's media type, or its encoding, is none the service reads here. */

@@ -1,0 +1,120 @@
+package dev.annals.sequence;
+
+import io.quarkus.runtime.annotations.RegisterForReflection;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.format.DateTimeParseException;
+import java.util.Locale;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.ITypeConverter;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/** The command line of {@code sequence-benchmark}. */
+@Command(
+        name = SequenceBenchmark.NAME,
+        mixinStandardHelpOptions = true,
+        sortOptions = false,
+        description = "Measures sequence generators: values a second, and how long a transaction with one takes. The"
+                + " database is the one that ANNALS_DATABASE_URL names, or one for the benchmark alone.")
+@RegisterForReflection
+final class BenchmarkOptions {
+
+    @Spec
+    @Nullable
+    CommandSpec command;
+
+    @Option(names = "--mode", description = "One of ${COMPLETION-CANDIDATES}.")
+    BenchmarkMode mode = BenchmarkMode.ASYNC_BATCH;
+
+    @Option(
+            names = "--threads",
+            description = "Threads that run one transaction after the other. Default: ${DEFAULT-VALUE}.")
+    int threads = 10;
+
+    @Option(names = "--iterations", description = "Transactions of all threads together. Default: ${DEFAULT-VALUE}.")
+    int iterations = 2_000;
+
+    @Option(names = "--batch-size", description = "Of BATCH and ASYNC_BATCH. Default: ${DEFAULT-VALUE}.")
+    int batchSize = 200;
+
+    @Option(names = "--low-water-mark", description = "Of ASYNC_BATCH. Default: ${DEFAULT-VALUE}.")
+    int lowWaterMark = 50;
+
+    @Option(
+            names = "--transaction-latency",
+            converter = Milliseconds.class,
+            description = "How long a transaction stays open for its other work, such as 10ms. Default: 10ms.")
+    Duration transactionLatency = Duration.ofMillis(10);
+
+    @Option(
+            names = "--groups",
+            description = "Groups that IDENTITY and COMMIT_ORDERED spread their rows over. Default: ${DEFAULT-VALUE}.")
+    int groups = 1;
+
+    @Option(
+            names = "--row-iterations",
+            description = "Rows of each measurement in the second table of --all. Default: ${DEFAULT-VALUE}.")
+    int rowIterations = 10_000;
+
+    @Option(names = "--all", description = "All modes with 10 and 50 threads, as a table that goes to --output too.")
+    boolean all;
+
+    @Option(names = "--output", description = "Where --all writes its table. Default: ${DEFAULT-VALUE}.")
+    Path output = Path.of("docs", "sequences.md");
+
+    BenchmarkOptions with(BenchmarkMode otherMode, int otherThreads) {
+        BenchmarkOptions copy = new BenchmarkOptions();
+        copy.mode = otherMode;
+        copy.threads = otherThreads;
+        copy.iterations = iterations;
+        copy.batchSize = batchSize;
+        copy.lowWaterMark = lowWaterMark;
+        copy.transactionLatency = transactionLatency;
+        copy.groups = groups;
+        return copy;
+    }
+
+    /** A command line that fills {@code options}. */
+    static CommandLine commandLine(BenchmarkOptions options) {
+        return new CommandLine(options).setCaseInsensitiveEnumValuesAllowed(true);
+    }
+
+    /** @throws ParameterException where a number is out of its limits */
+    void requireInLimits() {
+        require("--threads", threads, 1, 64);
+        require("--iterations", iterations, 1, 10_000_000);
+        require("--batch-size", batchSize, 1, Sequence.Definition.MAX_BATCH_SIZE);
+        require("--low-water-mark", lowWaterMark, 0, batchSize);
+        require("--transaction-latency in milliseconds", transactionLatency.toMillis(), 0, 10_000);
+        require("--row-iterations", rowIterations, 1, 10_000_000);
+        require("--groups", groups, 1, 100_000);
+    }
+
+    private void require(String option, long value, long min, long max) {
+        if (command != null && (value < min || value > max)) {
+            throw new ParameterException(
+                    command.commandLine(), option + " is " + value + ", and goes from " + min + " to " + max + ".");
+        }
+    }
+
+    /** Reads {@code 10ms}, {@code 1s} or an ISO 8601 duration. */
+    static final class Milliseconds implements ITypeConverter<Duration> {
+        @Override
+        public Duration convert(String text) {
+            String lower = text.strip().toLowerCase(Locale.ROOT);
+            try {
+                if (lower.endsWith("ms")) {
+                    return Duration.ofMillis(Long.parseLong(lower.substring(0, lower.length() - 2)));
+                }
+                return Duration.parse(lower.startsWith("p") ? lower : "pt" + lower);
+            } catch (NumberFormatException | DateTimeParseException e) {
+                throw new CommandLine.TypeConversionException("'" + text + "' is no duration such as 10ms or 1s");
+            }
+        }
+    }
+}

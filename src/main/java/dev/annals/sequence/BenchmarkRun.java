@@ -1,0 +1,170 @@
+package dev.annals.sequence;
+
+import dev.annals.database.DatabaseUrl;
+import dev.annals.sequence.Sequence.Definition;
+import io.smallrye.mutiny.Uni;
+import io.vertx.mutiny.sqlclient.Pool;
+import io.vertx.mutiny.sqlclient.SqlConnection;
+import io.vertx.mutiny.sqlclient.Tuple;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
+
+/** One measurement: threads that run transactions, each with one value. */
+final class BenchmarkRun {
+
+    private static final int WARM_UP = 500;
+    private static final int SYNCHRONOUS_WARM_UP = 50;
+
+    private final BenchmarkOptions options;
+    private final Pool pool;
+    private final Sequences sequences;
+    private final DatabaseUrl database;
+
+    BenchmarkRun(BenchmarkOptions options, Pool pool, Sequences sequences, DatabaseUrl database) {
+        this.options = options;
+        this.pool = pool;
+        this.sequences = sequences;
+        this.database = database;
+    }
+
+    /**
+     * What was measured.
+     *
+     * @param perSecond values
+     * @param p50 the milliseconds that half of the transactions stay below; the others likewise
+     */
+    record Result(double perSecond, double p50, double p75, double p90, double p99) {}
+
+    Result measure() throws SQLException, InterruptedException, ExecutionException {
+        String schema = "annals_benchmark_" + UUID.randomUUID().toString().replace("-", "");
+        UUID project = UUID.randomUUID();
+        execute("insert into annals.project (id, name) values ('" + project + "', '" + schema + "')");
+        execute("create schema " + schema + "; grant usage on schema " + schema + " to annals_service");
+        try {
+            Supplier<Uni<?>> transaction = transaction(schema, project);
+            boolean slow = options.mode == BenchmarkMode.SYNCHRONOUS || options.mode == BenchmarkMode.MAX_PLUS_ONE;
+            run(transaction, slow ? SYNCHRONOUS_WARM_UP : WARM_UP);
+            return run(transaction, options.iterations);
+        } finally {
+            execute("drop schema " + schema + " cascade");
+        }
+    }
+
+    private Supplier<Uni<?>> transaction(String schema, UUID project) throws SQLException {
+        if (options.mode.drawnKind().isPresent()) {
+            Definition definition = Definition.of(options.mode.drawnKind().get());
+            if (options.mode == BenchmarkMode.BATCH) {
+                definition = definition.inBatchesOf(options.batchSize, 0);
+            } else if (options.mode == BenchmarkMode.ASYNC_BATCH) {
+                definition = definition.inBatchesOf(options.batchSize, options.lowWaterMark);
+            }
+            Sequence sequence = sequences
+                    .define(project, "benchmark", definition)
+                    .await()
+                    .indefinitely()
+                    .sequence();
+            return options.mode == BenchmarkMode.SYNCHRONOUS ? synchronous(sequence) : drawn(sequence);
+        }
+        return options.mode == BenchmarkMode.NONE ? () -> pool.withTransaction(this::stayOpen) : rows(schema);
+    }
+
+    private Supplier<Uni<?>> synchronous(Sequence sequence) {
+        SynchronousSequence values = sequences.synchronous(sequence);
+        return () -> pool.withTransaction(
+                transaction -> values.in(transaction).next().chain(value -> stayOpen(transaction)));
+    }
+
+    private Supplier<Uni<?>> drawn(Sequence sequence) {
+        SequenceGenerator values = sequences.generator(sequence);
+        return () -> values.next().chain(value -> pool.withTransaction(this::stayOpen));
+    }
+
+    private Supplier<Uni<?>> rows(String schema) throws SQLException {
+        String table = schema + ".numbered";
+        String identity = options.mode == BenchmarkMode.IDENTITY ? "generated always as identity" : "";
+        execute("create table " + table + " (id uuid primary key, grp text not null, number bigint " + identity + ")");
+        execute("grant select, insert on " + table + " to annals_service");
+        if (options.mode == BenchmarkMode.MAX_PLUS_ONE) {
+            execute("create index on " + table + " (number)");
+            MaxPlusOneSequence values = new MaxPlusOneSequence(table, "number");
+            String insert = "insert into " + table + " (id, grp, number) values ($1, $2, $3)";
+            return () -> pool.withTransaction(transaction -> values.in(transaction)
+                    .next()
+                    .chain(value -> transaction.preparedQuery(insert).execute(row().addLong(value)))
+                    .chain(() -> stayOpen(transaction)));
+        }
+        if (options.mode == BenchmarkMode.COMMIT_ORDERED) {
+            execute("select annals.attach_commit_order('" + table + "', 'number', 'grp')");
+        }
+        String insert = "insert into " + table + " (id, grp) values ($1, $2)";
+        return () -> pool.withTransaction(
+                transaction -> transaction.preparedQuery(insert).execute(row()).chain(() -> stayOpen(transaction)));
+    }
+
+    private Tuple row() {
+        int group = ThreadLocalRandom.current().nextInt(options.groups);
+        return Tuple.of(UUID.randomUUID(), "group " + group);
+    }
+
+    private Uni<Void> stayOpen(SqlConnection transaction) {
+        return options.transactionLatency.isZero()
+                ? Uni.createFrom().voidItem()
+                : Uni.createFrom().voidItem().onItem().delayIt().by(options.transactionLatency);
+    }
+
+    private Result run(Supplier<Uni<?>> transaction, int iterations) throws InterruptedException, ExecutionException {
+        AtomicInteger left = new AtomicInteger(iterations);
+        Callable<List<Long>> worker = () -> {
+            List<Long> nanos = new ArrayList<>();
+            while (left.getAndDecrement() > 0) {
+                long start = System.nanoTime();
+                transaction.get().await().indefinitely();
+                nanos.add(System.nanoTime() - start);
+            }
+            return nanos;
+        };
+        List<Long> all = new ArrayList<>(iterations);
+        ExecutorService threads = Executors.newFixedThreadPool(options.threads);
+        long start = System.nanoTime();
+        try {
+            List<Callable<List<Long>>> workers = new ArrayList<>();
+            for (int i = 0; i < options.threads; i++) {
+                workers.add(worker);
+            }
+            for (Future<List<Long>> nanos : threads.invokeAll(workers)) {
+                all.addAll(nanos.get());
+            }
+        } finally {
+            threads.shutdown();
+        }
+        double seconds = (System.nanoTime() - start) / 1e9;
+        Collections.sort(all);
+        return new Result(iterations / seconds, millis(all, 50), millis(all, 75), millis(all, 90), millis(all, 99));
+    }
+
+    private static double millis(List<Long> ascendingNanos, int percent) {
+        int index = (int) Math.ceil(ascendingNanos.size() * percent / 100.0) - 1;
+        return ascendingNanos.get(Math.max(0, index)) / 1e6;
+    }
+
+    // As the database's owner: the service's role may not make tables.
+    private void execute(String sql) throws SQLException {
+        try (Connection connection = database.connect();
+                Statement statement = connection.createStatement()) {
+            statement.execute(sql);
+        }
+    }
+}

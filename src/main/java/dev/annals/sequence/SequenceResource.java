@@ -1,0 +1,163 @@
+package dev.annals.sequence;
+
+import dev.annals.append.RequestBody;
+import dev.annals.problem.Problem;
+import dev.annals.problem.ProblemException;
+import dev.annals.problem.ProblemType;
+import dev.annals.project.Caller;
+import dev.annals.project.Requires;
+import dev.annals.record.RecordJson;
+import io.smallrye.mutiny.Uni;
+import io.vertx.core.http.HttpServerRequest;
+import jakarta.ws.rs.Consumes;
+import jakarta.ws.rs.DELETE;
+import jakarta.ws.rs.GET;
+import jakarta.ws.rs.POST;
+import jakarta.ws.rs.PUT;
+import jakarta.ws.rs.Path;
+import jakarta.ws.rs.PathParam;
+import jakarta.ws.rs.Produces;
+import jakarta.ws.rs.container.ContainerRequestContext;
+import jakarta.ws.rs.core.Context;
+import jakarta.ws.rs.core.HttpHeaders;
+import jakarta.ws.rs.core.MediaType;
+import jakarta.ws.rs.core.MultivaluedMap;
+import jakarta.ws.rs.core.Response;
+import jakarta.ws.rs.core.UriInfo;
+import java.util.List;
+import java.util.Map;
+import java.util.PrimitiveIterator;
+import java.util.regex.Pattern;
+
+/** Sequences over HTTP: {@code /v1/sequences/{name}} and {@code /v1/sequences/{name}/values}. */
+@Path("/v1/sequences/{name}")
+@Produces(MediaType.APPLICATION_JSON)
+public class SequenceResource {
+
+    private static final int MAX_BODY_BYTES = 65_536;
+    private static final Pattern NAME = Pattern.compile("[A-Za-z0-9._-]{1,128}");
+    private static final Pattern COUNT = Pattern.compile("[0-9]{1,9}");
+
+    private final Sequences sequences;
+
+    SequenceResource(Sequences sequences) {
+        this.sequences = sequences;
+    }
+
+    /** Defines a sequence; the same definition may be sent again. */
+    @PUT
+    @Consumes(MediaType.APPLICATION_JSON)
+    @Requires.Write
+    public Uni<Response> define(
+            @PathParam("name") String name, @Context HttpServerRequest http, @Context ContainerRequestContext request) {
+        requireName(name);
+        return RequestBody.read(http, MAX_BODY_BYTES)
+                .map(SequenceRequest::read)
+                .chain(definition -> sequences.define(Caller.of(request).projectId(), name, definition))
+                .map(defined -> Response.status(defined.created() ? Response.Status.CREATED : Response.Status.OK)
+                        .entity(json(defined.sequence()))
+                        .build());
+    }
+
+    /** Reads a definition. */
+    @GET
+    @Requires.Read
+    public Uni<byte[]> read(@PathParam("name") String name, @Context ContainerRequestContext request) {
+        requireName(name);
+        return sequences.find(Caller.of(request).projectId(), name).map(SequenceResource::json);
+    }
+
+    /** Deletes a sequence. Its name stays taken. */
+    @DELETE
+    @Requires.Write
+    public Uni<Response> delete(@PathParam("name") String name, @Context ContainerRequestContext request) {
+        requireName(name);
+        return sequences
+                .delete(Caller.of(request).projectId(), name)
+                .map(deleted -> Response.noContent().build());
+    }
+
+    /** Draws values. */
+    @POST
+    @Path("/values")
+    @Requires.Write
+    public Uni<Response> draw(
+            @PathParam("name") String name, @Context UriInfo uri, @Context ContainerRequestContext request) {
+        requireName(name);
+        int count = count(uri.getQueryParameters());
+        return sequences
+                .draw(Caller.of(request).projectId(), name, count)
+                .map(block -> Response.ok(json(block))
+                        .header(HttpHeaders.CACHE_CONTROL, "no-store")
+                        .build());
+    }
+
+    private static void requireName(String name) {
+        if (!NAME.matcher(name).matches()) {
+            throw invalidParameter("name", "It has 1 to 128 letters, digits, dots, hyphens and underscores.");
+        }
+    }
+
+    private static int count(MultivaluedMap<String, String> parameters) {
+        for (Map.Entry<String, List<String>> parameter : parameters.entrySet()) {
+            if (!parameter.getKey().equals("count")) {
+                throw invalidParameter(parameter.getKey(), "There is no such parameter. Known is count.");
+            }
+            if (parameter.getValue().size() > 1) {
+                throw invalidParameter("count", "It is given more than once.");
+            }
+        }
+        String count = parameters.getFirst("count");
+        if (count == null) {
+            return 1;
+        }
+        if (COUNT.matcher(count).matches()) {
+            int value = Integer.parseInt(count);
+            if (value >= 1 && value <= SequenceGenerator.MAX_COUNT) {
+                return value;
+            }
+        }
+        throw invalidParameter("count", "It is a number from 1 to " + SequenceGenerator.MAX_COUNT + ".");
+    }
+
+    private static ProblemException invalidParameter(String name, String detail) {
+        return new ProblemException(
+                Problem.of(ProblemType.INVALID_PARAMETER, "The parameter \"" + name + "\" cannot be used: " + detail)
+                        .with("parameter", name));
+    }
+
+    private static byte[] json(Sequence sequence) {
+        Sequence.Definition definition = sequence.definition();
+        SequenceKind kind = definition.kind();
+        return RecordJson.toBytes(256, json -> {
+            json.writeStartObject();
+            json.writeStringField("name", sequence.name());
+            json.writeStringField("kind", kind.name());
+            if (kind != SequenceKind.COMPOSITE) {
+                json.writeNumberField("start", definition.start());
+            }
+            if (kind.hasMaxValue()) {
+                json.writeNumberField("max_value", definition.maxValue());
+            }
+            if (kind.hasBatchSize()) {
+                json.writeNumberField("batch_size", definition.batchSize());
+            }
+            if (kind == SequenceKind.ASYNC_BATCH) {
+                json.writeNumberField("low_water_mark", definition.lowWaterMark());
+            }
+            json.writeEndObject();
+        });
+    }
+
+    private static byte[] json(SequenceBlock block) {
+        return RecordJson.toBytes(16 + block.size() * 20, json -> {
+            json.writeStartObject();
+            json.writeArrayFieldStart("values");
+            for (PrimitiveIterator.OfLong values = block.stream().iterator(); values.hasNext(); ) {
+                json.writeNumber(values.nextLong());
+            }
+            json.writeEndArray();
+            json.writeEndObject();
+        });
+    }
+}

@@ -1,0 +1,81 @@
+package dev.annals.sequence;
+
+import dev.annals.Sql;
+import dev.annals.problem.ProblemException;
+import dev.annals.problem.ProblemType;
+import io.smallrye.mutiny.Uni;
+import io.vertx.mutiny.sqlclient.Pool;
+import io.vertx.mutiny.sqlclient.Row;
+import io.vertx.mutiny.sqlclient.SqlClient;
+import io.vertx.mutiny.sqlclient.Tuple;
+
+/** A sequence's row in the database, from which values are reserved by one UPDATE. */
+final class SequenceRow implements ValueSource {
+
+    private static final String RESERVE_VALUES = Sql.named("reserve_values");
+    private static final String HAS_SEQUENCE = Sql.named("has_sequence");
+
+    private final Pool pool;
+    private final Sequence sequence;
+
+    SequenceRow(Pool pool, Sequence sequence) {
+        this.pool = pool;
+        this.sequence = sequence;
+    }
+
+    Sequence sequence() {
+        return sequence;
+    }
+
+    @Override
+    public Uni<Range> reserve(long wanted) {
+        return reserve(pool, wanted, 1);
+    }
+
+    /** Reserves exactly {@code count} values, in the client's transaction where it has one. */
+    Uni<Range> reserveAll(SqlClient client, long count) {
+        return reserve(client, count, count);
+    }
+
+    /** As {@link #reserveAll(SqlClient, long)}, in a transaction of its own. */
+    Uni<Range> reserveAll(long count) {
+        return reserve(pool, count, count);
+    }
+
+    private Uni<Range> reserve(SqlClient client, long wanted, long minimum) {
+        return client.preparedQuery(RESERVE_VALUES)
+                .execute(Tuple.of(sequence.id(), wanted, minimum))
+                .chain(rows -> {
+                    for (Row row : rows) {
+                        return Uni.createFrom().item(new Range(row.getLong(0), row.getLong(1)));
+                    }
+                    return whyNone(client);
+                });
+    }
+
+    /** Fails with the reason why there was no value. */
+    <T> Uni<T> whyNone(SqlClient client) {
+        return client.preparedQuery(HAS_SEQUENCE)
+                .execute(Tuple.of(sequence.id()))
+                .map(rows -> rows.iterator().next().getBoolean(0))
+                .chain(there -> Uni.createFrom().failure(there ? exhausted() : deleted()));
+    }
+
+    ProblemException exhausted() {
+        return new ProblemException(
+                ProblemType.SEQUENCE_EXHAUSTED,
+                "The sequence " + sequence.name() + " has fewer values left than were asked for; it never begins again."
+                        + " Define another one.");
+    }
+
+    ProblemException deleted() {
+        return deleted(sequence.name());
+    }
+
+    static ProblemException deleted(String name) {
+        return new ProblemException(
+                ProblemType.SEQUENCE_DELETED,
+                "The sequence " + name + " was deleted. Its name stays taken, since its values were issued: define one"
+                        + " of another name.");
+    }
+}

@@ -1,0 +1,95 @@
+package dev.annals.sequence;
+
+import dev.annals.Sql;
+import io.smallrye.mutiny.Uni;
+import io.vertx.mutiny.sqlclient.Row;
+import io.vertx.mutiny.sqlclient.SqlConnection;
+import io.vertx.mutiny.sqlclient.Tuple;
+import java.util.function.Function;
+
+/** {@link SequenceKind#SYNCHRONOUS}: draws in the caller's transaction, and so leaves no gap when that rolls back. */
+public final class SynchronousSequence {
+
+    private static final String LOCK_SEQUENCE = Sql.named("lock_sequence");
+    private static final String STORE_NEXT_VALUE = Sql.named("store_next_value");
+
+    private final SequenceRow row;
+
+    SynchronousSequence(SequenceRow row) {
+        this.row = row;
+    }
+
+    /**
+     * A generator that draws in a transaction of the caller's, with one UPDATE a call. From its first call to the
+     * transaction's end everybody else waits.
+     */
+    public SequenceGenerator in(SqlConnection transaction) {
+        return count -> {
+            SequenceGenerator.requireCount(count);
+            return row.reserveAll(transaction, count).map(range -> SequenceBlock.adjacent(range.first(), count));
+        };
+    }
+
+    /**
+     * Does work that draws any number of values, one after the other, and touches the sequence's row once: it is locked
+     * first, the values are counted in memory, and where the count stands is stored when the work is done.
+     *
+     * @param transaction the caller's; it must roll back if this fails
+     * @param work gets a generator that it may use until it is done
+     */
+    public <T> Uni<T> withValues(SqlConnection transaction, Function<SequenceGenerator, Uni<T>> work) {
+        return transaction
+                .preparedQuery(LOCK_SEQUENCE)
+                .execute(Tuple.of(row.sequence().id()))
+                .chain(rows -> {
+                    for (Row locked : rows) {
+                        Counter counter = new Counter(locked.getLong(0), locked.getLong(1));
+                        // Also where the work fails: a caller that commits all the same has used its values.
+                        return work.apply(counter).eventually(() -> store(transaction, counter));
+                    }
+                    return Uni.createFrom().failure(row.deleted());
+                });
+    }
+
+    private Uni<Void> store(SqlConnection transaction, Counter counter) {
+        return transaction
+                .preparedQuery(STORE_NEXT_VALUE)
+                .execute(Tuple.of(row.sequence().id(), counter.close()))
+                .replaceWithVoid();
+    }
+
+    /** Counts values of a row that is locked. */
+    private final class Counter implements SequenceGenerator {
+
+        private final long max;
+        private long next;
+        private boolean closed;
+
+        Counter(long next, long max) {
+            this.next = next;
+            this.max = max;
+        }
+
+        @Override
+        public Uni<SequenceBlock> next(int count) {
+            SequenceGenerator.requireCount(count);
+            return Uni.createFrom().item(() -> take(count));
+        }
+
+        private synchronized SequenceBlock take(int count) {
+            if (closed) {
+                throw new IllegalStateException("the work that this generator was for is done");
+            }
+            if (max - next + 1 < count) {
+                throw row.exhausted();
+            }
+            next += count;
+            return SequenceBlock.adjacent(next - count, count);
+        }
+
+        synchronized long close() {
+            closed = true;
+            return next;
+        }
+    }
+}

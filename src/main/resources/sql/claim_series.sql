@@ -1,0 +1,6 @@
+-- Makes the session the owner of a series: see V10__sequence.sql.
+--
+-- $1 sequence_id  uuid
+--
+-- One row: first_value bigint, null where the sequence is exhausted or deleted.
+select annals.claim_series($1)

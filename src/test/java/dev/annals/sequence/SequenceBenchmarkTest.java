@@ -1,0 +1,69 @@
+package dev.annals.sequence;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.quarkus.test.junit.QuarkusTest;
+import jakarta.inject.Inject;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+@QuarkusTest
+class SequenceBenchmarkTest {
+
+    @Inject
+    SequenceBenchmark benchmark;
+
+    @Test
+    void theCommandLineOfTheDocumentationIsRead() {
+        BenchmarkOptions options = new BenchmarkOptions();
+        BenchmarkOptions.commandLine(options)
+                .parseArgs(
+                        "--mode=ASYNC_BATCH",
+                        "--threads=50",
+                        "--iterations=2000",
+                        "--batch-size=200",
+                        "--low-water-mark=50",
+                        "--transaction-latency=10ms");
+        assertThat(options.mode).isEqualTo(BenchmarkMode.ASYNC_BATCH);
+        assertThat(options.threads).isEqualTo(50);
+        assertThat(options.transactionLatency).isEqualTo(Duration.ofMillis(10));
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "--mode=FASTEST",
+                "--threads=0",
+                "--batch-size=0",
+                "--low-water-mark=201",
+                "--speed=9",
+                "--transaction-latency=x"
+            })
+    void aWrongCommandLineIsRefusedBeforeAnythingIsStarted(String argument) {
+        assertThat(SequenceBenchmark.check(argument)).isEqualTo(2);
+        assertThat(SequenceBenchmark.check("--help")).isZero();
+        assertThat(SequenceBenchmark.check("--mode=batch")).isEqualTo(-1);
+    }
+
+    @Test
+    void allModesAreMeasuredAndTheTableIsWritten(@TempDir Path folder) throws Exception {
+        Path page = folder.resolve("docs/sequences.md");
+        assertThat(benchmark.run(
+                        "--all",
+                        "--iterations=20",
+                        "--row-iterations=50",
+                        "--transaction-latency=1ms",
+                        "--output=" + page))
+                .isZero();
+        String text = Files.readString(page);
+        for (BenchmarkMode mode : BenchmarkMode.values()) {
+            assertThat(text).contains("| `" + mode + "` | 10 |", "| `" + mode + "` | 50 |");
+        }
+        assertThat(text).contains("512 / 1622").doesNotContain("{machine}", "{rows}", "NaN");
+    }
+}

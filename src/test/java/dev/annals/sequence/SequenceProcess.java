@@ -1,0 +1,92 @@
+package dev.annals.sequence;
+
+import dev.annals.database.DatabaseUrl;
+import dev.annals.embedded.TestDatabase;
+import dev.annals.guid.SequentialGuid;
+import io.smallrye.mutiny.Uni;
+import io.vertx.core.Vertx;
+import io.vertx.mutiny.sqlclient.Pool;
+import io.vertx.mutiny.sqlclient.SqlConnection;
+import io.vertx.pgclient.PgBuilder;
+import io.vertx.pgclient.PgConnectOptions;
+import io.vertx.pgclient.PgConnection;
+import io.vertx.sqlclient.PoolOptions;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.UUID;
+
+/** The sequences as one service process sees them: a pool, generators and a session of its own, which can be killed. */
+final class SequenceProcess implements AutoCloseable {
+
+    static final Duration LONG = Duration.ofSeconds(30);
+
+    final Sequences sequences;
+    final Pool pool;
+    private final Vertx vertx = Vertx.vertx();
+    private final String name = "process-" + UUID.randomUUID();
+
+    SequenceProcess() {
+        this(new Limits(10_000, 4096, 3, Duration.ofMillis(5), Duration.ofMillis(50)));
+    }
+
+    SequenceProcess(SequenceConfig config) {
+        DatabaseUrl url = TestDatabase.url();
+        PgConnectOptions options = new PgConnectOptions()
+                .setHost(url.host())
+                .setPort(url.port())
+                .setDatabase(url.database())
+                .setUser(url.user())
+                .setPassword(url.password())
+                .setCachePreparedStatements(true);
+        options.addProperty("role", "annals_service");
+        options.addProperty("application_name", name);
+        pool = Pool.newInstance(PgBuilder.pool()
+                .with(new PoolOptions().setMaxSize(6))
+                .connectingTo(options)
+                .using(vertx)
+                .build());
+        sequences = new Sequences(
+                pool,
+                () -> Uni.createFrom()
+                        .completionStage(
+                                () -> PgConnection.connect(vertx, options).toCompletionStage())
+                        .map(SqlConnection::newInstance),
+                new SequentialGuid(),
+                config);
+    }
+
+    /** Limits as a test wants them. */
+    record Limits(int generators, int queueRequests, int retries, Duration retryDelay, Duration maxRetryDelay)
+            implements SequenceConfig {}
+
+    Sequence define(UUID projectId, Sequence.Definition definition) {
+        return sequences
+                .define(projectId, "s-" + UUID.randomUUID(), definition)
+                .await()
+                .atMost(LONG)
+                .sequence();
+    }
+
+    SequenceBlock draw(Sequence sequence, int count) {
+        return sequences.generator(sequence).next(count).await().atMost(LONG);
+    }
+
+    /** Ends the process as a crash does: the server finds its connections gone, and nothing is tidied up. */
+    void kill() throws SQLException {
+        try (Connection connection = TestDatabase.url().connect();
+                PreparedStatement kill = connection.prepareStatement(
+                        "select pg_terminate_backend(pid, 10000) from pg_stat_activity where application_name = ?")) {
+            kill.setString(1, name);
+            kill.execute();
+        }
+    }
+
+    @Override
+    public void close() {
+        sequences.close().onFailure().recoverWithNull().await().atMost(LONG);
+        pool.close().onFailure().recoverWithNull().await().atMost(LONG);
+        vertx.close().toCompletionStage().toCompletableFuture().join();
+    }
+}

@@ -1,0 +1,336 @@
+package dev.annals.sequence;
+
+import static dev.annals.sequence.SequenceProcess.LONG;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.annals.AuditLogFixture;
+import io.quarkus.test.junit.QuarkusTest;
+import io.vertx.mutiny.sqlclient.Tuple;
+import jakarta.inject.Inject;
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Savepoint;
+import java.sql.Statement;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.stream.LongStream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.postgresql.util.PSQLException;
+
+/** COMMIT_ORDERED and MAX_PLUS_ONE, which number the rows of a table of the caller's. */
+@QuarkusTest
+class TableSequenceTest {
+
+    @Inject
+    AuditLogFixture log;
+
+    private String schema;
+    private String table;
+
+    @BeforeEach
+    void makeTable() throws SQLException {
+        schema = "\"user " + UUID.randomUUID() + "\"";
+        table = schema + ".\"in voice\"";
+        run("create schema " + schema);
+        run("create table " + table
+                + " (id bigint generated always as identity primary key, customer text, number bigint)");
+        run("grant usage on schema " + schema + " to annals_writer, annals_service");
+        run("grant select, insert, update, delete on " + table + " to annals_writer, annals_service");
+    }
+
+    @AfterEach
+    void dropTable() throws SQLException {
+        run("drop schema " + schema + " cascade");
+    }
+
+    @Test
+    void theTextbookVersionOfMaxPlusOneLosesToARaceThatTheLockWins() throws Exception {
+        try (Connection first = log.connectAsWriter();
+                Connection second = log.connectAsWriter()) {
+            String textbook = "insert into " + table + " (number) select coalesce(max(number), 0) + 1 from " + table
+                    + " returning number";
+            assertThat(numbers(first, textbook)).containsExactly(1L);
+            assertThat(numbers(second, textbook)).as("the duplicate").containsExactly(1L);
+            first.rollback();
+            second.rollback();
+        }
+        try (SequenceProcess a = new SequenceProcess();
+                SequenceProcess b = new SequenceProcess();
+                SequenceProcess c = new SequenceProcess()) {
+            MaxPlusOneSequence sequence = new MaxPlusOneSequence(table, "number");
+            List<Callable<Void>> writers = new ArrayList<>();
+            for (int i = 0; i < 9; i++) {
+                SequenceProcess process = List.of(a, b, c).get(i % 3);
+                writers.add(() -> insertNumbered(process, sequence));
+            }
+            runAll(writers);
+        }
+        assertThat(numbers("select number from " + table + " order by number"))
+                .containsExactlyElementsOf(
+                        LongStream.rangeClosed(1, 9 * 20).boxed().toList());
+    }
+
+    /** 25 transactions, of which every fifth rolls back. */
+    private Void insertNumbered(SequenceProcess process, MaxPlusOneSequence sequence) {
+        for (int i = 0; i < 25; i++) {
+            boolean fails = i % 5 == 0;
+            process.pool
+                    .withTransaction(transaction -> sequence.in(transaction)
+                            .next()
+                            .chain(value -> transaction
+                                    .preparedQuery("insert into " + table + " (number) values ($1)")
+                                    .execute(Tuple.of(value)))
+                            .invoke(() -> {
+                                if (fails) {
+                                    throw new IllegalStateException("rolled back");
+                                }
+                            }))
+                    .onFailure(IllegalStateException.class)
+                    .recoverWithNull()
+                    .await()
+                    .atMost(LONG);
+        }
+        return null;
+    }
+
+    @Test
+    void maxPlusOneRefusesASnapshotThatIsOlderThanItsLock() throws SQLException {
+        try (Connection writer = log.connectAsWriter()) {
+            execute(writer, "set transaction isolation level repeatable read");
+            assertThatThrownBy(() -> numbers(writer, "select annals.max_plus_one('" + table + "', 'number')"))
+                    .hasMessageContaining("READ COMMITTED");
+        }
+    }
+
+    @Test
+    void numbersFollowTheOrderOfCommitsAndAnOpenTransactionDelaysNobody() throws SQLException {
+        attach(null);
+        try (Connection first = log.connectAsWriter();
+                Connection second = log.connectAsWriter()) {
+            execute(second, "set lock_timeout = '1s'");
+            insert(first, "inserted first");
+            insert(second, "inserted second");
+            second.commit();
+            first.commit();
+        }
+        assertThat(texts("select customer from " + table + " order by number"))
+                .containsExactly("inserted second", "inserted first");
+        assertGapless();
+    }
+
+    @Test
+    void whatIsRolledBackOrDeletedAgainUsesNoNumber() throws SQLException {
+        attach(null);
+        try (Connection writer = log.connectAsWriter()) {
+            insert(writer, "rolled back");
+            writer.rollback();
+            insert(writer, "one");
+            Savepoint savepoint = writer.setSavepoint();
+            insert(writer, "to the savepoint");
+            insert(writer, "to the savepoint");
+            writer.rollback(savepoint);
+            insert(writer, "two");
+            insert(writer, "deleted");
+            execute(writer, "delete from " + table + " where customer = 'deleted'");
+            writer.commit();
+            insert(writer, "deleted");
+            execute(writer, "delete from " + table + " where customer = 'deleted'");
+            writer.commit();
+            insert(writer, "three");
+            writer.commit();
+        }
+        assertThat(texts("select customer from " + table + " order by number")).containsExactly("one", "two", "three");
+        assertGapless();
+    }
+
+    @Test
+    void constraintsThatAreSetImmediateKeepTheNumbersRight() throws SQLException {
+        attach("customer");
+        try (Connection writer = log.connectAsWriter()) {
+            insert(writer, "a");
+            insert(writer, "b");
+            insert(writer, "a");
+            execute(writer, "set constraints all immediate");
+            insert(writer, "b");
+            insert(writer, "a");
+            execute(writer, "set constraints all deferred");
+            insert(writer, "a");
+            insert(writer, "b");
+            writer.commit();
+        }
+        assertGapless();
+    }
+
+    @Test
+    void aWriterCannotChooseItsNumberAndNeedsNoRightOnTheColumn() throws SQLException {
+        attach(null);
+        run("revoke insert, update on " + table + " from annals_writer");
+        run("grant insert (customer, number) on " + table + " to annals_writer");
+        try (Connection writer = log.connectAsWriter()) {
+            execute(writer, "insert into " + table + " (customer, number) values ('x', 77)");
+            writer.commit();
+        }
+        assertThat(numbers("select number from " + table)).containsExactly(1L);
+    }
+
+    @Test
+    void aTableThatHasNumbersGoesOnFromThemAndOneWithUnnumberedRowsIsRefused() throws SQLException {
+        run("insert into " + table + " (customer, number) values ('a', 1), ('a', 2), ('b', 1)");
+        attach("customer");
+        run("insert into " + table + " (customer) values ('a'), ('b'), ('c'), ('a')");
+        assertThat(texts("select customer || number from " + table + " order by customer, number"))
+                .containsExactly("a1", "a2", "a3", "a4", "b1", "b2", "c1");
+        String other = schema + ".other";
+        run("create table " + other + " (id int primary key, number bigint)");
+        run("insert into " + other + " values (1, null)");
+        assertThatThrownBy(() -> run("select annals.attach_commit_order('" + other + "', 'number')"))
+                .isInstanceOf(PSQLException.class)
+                .hasMessageContaining("has rows without a number");
+        assertThatThrownBy(() -> run("select annals.attach_commit_order('" + other + "', 'id')"))
+                .hasMessageContaining("bigint");
+    }
+
+    @Test
+    void tenThousandRowsOfOneStatementAreNumberedInTheirOrder() throws SQLException {
+        attach("customer");
+        run("insert into " + table + " (customer) select 'c' || i / 1000 from generate_series(0, 9999) i");
+        assertGapless();
+        assertThat(numbers("select count(*) from " + table + " where number <> (id - 1) % 1000 + 1"))
+                .containsExactly(0L);
+    }
+
+    @Test
+    void writersOverSeveralGroupsInAnyOrderNeitherDeadlockNorLeaveAGap() throws Exception {
+        attach("customer");
+        List<Callable<Void>> writers = new ArrayList<>();
+        for (int i = 0; i < 12; i++) {
+            writers.add(this::writeAtRandom);
+        }
+        runAll(writers);
+        assertGapless();
+    }
+
+    private Void writeAtRandom() throws SQLException {
+        ThreadLocalRandom random = ThreadLocalRandom.current();
+        try (Connection writer = log.connectAsWriter()) {
+            for (int i = 0; i < 60; i++) {
+                for (int rows = random.nextInt(1, 5); rows > 0; rows--) {
+                    insert(writer, "group " + random.nextInt(4));
+                }
+                if (random.nextInt(5) == 0) {
+                    writer.rollback();
+                } else {
+                    writer.commit();
+                }
+            }
+        }
+        return null;
+    }
+
+    @Test
+    void aSerializableWriterGetsTheRightNumberOrAnError40001() throws SQLException {
+        attach(null);
+        try (Connection slow = log.connectAsWriter();
+                Connection fast = log.connectAsWriter()) {
+            execute(slow, "set transaction isolation level repeatable read");
+            insert(slow, "slow");
+            insert(fast, "fast");
+            fast.commit();
+            insert(fast, "fast");
+            fast.commit();
+            assertThatThrownBy(slow::commit)
+                    .isInstanceOfSatisfying(
+                            PSQLException.class,
+                            e -> assertThat(e.getSQLState()).isEqualTo("40001"));
+            slow.rollback();
+        }
+        assertGapless();
+    }
+
+    private void attach(String group) throws SQLException {
+        run("select annals.attach_commit_order('" + table + "', 'number'"
+                + (group == null ? ")" : ", '" + group + "')"));
+    }
+
+    /** Numbers 1 … n once each, in every group that the table is attached by. */
+    private void assertGapless() throws SQLException {
+        boolean grouped = numbers("select count(*) from " + schema + ".\"in voice_commit_order\" where group_key <> ''")
+                        .get(0)
+                > 0;
+        assertThat(numbers(
+                        "select count(*) from (select count(*) n, count(distinct number) d, min(number) low, max(number) high from "
+                                + table + " group by " + (grouped ? "customer" : "()")
+                                + ") g where not (n = d and low = 1 and high = n)"))
+                .containsExactly(0L);
+        assertThat(numbers("select count(*) from " + table + " where number is null"))
+                .containsExactly(0L);
+    }
+
+    private void insert(Connection connection, String customer) throws SQLException {
+        execute(connection, "insert into " + table + " (customer) values ('" + customer + "')");
+    }
+
+    private static void execute(Connection connection, String sql) throws SQLException {
+        try (Statement statement = connection.createStatement()) {
+            statement.execute(sql);
+        }
+    }
+
+    private void run(String sql) throws SQLException {
+        try (Connection connection = log.connect()) {
+            execute(connection, sql);
+            connection.commit();
+        }
+    }
+
+    private List<Long> numbers(String sql) throws SQLException {
+        try (Connection connection = log.connect()) {
+            return numbers(connection, sql);
+        }
+    }
+
+    private static List<Long> numbers(Connection connection, String sql) throws SQLException {
+        List<Long> numbers = new ArrayList<>();
+        try (Statement statement = connection.createStatement();
+                ResultSet rows = statement.executeQuery(sql)) {
+            while (rows.next()) {
+                numbers.add(rows.getLong(1));
+            }
+        }
+        return numbers;
+    }
+
+    private List<String> texts(String sql) throws SQLException {
+        List<String> texts = new ArrayList<>();
+        try (Connection connection = log.connect();
+                Statement statement = connection.createStatement();
+                ResultSet rows = statement.executeQuery(sql)) {
+            while (rows.next()) {
+                texts.add(rows.getString(1));
+            }
+        }
+        return texts;
+    }
+
+    private static void runAll(List<Callable<Void>> tasks) throws InterruptedException, ExecutionException {
+        ExecutorService threads = Executors.newFixedThreadPool(tasks.size());
+        try {
+            for (Future<Void> task : threads.invokeAll(tasks)) {
+                task.get();
+            }
+        } finally {
+            threads.shutdown();
+        }
+    }
+}

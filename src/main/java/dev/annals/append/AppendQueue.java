@@ -272,19 +272,15 @@ public class AppendQueue {
     private Uni<Map<UUID, StoredRecord>> readStored(UUID projectId, List<AppendRequest> requests) {
         Set<UUID> ids = new HashSet<>();
         requests.forEach(request -> request.missing().forEach(record -> ids.add(record.id())));
-        return pool.preparedQuery(READ_RECORDS)
+        return DatabaseFailure.retried(pool.preparedQuery(READ_RECORDS)
                 .execute(Tuple.of(projectId, ids.toArray(UUID[]::new)))
-                .onFailure(DatabaseFailure::isTransient)
-                .retry()
-                .withBackOff(config.retryDelay(), config.maxRetryDelay())
-                .atMost(config.retries())
                 .map(rows -> {
                     Map<UUID, StoredRecord> stored = new HashMap<>();
                     for (Row row : rows) {
                         stored.put(RecordRow.recordId(row), RecordRow.record(row));
                     }
                     return stored;
-                });
+                }));
     }
 
     /** Turns new requests away. Those that wait are still written and answered, before the pool closes. */

@@ -1,18 +1,40 @@
 package dev.annals.database;
 
+import dev.annals.problem.ProblemException;
+import dev.annals.problem.ProblemType;
+import io.smallrye.mutiny.Uni;
 import io.vertx.core.VertxException;
 import io.vertx.core.impl.NoStackTraceThrowable;
 import io.vertx.pgclient.PgException;
 import io.vertx.sqlclient.ClosedConnectionException;
-import java.net.SocketException;
+import java.io.IOException;
+import java.time.Duration;
 
 /** Tells failures of the database that pass from those that stay. */
 public final class DatabaseFailure {
 
+    private static final int READ_RETRIES = 3;
+    private static final Duration READ_RETRY_DELAY = Duration.ofMillis(50);
+
     private DatabaseFailure() {}
 
     /**
-     * Whether the same statement may succeed a little later: the connection broke or was not to be had, the server stops
+     * A read that is tried again after a passing failure: reads may be repeated at will, and a broken connection need not
+     * reach the client. Fails with {@code unavailable} where that does not help.
+     */
+    public static <T> Uni<T> retried(Uni<T> read) {
+        return read.onFailure(DatabaseFailure::isTransient)
+                .retry()
+                .withBackOff(READ_RETRY_DELAY)
+                .atMost(READ_RETRIES)
+                .onFailure(failure ->
+                        isTransient(failure) || (failure.getCause() != null && isTransient(failure.getCause())))
+                .transform(failure -> new ProblemException(
+                        ProblemType.UNAVAILABLE, "The database cannot be reached, or is overloaded: try again."));
+    }
+
+    /**
+     * Whether a statement that failed so may succeed a little later: the connection broke or was not to be had, the server stops
      * or is out of something, or the transaction had to give way to another. What became of a commit is not known then.
      */
     public static boolean isTransient(Throwable failure) {
@@ -30,7 +52,7 @@ public final class DatabaseFailure {
         // The client has no type of its own for a full pool.
         return failure instanceof ClosedConnectionException
                 || failure instanceof VertxException
-                || failure instanceof SocketException
+                || failure instanceof IOException
                 || failure instanceof NoStackTraceThrowable;
     }
 }

@@ -14,7 +14,6 @@ import io.vertx.mutiny.sqlclient.Row;
 import io.vertx.mutiny.sqlclient.RowSet;
 import io.vertx.mutiny.sqlclient.Tuple;
 import jakarta.enterprise.context.ApplicationScoped;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -36,11 +35,6 @@ public class FeedReader {
     private static final String SCAN_FEED_BACK = Sql.named("scan_feed_back");
     private static final String READ_RECORD = Sql.named("read_record");
 
-    /** Reads may be repeated at will: a broken connection need not reach the reader. */
-    private static final int RETRIES = 3;
-
-    private static final Duration RETRY_DELAY = Duration.ofMillis(50);
-
     private final Pool pool;
     private final FeedConfig config;
 
@@ -61,21 +55,13 @@ public class FeedReader {
         } else {
             page = query.filter().equals(Filter.NONE) ? readOn(projectId, query) : scanOn(projectId, query);
         }
-        return page.onFailure(DatabaseFailure::isTransient)
-                .retry()
-                .withBackOff(RETRY_DELAY)
-                .atMost(RETRIES);
+        return DatabaseFailure.retried(page);
     }
 
     /** Finds a record by its id; null where the project has none such. */
     public Uni<@Nullable StoredRecord> find(UUID projectId, UUID id) {
-        return pool.preparedQuery(READ_RECORD)
-                .execute(Tuple.of(projectId, id))
-                .onFailure(DatabaseFailure::isTransient)
-                .retry()
-                .withBackOff(RETRY_DELAY)
-                .atMost(RETRIES)
-                .map(FeedReader::firstRecord);
+        return DatabaseFailure.retried(
+                pool.preparedQuery(READ_RECORD).execute(Tuple.of(projectId, id)).map(FeedReader::firstRecord));
     }
 
     private static @Nullable StoredRecord firstRecord(RowSet<Row> rows) {

@@ -15,6 +15,7 @@ import jakarta.ws.rs.container.ContainerResponseContext;
 import jakarta.ws.rs.core.MediaType;
 import jakarta.ws.rs.core.MultivaluedMap;
 import jakarta.ws.rs.core.Response;
+import java.io.IOException;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
@@ -153,7 +154,8 @@ public final class ProblemMapper {
     /** Logs what nobody expected; the problem tells only the id under which it is in the log. */
     static Problem unexpected(String request, Throwable e) {
         for (Throwable cause = e; cause != null; cause = cause.getCause()) {
-            if (DatabaseFailure.isTransient(cause)) {
+            // A bare IOException may come from anywhere.
+            if (cause.getClass() != IOException.class && DatabaseFailure.isTransient(cause)) {
                 LOG.warnf("%s failed: %s", request, cause);
                 return Problem.of(
                         ProblemType.UNAVAILABLE, "The database cannot be reached, or is overloaded: try again.");

@@ -4,6 +4,7 @@ import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
 import dev.annals.AnnalsConfig;
 import dev.annals.Sql;
+import dev.annals.database.DatabaseFailure;
 import dev.annals.guid.SequentialGuid;
 import io.smallrye.mutiny.Uni;
 import io.vertx.core.buffer.Buffer;
@@ -81,9 +82,9 @@ public class AccessTokens {
         if (caller != null) {
             return Uni.createFrom().item(caller);
         }
-        return pool.preparedQuery(FIND_TOKEN)
-                .execute(Tuple.of(hash.buffer()))
-                .map(this::readCaller)
+        return DatabaseFailure.retried(pool.preparedQuery(FIND_TOKEN)
+                        .execute(Tuple.of(hash.buffer()))
+                        .map(this::readCaller))
                 .invoke(found -> {
                     if (found != null) {
                         known.put(hash, found);

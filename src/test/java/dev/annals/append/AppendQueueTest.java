@@ -1,0 +1,193 @@
+package dev.annals.append;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.annals.AuditLogFixture;
+import dev.annals.AuditLogFixture.Project;
+import io.quarkus.test.common.http.TestHTTPResource;
+import io.quarkus.test.junit.QuarkusTest;
+import io.quarkus.test.junit.QuarkusTestProfile;
+import io.quarkus.test.junit.TestProfile;
+import jakarta.inject.Inject;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** The queue while a commit of its project is held up: what gathers behind it, and what is turned away. */
+@QuarkusTest
+@Timeout(60)
+@TestProfile(AppendQueueTest.ShortQueue.class)
+class AppendQueueTest {
+
+    private static final int QUEUE = 10;
+
+    @Inject
+    AuditLogFixture log;
+
+    @TestHTTPResource("/v1/project-logs")
+    URI logs;
+
+    private final HttpClient http = HttpClient.newHttpClient();
+    private Project project;
+    private Connection holder;
+
+    /** A queue that is soon full. */
+    public static class ShortQueue implements QuarkusTestProfile {
+        @Override
+        public Map<String, String> getConfigOverrides() {
+            return Map.of("annals.append.queue-requests", Integer.toString(QUEUE));
+        }
+    }
+
+    @BeforeEach
+    void makeProject() throws SQLException {
+        project = log.newProject();
+        holder = log.connect();
+    }
+
+    /** Places a record at once and stays open: every other commit of the project waits for it. */
+    private void holdTheFeed() throws SQLException {
+        AuditLogFixture.insert(holder, project.id(), "holds the feed");
+        execute(holder, "set constraints all immediate");
+    }
+
+    @AfterEach
+    void checkFeed() throws SQLException {
+        holder.close();
+        log.checkFeed(project.id());
+    }
+
+    @Test
+    void whatArrivesDuringACommitIsWrittenTogetherInTheNext() throws Exception {
+        holdTheFeed();
+        List<CompletableFuture<HttpResponse<String>>> answers = new ArrayList<>();
+        answers.add(append("first"));
+        awaitWaitingCommit();
+        for (int i = 0; i < QUEUE; i++) {
+            answers.add(append("gathered"));
+        }
+        awaitFullQueue();
+        holder.commit();
+        for (CompletableFuture<HttpResponse<String>> answer : answers) {
+            assertThat(answer.get(30, TimeUnit.SECONDS).statusCode()).isIn(201, 503);
+        }
+        assertThat(answers.get(0).get().statusCode()).isEqualTo(201);
+        // The holder's, the first request's, and one for all that gathered.
+        assertThat(count("select count(*) from annals.feed_segment where project_id = '" + project.id() + "'"))
+                .isEqualTo(3);
+        assertThat(log.checkFeed(project.id())).isEqualTo(2 + QUEUE);
+    }
+
+    @Test
+    void aFullQueueTurnsRequestsAwayAtOnceAndLosesNone() throws Exception {
+        holdTheFeed();
+        List<CompletableFuture<HttpResponse<String>>> answers = new ArrayList<>();
+        answers.add(append("first"));
+        awaitWaitingCommit();
+        for (int i = 0; i < 3 * QUEUE; i++) {
+            answers.add(append("more"));
+        }
+        HttpResponse<String> turnedAway = awaitFullQueue();
+        assertThat(turnedAway.headers().firstValue("Retry-After")).isPresent();
+        assertThat(turnedAway.headers().firstValue("Content-Type")).contains("application/problem+json");
+        assertThat(turnedAway.body()).contains("urn:annals:problem:queue-full");
+        holder.commit();
+        int stored = 0;
+        for (CompletableFuture<HttpResponse<String>> answer : answers) {
+            stored += answer.get(30, TimeUnit.SECONDS).statusCode() == 201 ? 1 : 0;
+        }
+        assertThat(stored).isEqualTo(1 + QUEUE);
+        assertThat(log.checkFeed(project.id())).isEqualTo(1 + stored);
+    }
+
+    @Test
+    void aRecordThatTheDatabaseRefusesFailsItsOwnRequestAlone() throws Exception {
+        try (Connection owner = log.connect()) {
+            execute(
+                    owner,
+                    "alter table annals.audit_record add constraint no_poison check (action <> 'poison') not valid");
+            owner.commit();
+            try {
+                holdTheFeed();
+                CompletableFuture<HttpResponse<String>> first = append("first");
+                awaitWaitingCommit();
+                CompletableFuture<HttpResponse<String>> before = append("before");
+                CompletableFuture<HttpResponse<String>> poison = append("poison");
+                CompletableFuture<HttpResponse<String>> after = append("after");
+                // The three wait before anything is let go: no more than the queue's length can show it.
+                TimeUnit.MILLISECONDS.sleep(300);
+                holder.commit();
+                assertThat(first.get(30, TimeUnit.SECONDS).statusCode()).isEqualTo(201);
+                assertThat(before.get(30, TimeUnit.SECONDS).statusCode()).isEqualTo(201);
+                assertThat(after.get(30, TimeUnit.SECONDS).statusCode()).isEqualTo(201);
+                assertThat(poison.get(30, TimeUnit.SECONDS).statusCode()).isEqualTo(422);
+            } finally {
+                holder.rollback();
+                execute(owner, "alter table annals.audit_record drop constraint no_poison");
+                owner.commit();
+            }
+        }
+    }
+
+    private CompletableFuture<HttpResponse<String>> append(String action) {
+        HttpRequest request = HttpRequest.newBuilder(logs)
+                .header("Authorization", "Bearer " + project.token())
+                .header("Content-Type", "application/json")
+                .POST(HttpRequest.BodyPublishers.ofString("{\"action\": \"" + action + "\"}"))
+                .build();
+        return http.sendAsync(request, HttpResponse.BodyHandlers.ofString());
+    }
+
+    /** Sends until a request is turned away, which shows that the queue is full. */
+    private HttpResponse<String> awaitFullQueue() throws Exception {
+        for (int i = 0; i < 100; i++) {
+            CompletableFuture<HttpResponse<String>> probe = append("probe");
+            HttpResponse<String> answer =
+                    probe.completeOnTimeout(null, 100, TimeUnit.MILLISECONDS).get();
+            if (answer != null) {
+                assertThat(answer.statusCode()).isEqualTo(503);
+                return answer;
+            }
+        }
+        throw new AssertionError("the queue never filled up");
+    }
+
+    private void awaitWaitingCommit() throws Exception {
+        for (int i = 0; i < 1_000; i++) {
+            if (count("select count(*) from pg_locks where locktype = 'advisory' and not granted") > 0) {
+                return;
+            }
+            TimeUnit.MILLISECONDS.sleep(10);
+        }
+        throw new AssertionError("no commit waits for the feed's lock");
+    }
+
+    private long count(String query) throws SQLException {
+        try (Connection connection = log.connect();
+                Statement statement = connection.createStatement();
+                ResultSet row = statement.executeQuery(query)) {
+            row.next();
+            return row.getLong(1);
+        }
+    }
+
+    private static void execute(Connection connection, String sql) throws SQLException {
+        try (Statement statement = connection.createStatement()) {
+            statement.execute(sql);
+        }
+    }
+}

@@ -4,6 +4,7 @@ import dev.annals.problem.Problem;
 import dev.annals.problem.ProblemException;
 import dev.annals.problem.ProblemType;
 import io.smallrye.mutiny.Uni;
+import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpServerRequest;
 import jakarta.ws.rs.core.HttpHeaders;
@@ -12,10 +13,12 @@ import jakarta.ws.rs.core.MultivaluedMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.atomic.AtomicLong;
 
 /** Reads the JSON body of a request into memory, up to a limit. */
 public final class RequestBody {
+
+    /** How long a client may go on sending what is not wanted. */
+    private static final long LINGER_MILLIS = 5_000;
 
     private RequestBody() {}
 
@@ -30,7 +33,7 @@ public final class RequestBody {
         CompletableFuture<byte[]> body = new CompletableFuture<>();
         String length = request.getHeader(HttpHeaders.CONTENT_LENGTH);
         if (length != null && Long.parseLong(length) > maxBytes) {
-            drop(request, maxBytes);
+            drop(request);
             throw tooLarge(maxBytes);
         }
         Buffer gathered = Buffer.buffer();
@@ -38,7 +41,7 @@ public final class RequestBody {
         request.endHandler(end -> body.complete(gathered.getBytes()));
         request.handler(part -> {
             if (gathered.length() + part.length() > maxBytes) {
-                drop(request, maxBytes);
+                drop(request);
                 body.completeExceptionally(tooLarge(maxBytes));
             } else {
                 gathered.appendBuffer(part);
@@ -49,17 +52,17 @@ public final class RequestBody {
     }
 
     /**
-     * Drops what still comes of a body: a client that is not read to the end may never see the answer. One that goes on
-     * for much longer loses its connection.
+     * Drops what still comes of a body: a client that is cut off while it sends may never see the answer. One that goes
+     * on for long loses its connection.
      */
-    private static void drop(HttpServerRequest request, int maxBytes) {
-        AtomicLong left = new AtomicLong(4L * maxBytes);
-        request.handler(part -> {
-            if (left.addAndGet(-part.length()) < 0) {
+    private static void drop(HttpServerRequest request) {
+        request.handler(part -> {});
+        request.resume();
+        Vertx.currentContext().owner().setTimer(LINGER_MILLIS, timer -> {
+            if (!request.isEnded()) {
                 request.connection().close();
             }
         });
-        request.resume();
     }
 
     // @Consumes lets pass what has no media type, a wildcard, or any charset and encoding.

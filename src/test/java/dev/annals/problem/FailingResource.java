@@ -97,13 +97,6 @@ public class FailingResource {
         return Uni.createFrom().item(String.valueOf(body.size()));
     }
 
-    @POST
-    @Path("bytes")
-    @Consumes("application/json")
-    public Uni<String> bytes(byte[] body) {
-        return Uni.createFrom().item(String.valueOf(body.length));
-    }
-
     void routes(@Observes Router router) {
         router.get("/failing-route/unexpected").handler(routing -> {
             throw new IllegalStateException("the password is hunter2");

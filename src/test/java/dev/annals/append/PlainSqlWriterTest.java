@@ -18,6 +18,7 @@ import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -30,6 +31,9 @@ import org.postgresql.util.PSQLException;
 /** ORDER, ANY WRITER, LOW CONTENTION and IMMUTABLE, for whoever writes by plain SQL in a transaction of its own. */
 @QuarkusTest
 class PlainSqlWriterTest {
+
+    /** The common pool may have a single thread, and these tasks wait for each other. */
+    private static final Executor OWN_THREADS = task -> new Thread(task).start();
 
     @Inject
     AuditLogFixture log;
@@ -190,18 +194,20 @@ class PlainSqlWriterTest {
     }
 
     private CompletableFuture<Void> writeBoth(CyclicBarrier together, UUID first, UUID second) {
-        return CompletableFuture.runAsync(() -> {
-            try (Connection writer = log.connectAsWriter()) {
-                for (int i = 0; i < 100; i++) {
-                    insert(writer, first, "first");
-                    insert(writer, second, "second");
-                    together.await(30, TimeUnit.SECONDS);
-                    writer.commit();
-                }
-            } catch (Exception e) {
-                throw new AssertionError(e);
-            }
-        });
+        return CompletableFuture.runAsync(
+                () -> {
+                    try (Connection writer = log.connectAsWriter()) {
+                        for (int i = 0; i < 100; i++) {
+                            insert(writer, first, "first");
+                            insert(writer, second, "second");
+                            together.await(30, TimeUnit.SECONDS);
+                            writer.commit();
+                        }
+                    } catch (Exception e) {
+                        throw new AssertionError(e);
+                    }
+                },
+                OWN_THREADS);
     }
 
     @ParameterizedTest
@@ -339,13 +345,15 @@ class PlainSqlWriterTest {
     }
 
     private static CompletableFuture<Void> commitInBackground(Connection connection) {
-        return CompletableFuture.runAsync(() -> {
-            try {
-                connection.commit();
-            } catch (SQLException e) {
-                throw new AssertionError(e);
-            }
-        });
+        return CompletableFuture.runAsync(
+                () -> {
+                    try {
+                        connection.commit();
+                    } catch (SQLException e) {
+                        throw new AssertionError(e);
+                    }
+                },
+                OWN_THREADS);
     }
 
     private void awaitLockWaiter() throws SQLException, InterruptedException {

@@ -4,48 +4,42 @@
 -- $2 sequence_id  bigint    the page begins behind it; 0 is the start of the feed
 -- $3 limit        integer   how many records at most
 --
--- The first row names the places of the page, in order: sequence_ids bigint[], record_ids uuid[], both null where there is
--- none. The place at $2 itself comes first, so that the caller can check its cursor. Then a row a record, in any order:
--- the array columns null, and the columns of the record.
+-- The first row names the places of the page: record_ids uuid[] in their order, without a gap up to last_sequence_id.
+-- Where $2 is not 0, its own place comes first, so that the caller can check its cursor. Both columns are empty where
+-- there is none. Then a row a record, in any order: those two columns null, and the columns of the record.
+--
+-- Sequence ids have no gap, so those of a page are known beforehand, and with them the range of its segments.
 --
 -- The records are fetched as id = any (array): PostgreSQL 17 and newer walk the index once for all of them, which makes
 -- a page nearly as fast as one from a single table. A join over the places descends the index once a record.
 with segment as materialized (
-  select append_id, first_sequence_id, last_sequence_id,
-    -- how many records the segments before it hold
-    sum((last_sequence_id - first_sequence_id + 1)::integer) over (
-      order by first_sequence_id rows between unbounded preceding and 1 preceding) as records_before
+  select
+    least(last_sequence_id, $2::bigint + $3::integer) as last_sequence_id,
+    case
+      when first_sequence_id = last_sequence_id then array[append_id]
+      -- a subquery and no join, which a bad guess of the planner's could turn into a walk over all appends
+      else (
+        -- no append has more than 256
+        select record_ids[
+          least(greatest($2 - first_sequence_id, 0), 256) + 1 :
+          least($2::bigint + $3::integer - first_sequence_id, 256) + 1]
+        from annals.append
+        where project_id = $1 and id = append_id)
+    end as record_ids
   from annals.feed_segment
   where project_id = $1
     -- from the segment that holds $2
     and first_sequence_id >= coalesce(
       (select max(first_sequence_id) from annals.feed_segment where project_id = $1 and first_sequence_id <= $2), 1)
+    and first_sequence_id <= $2::bigint + $3::integer
   order by first_sequence_id
-  limit $3 + 1
 ), place as materialized (
-  select sequence_id, record_id
-  from (
-    select first_sequence_id as sequence_id, append_id as record_id
-    from segment
-    where first_sequence_id = last_sequence_id
-    union all
-    select segment.first_sequence_id + r.position - 1, r.record_id
-    from segment
-    -- a subquery and no join, which a bad guess of the planner's could turn into a walk over all appends
-    cross join lateral unnest(
-      (select record_ids from annals.append where project_id = $1 and id = segment.append_id))
-      with ordinality as r (record_id, position)
-    where segment.first_sequence_id < segment.last_sequence_id
-      -- only as many as the page can need, and the first segment, which may hold little behind $2
-      and coalesce(segment.records_before, 0) <= $3 + 256
-  ) as unfolded
-  where sequence_id >= $2
-  order by sequence_id
-  limit $3 + 1
+  select unnest(record_ids) as record_id
+  from segment
 )
 select
-  array_agg(sequence_id) as sequence_ids,
-  array_agg(record_id) as record_ids,
+  (select max(last_sequence_id) from segment) as last_sequence_id,
+  array(select record_id from place) as record_ids,
   null::uuid as id,
   null::timestamptz as "timestamp",
   null::timestamptz as recorded_at,
@@ -60,7 +54,6 @@ select
   null::text as ip_address,
   null::text as message,
   null::text as metadata
-from place
 union all
 select
   null,
@@ -81,4 +74,4 @@ select
   r.metadata::text
 from annals.audit_record r
 where r.project_id = $1
-  and r.id = any (array(select record_id from place where sequence_id > $2))
+  and r.id = any (array(select record_id from place offset least($2, 1)))

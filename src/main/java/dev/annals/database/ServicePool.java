@@ -82,6 +82,8 @@ public class ServicePool implements PgPoolCreator {
         options.addProperty("enable_seqscan", "off");
         options.addProperty("enable_hashjoin", "off");
         options.addProperty("enable_mergejoin", "off");
+        // For the same reason a plan need not know the values; making one for each page takes as long as reading it.
+        options.addProperty("plan_cache_mode", "force_generic_plan");
         return options;
     }
 

@@ -81,37 +81,39 @@ public class FeedReader {
     /** Puts the records of {@code read_feed.sql} in the order of their places. */
     private static FeedPage page(UUID projectId, Cursor cursor, int limit, RowSet<Row> rows) {
         Map<UUID, Row> rowById = new HashMap<>(rows.size() * 2);
-        Long[] sequenceIds = {};
         UUID[] recordIds = {};
+        long lastSequenceId = 0;
         for (Row row : rows) {
             if (RecordRow.hasRecord(row)) {
                 rowById.put(row.getUUID(2), row);
-            } else if (row.getArrayOfLongs(0) != null) {
-                sequenceIds = row.getArrayOfLongs(0);
+            } else if (row.getLong(0) != null) {
+                lastSequenceId = row.getLong(0);
                 recordIds = row.getArrayOfUUIDs(1);
             }
         }
+        long sequenceId = Math.max(cursor.sequenceId(), 1);
+        if (recordIds.length > 0 && recordIds.length != lastSequenceId - sequenceId + 1) {
+            throw new IllegalStateException("the feed of project " + projectId + " has a gap between " + sequenceId
+                    + " and " + lastSequenceId + ": " + recordIds.length + " records");
+        }
         int place = 0;
         if (cursor.sequenceId() > 0) {
-            requireStillThere(
-                    cursor,
-                    sequenceIds.length > 0
-                            && sequenceIds[0] == cursor.sequenceId()
-                            && cursor.matches(projectId, recordIds[0]));
+            requireStillThere(cursor, recordIds.length > 0 && cursor.matches(projectId, recordIds[0]));
             place = 1;
+            sequenceId++;
         }
-        List<StoredRecord> records = new ArrayList<>(Math.min(limit, sequenceIds.length));
+        List<StoredRecord> records = new ArrayList<>(Math.min(limit, recordIds.length));
         Cursor last = cursor;
-        for (; place < sequenceIds.length && records.size() < limit; place++) {
+        for (; place < recordIds.length && records.size() < limit; place++, sequenceId++) {
             Row row = rowById.get(recordIds[place]);
             if (row == null) {
                 throw new IllegalStateException(
                         "the feed has a place for record " + recordIds[place] + ", which is not there");
             }
-            records.add(RecordRow.record(row, sequenceIds[place]));
-            last = Cursor.behind(projectId, sequenceIds[place], recordIds[place]);
+            records.add(RecordRow.record(row, sequenceId));
+            last = Cursor.behind(projectId, sequenceId, recordIds[place]);
         }
-        return new FeedPage(records, place < sequenceIds.length ? last : null, null, last);
+        return new FeedPage(records, place < recordIds.length ? last : null, null, last);
     }
 
     private Uni<FeedPage> scanOn(UUID projectId, FeedQuery query) {

@@ -84,6 +84,8 @@ public class ServicePool implements PgPoolCreator {
         options.addProperty("enable_mergejoin", "off");
         // For the same reason a plan need not know the values; making one for each page takes as long as reading it.
         options.addProperty("plan_cache_mode", "force_generic_plan");
+        // What is off counts as very expensive where there is no other way, and would have every such plan compiled.
+        options.addProperty("jit", "off");
         return options;
     }
 

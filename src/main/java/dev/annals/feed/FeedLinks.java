@@ -48,7 +48,12 @@ public class FeedLinks {
 
     /** Where new records will be found: always in ascending order. */
     String pollMore(UriInfo uri, FeedPage page) {
-        return page(uri, page.pollMore().toString(), false);
+        return pollMore(uri, page.pollMore());
+    }
+
+    /** Where records behind this cursor are found, with the filters of the request. */
+    public String pollMore(UriInfo uri, Cursor cursor) {
+        return page(uri, cursor.toString(), false);
     }
 
     private String page(UriInfo uri, String cursor, boolean descending) {

@@ -53,6 +53,11 @@ public class FeedLinks {
         return url.toString();
     }
 
+    /** Where records behind this cursor are found, with the filters of the request. */
+    public String pollMore(UriInfo uri, Cursor cursor) {
+        return page(uri, cursor.toString(), false).toString();
+    }
+
     private StringBuilder page(UriInfo uri, String cursor, boolean descending) {
         MultivaluedMap<String, String> parameters = uri.getQueryParameters();
         StringBuilder url =

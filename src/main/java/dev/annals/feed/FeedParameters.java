@@ -19,13 +19,16 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** Reads the query parameters of a feed. A parameter that is unknown is refused: a mistyped filter must not show all. */
-final class FeedParameters {
+public final class FeedParameters {
 
-    static final String CURSOR = "cursor";
+    /** The parameter that says where to begin. */
+    public static final String CURSOR = "cursor";
     static final String LIMIT = "limit";
     static final String ORDER = "order";
     static final String WAIT = "wait";
-    static final List<String> FILTERS = List.of("start", "end", "action", "actor", "subject", "outcome", "ip_address", "q");
+    /** The parameters that choose records. */
+    public static final List<String> FILTERS =
+            List.of("start", "end", "action", "actor", "subject", "outcome", "ip_address", "q");
 
     private static final Set<String> KNOWN = Stream.concat(Stream.of(CURSOR, LIMIT, ORDER, WAIT), FILTERS.stream())
             .collect(Collectors.toUnmodifiableSet());
@@ -42,8 +45,12 @@ final class FeedParameters {
         this.config = config;
     }
 
-    /** @throws ProblemException {@code invalid-parameter} or {@code invalid-cursor} */
-    static FeedQuery read(MultivaluedMap<String, String> parameters, FeedConfig config) {
+    /**
+     * Reads the parameters of a page.
+     *
+     * @throws ProblemException {@code invalid-parameter} or {@code invalid-cursor}
+     */
+    public static FeedQuery read(MultivaluedMap<String, String> parameters, FeedConfig config) {
         return new FeedParameters(parameters, config).query();
     }
 
@@ -171,7 +178,8 @@ final class FeedParameters {
                 name, "It is a date and time as in RFC 3339, such as 2025-09-03T11:15:19Z, in the years 0001 to 9999.");
     }
 
-    static ProblemException invalidParameter(String name, String detail) {
+    /** The problem of a parameter that cannot be used. */
+    public static ProblemException invalidParameter(String name, String detail) {
         return new ProblemException(
                 Problem.of(ProblemType.INVALID_PARAMETER, "The parameter \"" + name + "\" cannot be used: " + detail)
                         .with("parameter", name));

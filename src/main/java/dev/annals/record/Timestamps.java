@@ -9,7 +9,7 @@ import java.time.ZoneOffset;
 import org.jspecify.annotations.Nullable;
 
 /** Timestamps as RFC 3339 writes them, in the years and to the precision that PostgreSQL keeps. */
-final class Timestamps {
+public final class Timestamps {
 
     private static final int SHORTEST = "0001-01-01T00:00:00Z".length();
     private static final long FIRST_SECOND = LocalDateTime.of(1, 1, 1, 0, 0).toEpochSecond(ZoneOffset.UTC);
@@ -63,7 +63,7 @@ final class Timestamps {
      * Writes {@code YYYY-MM-DDThh:mm:ss.ffffffZ}, always 27 characters. A year outside 0000 to 9999, which only plain
      * SQL can store, is written with a sign, as ISO 8601 has it.
      */
-    static String format(OffsetDateTime timestamp) {
+    public static String format(OffsetDateTime timestamp) {
         OffsetDateTime utc = timestamp.getOffset().equals(ZoneOffset.UTC)
                 ? timestamp
                 : timestamp.withOffsetSameInstant(ZoneOffset.UTC);

@@ -1,0 +1,109 @@
+package dev.annals.export;
+
+import dev.annals.record.AuditRecord;
+import dev.annals.record.Party;
+import dev.annals.record.StoredRecord;
+import dev.annals.record.Timestamps;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A record as a row of RFC 4180: UTF-8 without a byte order mark, CRLF behind every row, and columns that never change
+ * their order; later versions add theirs at the end. Text stands in quotes, an absent value is an empty cell without
+ * them. Metadata is JSON text.
+ *
+ * <p>Spreadsheets run a cell that begins with one of {@code = + - @}, a tab or a line break as a formula, in quotes too
+ * (CWE-1236; the list is OWASP's). A cell gets one apostrophe in front where such a character, or a full-width form of
+ * one, is the first that is neither a quote, an apostrophe nor white space of another kind. Since an apostrophe in front
+ * changes nothing about whether that holds, the apostrophe can be taken off again by the same rule.
+ */
+final class CsvRecord {
+
+    static final String HEADER = String.join(
+                    ",",
+                    List.of(
+                            "sequence_id",
+                            "id",
+                            "timestamp",
+                            "recorded_at",
+                            "action",
+                            "actor_type",
+                            "actor_id",
+                            "actor_name",
+                            "subject_type",
+                            "subject_id",
+                            "subject_name",
+                            "outcome",
+                            "ip_address",
+                            "message",
+                            "metadata"))
+            + "\r\n";
+
+    private static final Party NOBODY = new Party(null, null, null);
+
+    private CsvRecord() {}
+
+    static void write(StoredRecord stored, StringBuilder out) {
+        AuditRecord record = stored.record();
+        out.append(stored.sequenceId());
+        cell(record.id().toString(), out);
+        cell(Timestamps.format(record.timestamp()), out);
+        cell(Timestamps.format(stored.recordedAt()), out);
+        cell(record.action(), out);
+        party(record.actor(), out);
+        party(record.subject(), out);
+        cell(record.outcome(), out);
+        cell(record.ipAddress(), out);
+        cell(record.message(), out);
+        cell(record.metadata() == null ? "{}" : record.metadata(), out);
+        out.append("\r\n");
+    }
+
+    private static void party(@Nullable Party party, StringBuilder out) {
+        Party there = party == null ? NOBODY : party;
+        cell(there.type(), out);
+        cell(there.id(), out);
+        cell(there.name(), out);
+    }
+
+    private static void cell(@Nullable String text, StringBuilder out) {
+        out.append(',');
+        if (text == null) {
+            return;
+        }
+        out.append('"');
+        if (isFormula(text)) {
+            out.append('\'');
+        }
+        out.append(text.replace("\"", "\"\"")).append('"');
+    }
+
+    /** Whether a spreadsheet might run this text. */
+    static boolean isFormula(String text) {
+        for (int i = 0; i < text.length(); i++) {
+            char c = text.charAt(i);
+            switch (c) {
+                case '=', '+', '-', '@', '\t', '\r', '\n', '\uFF1D', '\uFF0B', '\uFF0D', '\uFF20' -> {
+                    return true;
+                }
+                default -> {
+                    if (!mayStandBefore(c)) {
+                        return false;
+                    }
+                }
+            }
+        }
+        return false;
+    }
+
+    // What programs drop from the front of a cell, or take for the quote of another dialect.
+    private static boolean mayStandBefore(char c) {
+        return c == '\''
+                || c == '"'
+                || c == '`'
+                || c < ' '
+                || Character.isWhitespace(c)
+                || Character.isSpaceChar(c)
+                || Character.getType(c) == Character.FORMAT;
+    }
+}

@@ -1,0 +1,98 @@
+package dev.annals.export;
+
+import com.fasterxml.jackson.core.JsonGenerator;
+import dev.annals.record.RecordWriter;
+import dev.annals.record.StoredRecord;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.UUID;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/** What an export is written as. Every record of every format carries its sequence id, where a reader can resume. */
+enum ExportFormat {
+    /** A record a line, as the feed has it. */
+    NDJSON(ExportFormat.LINES, "ndjson"),
+    /** RFC 4180; see {@link CsvRecord}. */
+    CSV("text/csv; charset=utf-8; header=present", "csv"),
+    /** A CloudEvents 1.0 event a line; see {@link CloudEvent}. */
+    CLOUDEVENTS(ExportFormat.LINES, "cloudevents.ndjson"),
+    /** An OCSF event of the class API Activity a line; see {@link OcsfEvent}. */
+    OCSF(ExportFormat.LINES, "ocsf.ndjson");
+
+    static final String LINES = "application/x-ndjson";
+    static final String CSV_TYPE = "text/csv";
+
+    private final String mediaType;
+    private final String extension;
+
+    ExportFormat(String mediaType, String extension) {
+        this.mediaType = mediaType;
+        this.extension = extension;
+    }
+
+    /** The format that a parameter names; empty where there is none such. */
+    static Optional<ExportFormat> named(String name) {
+        return Stream.of(values())
+                .filter(format -> format.parameter().equals(name))
+                .findFirst();
+    }
+
+    /** All names, for people. */
+    static String names() {
+        return Stream.of(values()).map(ExportFormat::parameter).collect(Collectors.joining(", "));
+    }
+
+    private String parameter() {
+        return name().toLowerCase(Locale.ROOT);
+    }
+
+    String mediaType() {
+        return mediaType;
+    }
+
+    /** What a file's name ends with, without a dot. */
+    String extension() {
+        return extension;
+    }
+
+    /** What stands before the first record, even where there is none. */
+    byte[] head() {
+        return this == CSV ? CsvRecord.HEADER.getBytes(StandardCharsets.UTF_8) : new byte[0];
+    }
+
+    /**
+     * Writes records one after the other.
+     *
+     * @throws IOException what {@code out} throws
+     */
+    void write(UUID projectId, List<StoredRecord> records, OutputStream out) throws IOException {
+        if (this == CSV) {
+            StringBuilder text = new StringBuilder(records.size() * 256);
+            records.forEach(record -> CsvRecord.write(record, text));
+            out.write(text.toString().getBytes(StandardCharsets.UTF_8));
+            return;
+        }
+        try (JsonGenerator json = RecordWriter.generator(out)) {
+            json.disable(JsonGenerator.Feature.AUTO_CLOSE_TARGET);
+            json.setRootValueSeparator(null);
+            for (StoredRecord record : records) {
+                writeObject(projectId, record, json);
+                json.writeRaw('\n');
+            }
+        }
+    }
+
+    private void writeObject(UUID projectId, StoredRecord record, JsonGenerator json) throws IOException {
+        switch (this) {
+            case NDJSON -> RecordWriter.write(record, json);
+            case CLOUDEVENTS -> CloudEvent.write(projectId, record, json);
+            case OCSF -> OcsfEvent.write(projectId, record, json);
+            case CSV -> throw new IllegalStateException("CSV is no JSON");
+        }
+    }
+}

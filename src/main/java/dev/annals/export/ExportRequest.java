@@ -1,0 +1,67 @@
+package dev.annals.export;
+
+import dev.annals.feed.FeedConfig;
+import dev.annals.feed.FeedParameters;
+import dev.annals.feed.FeedQuery;
+import jakarta.ws.rs.core.MultivaluedHashMap;
+import jakarta.ws.rs.core.MultivaluedMap;
+import java.util.List;
+import java.util.Locale;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a client asks to be exported.
+ *
+ * @param format as what
+ * @param query which records, and behind which cursor; its limit means nothing
+ * @param gzip whether the client takes the file compressed
+ */
+record ExportRequest(ExportFormat format, FeedQuery query, boolean gzip) {
+
+    private static final String FORMAT = "format";
+
+    /**
+     * Reads the parameters and headers of a request.
+     *
+     * @param acceptEncoding the headers {@code Accept-Encoding}
+     * @throws dev.annals.problem.ProblemException {@code invalid-parameter} or {@code invalid-cursor}
+     */
+    static ExportRequest read(
+            MultivaluedMap<String, String> parameters, List<String> acceptEncoding, FeedConfig config) {
+        for (String name : parameters.keySet()) {
+            if (!name.equals(FORMAT) && !name.equals(FeedParameters.CURSOR) && !FeedParameters.FILTERS.contains(name)) {
+                throw FeedParameters.invalidParameter(
+                        name,
+                        "There is no such parameter. Known are format, cursor, "
+                                + String.join(", ", FeedParameters.FILTERS) + ".");
+            }
+        }
+        MultivaluedMap<String, String> ofFeed = new MultivaluedHashMap<>(parameters);
+        @Nullable List<String> names = ofFeed.remove(FORMAT);
+        return new ExportRequest(format(names), FeedParameters.read(ofFeed, config), takesGzip(acceptEncoding));
+    }
+
+    private static ExportFormat format(@Nullable List<String> names) {
+        if (names == null) {
+            return ExportFormat.NDJSON;
+        }
+        if (names.size() > 1) {
+            throw FeedParameters.invalidParameter(FORMAT, "It is given more than once.");
+        }
+        return ExportFormat.named(names.get(0))
+                .orElseThrow(() ->
+                        FeedParameters.invalidParameter(FORMAT, "It is one of " + ExportFormat.names() + "."));
+    }
+
+    private static boolean takesGzip(List<String> acceptEncoding) {
+        for (String header : acceptEncoding) {
+            for (String coding : header.toLowerCase(Locale.ROOT).split(",", -1)) {
+                String[] parts = coding.split(";", 2);
+                if (parts[0].strip().equals("gzip")) {
+                    return parts.length == 1 || !parts[1].replace(" ", "").matches("q=0(\\.0*)?");
+                }
+            }
+        }
+        return false;
+    }
+}

@@ -1,0 +1,119 @@
+package dev.annals.export;
+
+import dev.annals.feed.FeedConfig;
+import dev.annals.feed.FeedLinks;
+import dev.annals.feed.FeedPage;
+import dev.annals.feed.FeedReader;
+import dev.annals.problem.Problem;
+import dev.annals.problem.ProblemException;
+import dev.annals.problem.ProblemType;
+import dev.annals.project.Caller;
+import dev.annals.project.Requires;
+import io.smallrye.mutiny.Uni;
+import io.vertx.core.http.HttpMethod;
+import io.vertx.core.http.HttpServerRequest;
+import io.vertx.core.http.HttpVersion;
+import io.vertx.ext.web.RoutingContext;
+import jakarta.ws.rs.GET;
+import jakarta.ws.rs.Path;
+import jakarta.ws.rs.Produces;
+import jakarta.ws.rs.container.ContainerRequestContext;
+import jakarta.ws.rs.core.Context;
+import jakarta.ws.rs.core.HttpHeaders;
+import jakarta.ws.rs.core.Response;
+import jakarta.ws.rs.core.UriInfo;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+
+/** Whole feeds over HTTP: {@code GET /v1/project-logs/export}. */
+@Path(FeedLinks.PATH)
+public class ExportResource {
+
+    private static final int MAX_NAME = 100;
+
+    private final FeedReader reader;
+    private final Exports exports;
+    private final FeedLinks links;
+    private final FeedConfig feedConfig;
+    private final ExportConfig config;
+
+    ExportResource(
+            FeedReader reader, Exports exports, FeedLinks links, FeedConfig feedConfig, ExportConfig config) {
+        this.reader = reader;
+        this.exports = exports;
+        this.links = links;
+        this.feedConfig = feedConfig;
+        this.config = config;
+    }
+
+    /** The records behind a cursor that pass the filters, up to the head of the feed as it is now. */
+    @GET
+    @Path("/export")
+    @Produces({ExportFormat.LINES, ExportFormat.CSV_TYPE})
+    @Requires.Read
+    public Uni<Response> export(
+            @Context RoutingContext routing,
+            @Context UriInfo uri,
+            @Context ContainerRequestContext request) {
+        UUID projectId = Caller.of(request).projectId();
+        ExportRequest asked = ExportRequest.read(
+                uri.getQueryParameters(), routing.request().headers().getAll(HttpHeaders.ACCEPT_ENCODING), feedConfig);
+        requireChunks(routing.request());
+        Runnable giveBack = exports.take(projectId);
+        routing.addEndHandler(ended -> giveBack.run());
+        return exports.bounds(projectId).chain(bounds -> reader.read(
+                        projectId, ExportStream.firstQuery(asked.query(), config))
+                .map(page -> answer(routing.request(), uri, projectId, asked, bounds, page)));
+    }
+
+    /** Without chunks the end of the connection is the end of the body, and a part looks like the whole. */
+    private static void requireChunks(HttpServerRequest request) {
+        if (request.version() == HttpVersion.HTTP_1_0) {
+            throw new ProblemException(new Problem(
+                    ProblemType.OTHER,
+                    505,
+                    "HTTP Version Not Supported",
+                    "With HTTP/1.0 an export that breaks off cannot be told from one that is whole: use HTTP/1.1 or"
+                            + " newer, in a proxy before the service too.",
+                    List.of(),
+                    Map.of()));
+        }
+    }
+
+    private Response answer(
+            HttpServerRequest request,
+            UriInfo uri,
+            UUID projectId,
+            ExportRequest asked,
+            Exports.Bounds bounds,
+            FeedPage firstPage) {
+        long head = bounds.head().sequenceId();
+        Response.ResponseBuilder answer = Response.ok()
+                .header(HttpHeaders.CONTENT_TYPE, asked.format().mediaType())
+                .header(HttpHeaders.CONTENT_DISPOSITION, "attachment; filename=\"" + fileName(projectId, asked, bounds)
+                        + "\"")
+                .header(HttpHeaders.LINK, "<" + links.pollMore(uri, bounds.head()) + ">; rel=\"poll-more\"")
+                .header(HttpHeaders.CACHE_CONTROL, "no-store")
+                .header(HttpHeaders.VARY, HttpHeaders.ACCEPT_ENCODING)
+                .header("X-Content-Type-Options", "nosniff");
+        if (asked.gzip()) {
+            answer.header(HttpHeaders.CONTENT_ENCODING, "gzip");
+        }
+        if (!request.method().equals(HttpMethod.HEAD)) {
+            answer.entity(new ExportStream(reader, projectId, asked, firstPage, head, config));
+        }
+        return answer.build();
+    }
+
+    /** Nothing but letters, digits, dots, dashes and underscores: safe in a header and in every file system. */
+    private static String fileName(UUID projectId, ExportRequest asked, Exports.Bounds bounds) {
+        String name = bounds.projectName().replaceAll("[^A-Za-z0-9]+", "-").replaceAll("^-|-$", "");
+        long from = asked.query().cursor() == null
+                ? 1
+                : asked.query().cursor().sequenceId() + 1;
+        return "annals-" + (name.isEmpty() ? projectId : name.substring(0, Math.min(MAX_NAME, name.length())))
+                + "-" + from + "-" + Math.max(from - 1, bounds.head().sequenceId())
+                + "." + asked.format().extension();
+    }
+}

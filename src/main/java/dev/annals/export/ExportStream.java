@@ -1,0 +1,268 @@
+package dev.annals.export;
+
+import dev.annals.feed.Cursor;
+import dev.annals.feed.FeedPage;
+import dev.annals.feed.FeedQuery;
+import dev.annals.feed.FeedReader;
+import dev.annals.record.StoredRecord;
+import io.vertx.core.Context;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.http.HttpServerResponse;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.util.List;
+import java.util.UUID;
+import java.util.zip.GZIPOutputStream;
+import org.jboss.logging.Logger;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Writes a part of a feed to a client, at the client's pace: the next page is read from the database when the one before
+ * it has gone to the network but for its last piece. So an export holds two pages at most, however slow its client is.
+ *
+ * <p>The answer's status is out before the last record is read. What fails then ends the connection without the chunk that
+ * ends a body, so that no client can take a part for the whole. A client that reads nothing for too long is treated the
+ * same.
+ *
+ * <p>Everything happens on the connection's event loop, but for making the bytes.
+ */
+final class ExportStream {
+
+    private static final Logger LOG = Logger.getLogger(ExportStream.class);
+
+    /** What goes to the network at a time. */
+    private static final int PIECE_BYTES = 32 * 1024;
+
+    private static final int FIRST_PAGE_RECORDS = 100;
+    private static final int GROWTH = 4;
+
+    private final FeedReader reader;
+    private final UUID projectId;
+    private final ExportFormat format;
+    private final FeedQuery query;
+    private final FeedPage firstPage;
+    private final long head;
+    private final ExportConfig config;
+    private final ByteArrayOutputStream made = new ByteArrayOutputStream();
+    private final boolean gzip;
+
+    private @Nullable OutputStream out;
+    private @Nullable HttpServerResponse response;
+    private @Nullable Context context;
+    private Runnable atEnd = () -> {};
+    private boolean ended;
+    private int pageRecords;
+    private Buffer bytes = Buffer.buffer();
+    private int written;
+    private @Nullable Cursor next;
+    private long idleTimer = -1;
+
+    /**
+     * An export that has read its first page.
+     *
+     * @param request what is exported
+     * @param firstPage what {@link #firstQuery} brought
+     * @param head the sequence id of the last record to export
+     */
+    ExportStream(
+            FeedReader reader,
+            UUID projectId,
+            ExportRequest request,
+            FeedPage firstPage,
+            long head,
+            ExportConfig config) {
+        this.reader = reader;
+        this.projectId = projectId;
+        this.format = request.format();
+        this.gzip = request.gzip();
+        this.query = request.query();
+        this.firstPage = firstPage;
+        this.head = head;
+        this.config = config;
+        this.pageRecords = Math.min(FIRST_PAGE_RECORDS, config.pageRecords());
+    }
+
+    /** The first page, which is read before the answer begins. */
+    static FeedQuery firstQuery(FeedQuery query, ExportConfig config) {
+        return page(query, query.cursor(), Math.min(FIRST_PAGE_RECORDS, config.pageRecords()));
+    }
+
+    private static FeedQuery page(FeedQuery query, @Nullable Cursor cursor, int limit) {
+        return new FeedQuery(FeedQuery.Order.ASCENDING, cursor, null, limit, query.filter());
+    }
+
+    /**
+     * Begins to write.
+     *
+     * @param done called once, when the answer is out or has failed
+     */
+    void start(HttpServerResponse to, Context eventLoop, Runnable done) {
+        response = to;
+        context = eventLoop;
+        atEnd = done;
+        to.setChunked(true);
+        make(firstPage);
+    }
+
+    /** The client is gone. */
+    void stop() {
+        end();
+    }
+
+    private void make(FeedPage page) {
+        List<StoredRecord> records = page.records().stream()
+                .filter(record -> record.sequenceId() <= head)
+                .toList();
+        next = page.next() == null || page.next().sequenceId() >= head ? null : page.next();
+        boolean last = next == null;
+        eventLoop()
+                .owner()
+                .<byte[]>executeBlocking(() -> encode(records, last), false)
+                .onComplete(encoded -> eventLoop().runOnContext(now -> {
+                    if (encoded.succeeded()) {
+                        bytes = Buffer.buffer(encoded.result());
+                        written = 0;
+                        writeOn();
+                    } else {
+                        fail(encoded.cause());
+                    }
+                }));
+    }
+
+    private byte[] encode(List<StoredRecord> records, boolean last) throws IOException {
+        if (out == null) {
+            out = gzip ? new GZIPOutputStream(made, true) : made;
+            out.write(format.head());
+        }
+        CountedOutput counted = new CountedOutput(out);
+        format.write(projectId, records, counted);
+        adaptPage(records.size(), counted.count);
+        out.flush();
+        if (last) {
+            out.close();
+        }
+        byte[] encoded = made.toByteArray();
+        made.reset();
+        return encoded;
+    }
+
+    /** Records differ in size by a factor of a thousand: aims at pages of the same number of bytes. */
+    private void adaptPage(int records, long size) {
+        long fitting = size == 0 ? config.pageRecords() : Math.max(1, records * (long) config.pageBytes() / size);
+        pageRecords = (int) Math.min(Math.min(fitting, pageRecords * (long) GROWTH), config.pageRecords());
+    }
+
+    private void writeOn() {
+        HttpServerResponse to = client();
+        disarm();
+        if (ended) {
+            return;
+        }
+        while (written < bytes.length()) {
+            if (to.writeQueueFull()) {
+                arm();
+                to.drainHandler(drained -> writeOn());
+                return;
+            }
+            int end = Math.min(written + PIECE_BYTES, bytes.length());
+            Buffer piece = bytes.slice(written, end);
+            written = end;
+            // A failed write ends in the close handler.
+            var unused = to.write(piece);
+        }
+        bytes = Buffer.buffer();
+        if (next != null) {
+            readOn(next);
+        } else {
+            arm();
+            to.end().onComplete(sent -> end());
+        }
+    }
+
+    private void readOn(Cursor cursor) {
+        reader.read(projectId, page(query, cursor, pageRecords))
+                .subscribe()
+                .with(
+                        page -> eventLoop().runOnContext(now -> {
+                            if (!ended) {
+                                make(page);
+                            }
+                        }),
+                        failure -> eventLoop().runOnContext(now -> fail(failure)));
+    }
+
+    private void arm() {
+        idleTimer = eventLoop().owner().setTimer(config.idle().toMillis(), late -> {
+            if (!ended) {
+                LOG.infof("An export of project %s is given up: its client reads nothing", projectId);
+                abort();
+            }
+        });
+    }
+
+    private void disarm() {
+        if (idleTimer >= 0) {
+            eventLoop().owner().cancelTimer(idleTimer);
+            idleTimer = -1;
+        }
+    }
+
+    private void fail(Throwable failure) {
+        if (!ended) {
+            LOG.warnf("An export of project %s broke off: %s", projectId, failure);
+            abort();
+        }
+    }
+
+    private void abort() {
+        client().reset();
+        end();
+    }
+
+    private void end() {
+        if (!ended) {
+            ended = true;
+            disarm();
+            bytes = Buffer.buffer();
+            atEnd.run();
+        }
+    }
+
+    private HttpServerResponse client() {
+        if (response == null) {
+            throw new IllegalStateException("not started");
+        }
+        return response;
+    }
+
+    private Context eventLoop() {
+        if (context == null) {
+            throw new IllegalStateException("not started");
+        }
+        return context;
+    }
+
+    /** Counts what goes through, before it is compressed. */
+    private static final class CountedOutput extends OutputStream {
+
+        private final OutputStream to;
+        private long count;
+
+        CountedOutput(OutputStream to) {
+            this.to = to;
+        }
+
+        @Override
+        public void write(int b) throws IOException {
+            to.write(b);
+            count++;
+        }
+
+        @Override
+        public void write(byte[] b, int off, int len) throws IOException {
+            to.write(b, off, len);
+            count += len;
+        }
+    }
+}

@@ -1,0 +1,93 @@
+package dev.annals.export;
+
+import dev.annals.Sql;
+import dev.annals.database.DatabaseFailure;
+import dev.annals.feed.Cursor;
+import dev.annals.problem.Problem;
+import dev.annals.problem.ProblemException;
+import dev.annals.problem.ProblemType;
+import io.smallrye.mutiny.Uni;
+import io.vertx.mutiny.sqlclient.Pool;
+import io.vertx.mutiny.sqlclient.Row;
+import io.vertx.mutiny.sqlclient.Tuple;
+import jakarta.enterprise.context.ApplicationScoped;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.UUID;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+/** The exports that are under way, and what one has to know before it begins. */
+@ApplicationScoped
+class Exports {
+
+    private static final String EXPORT_BOUNDS = Sql.named("export_bounds");
+    private static final Duration RETRY_AFTER = Duration.ofSeconds(10);
+
+    private final Pool pool;
+    private final ExportConfig config;
+    private final Map<UUID, Integer> running = new HashMap<>();
+    private int runningInAll;
+
+    Exports(Pool pool, ExportConfig config) {
+        this.pool = pool;
+        this.config = config;
+    }
+
+    /**
+     * The project that is exported, and how far.
+     *
+     * @param head the feed's last record as the export began: the export ends there
+     */
+    record Bounds(String projectName, Cursor head) {}
+
+    /** Reads the name and the head of a project. */
+    Uni<Bounds> bounds(UUID projectId) {
+        return DatabaseFailure.retried(pool.preparedQuery(EXPORT_BOUNDS)
+                .execute(Tuple.of(projectId))
+                .map(rows -> bounds(projectId, rows.iterator().next())));
+    }
+
+    private static Bounds bounds(UUID projectId, Row row) {
+        Long head = row.getLong(1);
+        return new Bounds(
+                row.getString(0), head == null ? Cursor.START : Cursor.behind(projectId, head, row.getUUID(2)));
+    }
+
+    /**
+     * Takes a place among the exports that may run at a time.
+     *
+     * @return gives the place back; further calls do nothing
+     * @throws ProblemException {@code unavailable} where all are taken
+     */
+    synchronized Runnable take(UUID projectId) {
+        int ofProject = running.getOrDefault(projectId, 0);
+        if (ofProject >= config.concurrentPerProject()) {
+            throw full("of this project", config.concurrentPerProject());
+        }
+        if (runningInAll >= config.concurrent()) {
+            throw full("of all projects", config.concurrent());
+        }
+        running.put(projectId, ofProject + 1);
+        runningInAll++;
+        AtomicBoolean given = new AtomicBoolean();
+        return () -> {
+            if (!given.getAndSet(true)) {
+                giveBack(projectId);
+            }
+        };
+    }
+
+    private synchronized void giveBack(UUID projectId) {
+        runningInAll--;
+        running.computeIfPresent(projectId, (id, count) -> count == 1 ? null : count - 1);
+    }
+
+    private static ProblemException full(String whose, int limit) {
+        return new ProblemException(Problem.of(
+                        ProblemType.UNAVAILABLE,
+                        "As many exports " + whose + " run as may, which is " + limit
+                                + ": try again when one has ended.")
+                .withRetryAfter(RETRY_AFTER));
+    }
+}

@@ -1,0 +1,108 @@
+package dev.annals.export;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.hamcrest.Matchers.equalTo;
+import static org.hamcrest.Matchers.hasSize;
+
+import dev.annals.AuditLogFixture;
+import dev.annals.AuditLogFixture.Project;
+import io.quarkus.test.common.http.TestHTTPResource;
+import io.quarkus.test.junit.QuarkusTest;
+import io.quarkus.test.junit.TestProfile;
+import jakarta.inject.Inject;
+import java.io.IOException;
+import java.io.InputStream;
+import java.net.URI;
+import java.net.http.HttpResponse;
+import java.sql.Connection;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Exports at their limits: how many, how long a client may read nothing, how much is read at a time. */
+@QuarkusTest
+@TestProfile(SmallExports.class)
+@Timeout(120)
+class ExportLimitsTest {
+
+    @Inject
+    AuditLogFixture log;
+
+    @TestHTTPResource("/")
+    URI service;
+
+    @Test
+    void clientsThatReadNothingHoldTheirPlacesForAWhileAndDisturbNobodyElse() throws Exception {
+        ExportClient slow = big();
+        ExportClient other = big();
+        HttpResponse<InputStream> first = slow.open("");
+        HttpResponse<InputStream> second = slow.open("?format=csv");
+
+        assertFull(slow, "of this project");
+        HttpResponse<InputStream> third = other.open("");
+        assertThat(third.statusCode()).isEqualTo(200);
+        assertFull(new ExportClient(log.newProject(), service), "of all projects");
+        // Those who export nothing notice nothing.
+        slow.append("{\"action\": \"meanwhile\"}");
+        slow.project().request().get("/v1/project-logs").then().statusCode(200).body("results", hasSize(200));
+
+        assertThatThrownBy(() -> readAfterGivenUp(first)).isInstanceOf(IOException.class);
+        assertThatThrownBy(() -> readAfterGivenUp(second)).isInstanceOf(IOException.class);
+        assertThatThrownBy(() -> readAfterGivenUp(third)).isInstanceOf(IOException.class);
+        assertThat(slow.lines("?action=meanwhile")).hasSize(1);
+        log.checkFeed(slow.project().id());
+        log.checkFeed(other.project().id());
+    }
+
+    @Test
+    void aClientThatGoesAwayGivesItsPlaceBack() throws Exception {
+        ExportClient client = big();
+        for (int i = 0; i < 10; i++) {
+            try (InputStream body = client.open("").body()) {
+                body.readNBytes(10);
+            }
+            awaitPlace(client);
+        }
+        log.checkFeed(client.project().id());
+    }
+
+    @Test
+    void everyRecordComesOnceHoweverSmallThePagesAre() throws Exception {
+        ExportClient client = new ExportClient(log.newProject(), service);
+        client.append(HostileRecords.all().toArray(String[]::new));
+        assertThat(client.lines("")).isEqualTo(client.feed());
+        assertThat(client.lines("?cursor=3&start=0001-01-01T00:00:00Z"))
+                .isEqualTo(client.feed().subList(3, HostileRecords.all().size()));
+    }
+
+    /** With more than the sockets between service and client hold. */
+    private ExportClient big() throws Exception {
+        ExportClient client = new ExportClient(log.newProject(), service);
+        try (Connection connection = log.connect()) {
+            client.appendMany(connection, 1_000, 60_000);
+        }
+        return client;
+    }
+
+    private static void assertFull(ExportClient client, String whose) {
+        client.project()
+                .request()
+                .get(ExportClient.PATH)
+                .then()
+                .statusCode(503)
+                .header("Retry-After", equalTo("10"))
+                .body("detail", org.hamcrest.Matchers.containsString(whose));
+    }
+
+    /** The service gives the connection up after a while without a read; only then is it read. */
+    private static void readAfterGivenUp(HttpResponse<InputStream> export) throws Exception {
+        Thread.sleep(6_000);
+        export.body().readAllBytes();
+    }
+
+    private static void awaitPlace(ExportClient client) throws Exception {
+        while (client.open("?cursor=1000").statusCode() != 200) {
+            Thread.onSpinWait();
+        }
+    }
+}

@@ -1,0 +1,305 @@
+package dev.annals.export;
+
+import static io.restassured.RestAssured.given;
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import dev.annals.AuditLogFixture;
+import dev.annals.AuditLogFixture.Project;
+import io.quarkus.test.common.http.TestHTTPResource;
+import io.quarkus.test.junit.QuarkusTest;
+import io.restassured.response.ValidatableResponse;
+import jakarta.inject.Inject;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.InputStreamReader;
+import java.net.Socket;
+import java.net.URI;
+import java.net.http.HttpResponse;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import java.util.stream.LongStream;
+import java.util.zip.GZIPInputStream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** An export brings every record once, or says that it does not. */
+@QuarkusTest
+@Timeout(120)
+class ExportTest {
+
+    /** More than the sockets between service and client hold. */
+    private static final int MANY = 100_000;
+
+    @Inject
+    AuditLogFixture log;
+
+    @TestHTTPResource("/")
+    URI service;
+
+    private Project project;
+    private ExportClient client;
+
+    @BeforeEach
+    void makeProject() {
+        project = log.newProject();
+        client = new ExportClient(project, service);
+    }
+
+    @AfterEach
+    void checkFeed() throws Exception {
+        log.checkFeed(project.id());
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "ndjson, application/x-ndjson, ndjson",
+        "csv, text/csv;charset=utf-8;header=present, csv",
+        "cloudevents, application/x-ndjson, cloudevents.ndjson",
+        "ocsf, application/x-ndjson, ocsf.ndjson",
+    })
+    void everyFormatSaysWhatItIsAndWhereToGoOn(String format, String mediaType, String extension) {
+        client.append("{\"action\": \"a\"}", "{\"action\": \"b\"}", "{\"action\": \"a\"}");
+        ValidatableResponse answer = project.request()
+                .get(ExportClient.PATH + "?format=" + format + "&cursor=1&action=a")
+                .then()
+                .statusCode(200);
+        assertThat(answer.extract().contentType().replace(" ", "")).isEqualTo(mediaType);
+        assertThat(answer.extract().header("Content-Disposition"))
+                .matches("attachment; filename=\"annals-project-[A-Za-z0-9-]+-2-3\\." + extension + "\"");
+        assertThat(answer.extract().header("Link"))
+                .matches("<http://.*/v1/project-logs\\?cursor=3-[0-9a-f]{8}&action=a>; rel=\"poll-more\"");
+        assertThat(answer.extract().header("Cache-Control")).isEqualTo("no-store");
+        assertThat(answer.extract().asString()).contains("\"a\"").doesNotContain("\"b\"");
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "format=xml, 400, invalid-parameter",
+        "format=, 400, invalid-parameter",
+        "format=CSV, 400, invalid-parameter",
+        "format=csv&format=csv, 400, invalid-parameter",
+        "limit=5, 400, invalid-parameter",
+        "order=desc, 400, invalid-parameter",
+        "colour=red, 400, invalid-parameter",
+        "start=yesterday, 400, invalid-parameter",
+        "action=a&action=b, 400, invalid-parameter",
+        "cursor=garbage, 400, invalid-cursor",
+        "cursor=1.2, 400, invalid-cursor",
+        "cursor=1000000, 409, feed-rewound",
+        "cursor=1-00000000, 409, feed-rewound",
+        "format=csv&action=none&cursor=1-00000000, 409, feed-rewound",
+    })
+    void whatCannotBeExportedIsAProblemBeforeTheFirstByte(String query, int status, String slug) {
+        client.append("{\"action\": \"a\"}");
+        assertProblem(project.wrongRequest().get(ExportClient.PATH + "?" + query).then(), status, slug);
+    }
+
+    @Test
+    void onlyAReaderOfTheProjectMayExportIt() {
+        assertProblem(given().get(ExportClient.PATH).then(), 401, "unauthorized");
+        Project writer = new Project(project.id(), log.newToken(project.id(), "write"));
+        assertProblem(writer.request().get(ExportClient.PATH).then(), 403, "forbidden");
+        assertProblem(
+                project.wrongRequest()
+                        .accept("application/xml")
+                        .get(ExportClient.PATH)
+                        .then(),
+                406,
+                "not-acceptable");
+    }
+
+    private static void assertProblem(ValidatableResponse answer, int status, String slug) {
+        assertThat(answer.extract().statusCode())
+                .as(answer.extract().asString())
+                .isEqualTo(status);
+        assertThat(answer.extract().<String>path("type")).isEqualTo("urn:annals:problem:" + slug);
+    }
+
+    @Test
+    void anEmptyFeedIsAnEmptyFileAndInCsvAHeader() throws Exception {
+        assertThat(client.text("")).isEmpty();
+        assertThat(client.text("?format=ocsf&action=none")).isEmpty();
+        assertThat(client.text("?format=csv")).isEqualTo(CsvRecord.HEADER);
+        assertThat(client.open("?format=csv").headers().firstValue("Content-Disposition"))
+                .hasValueSatisfying(name -> assertThat(name).endsWith("-1-0.csv\""));
+    }
+
+    @Test
+    void aHostileProjectNameMakesAHarmlessFileName() {
+        String id = given().auth()
+                .oauth2(AuditLogFixture.ADMIN_TOKEN)
+                .contentType("application/json")
+                .body(Map.of("name", "\";\r\nX-Evil: 1/../\u00e4\uD83D\uDE80" + System.nanoTime()))
+                .post("/v1/projects")
+                .then()
+                .statusCode(201)
+                .extract()
+                .path("id");
+        Project hostile = new Project(
+                UUID.fromString(id), log.newToken(UUID.fromString(id), "read", "write"));
+        ValidatableResponse answer =
+                hostile.request().get(ExportClient.PATH).then().statusCode(200);
+        assertThat(answer.extract().header("Content-Disposition"))
+                .matches("attachment; filename=\"annals-X-Evil-1-[0-9]+-1-0\\.ndjson\"");
+        assertThat(answer.extract().header("X-Evil")).isNull();
+    }
+
+    @Test
+    void whatIsAppendedWhileAnExportRunsIsNotInIt() throws Exception {
+        try (Connection connection = log.connect()) {
+            client.appendMany(connection, MANY, 400);
+            HttpResponse<InputStream> export = client.open("");
+            client.appendMany(connection, 10, 1);
+            assertThat(sequenceIds(export.body())).isEqualTo(upTo(1, MANY));
+        }
+    }
+
+    @Test
+    void aFilteredExportFindsWhatIsFarBetween() throws Exception {
+        try (Connection connection = log.connect()) {
+            for (int i = 1; i <= 3; i++) {
+                AuditLogFixture.insert(connection, project.id(), "rare");
+                client.appendMany(connection, 12_000, 1);
+            }
+        }
+        assertThat(sequenceIds(client.open("?action=rare").body())).containsExactly(1L, 12_002L, 24_003L);
+        assertThat(sequenceIds(client.open("?action=rare&cursor=1").body())).containsExactly(12_002L, 24_003L);
+    }
+
+    @Test
+    void anAbortedExportIsResumedWithTheRestExactly() throws Exception {
+        try (Connection connection = log.connect()) {
+            client.appendMany(connection, MANY, 400);
+        }
+        List<Long> seen = new ArrayList<>();
+        try (BufferedReader first = reader(client.open("").body())) {
+            for (int i = 0; i < 12_345; i++) {
+                seen.add(sequenceId(first.readLine()));
+            }
+        }
+        seen.addAll(sequenceIds(client.open("?cursor=12345").body()));
+        assertThat(seen).isEqualTo(upTo(1, MANY));
+    }
+
+    @Test
+    void aCompressedExportIsTheSame() throws Exception {
+        try (Connection connection = log.connect()) {
+            client.appendMany(connection, 3_000, 400);
+        }
+        for (String format : List.of("ndjson", "csv")) {
+            HttpResponse<InputStream> answer = client.open("?format=" + format, "gzip;q=1.0, identity;q=0.5");
+            assertThat(answer.headers().firstValue("Content-Encoding")).hasValue("gzip");
+            assertThat(answer.headers().firstValue("Vary")).hasValue("Accept-Encoding");
+            byte[] compressed = answer.body().readAllBytes();
+            String text = client.text("?format=" + format);
+            assertThat(compressed).hasSizeLessThan(text.length() * 2 / 3);
+            assertThat(new GZIPInputStream(new java.io.ByteArrayInputStream(compressed)).readAllBytes())
+                    .isEqualTo(text.getBytes(UTF_8));
+        }
+        assertThat(client.open("", "gzip;q=0").headers().firstValue("Content-Encoding"))
+                .isEmpty();
+    }
+
+    @Test
+    void headBringsTheHeadersAlone() {
+        client.append("{\"action\": \"a\"}");
+        assertThat(project.request().head(ExportClient.PATH + "?format=csv").then().statusCode(200).extract())
+                .satisfies(answer -> {
+                    assertThat(answer.header("Content-Disposition")).endsWith("-1-1.csv\"");
+                    assertThat(answer.asByteArray()).isEmpty();
+                });
+    }
+
+    @Test
+    void httpWithoutChunksIsRefusedSinceAPartWouldLookWhole() throws Exception {
+        try (Socket socket = new Socket(service.getHost(), service.getPort())) {
+            socket.getOutputStream()
+                    .write(("GET " + ExportClient.PATH + " HTTP/1.0\r\nAuthorization: Bearer " + project.token()
+                                    + "\r\n\r\n")
+                            .getBytes(UTF_8));
+            String answer = new String(socket.getInputStream().readAllBytes(), UTF_8);
+            assertThat(answer).contains(" 505 ").contains("application/problem+json").contains("use HTTP/1.1");
+        }
+    }
+
+    @Test
+    void connectionsThatTheDatabaseEndsAreReplacedWithoutLoss() throws Exception {
+        try (Connection connection = log.connect();
+                Statement statement = connection.createStatement()) {
+            client.appendMany(connection, MANY, 400);
+            List<Long> seen = new ArrayList<>();
+            try (BufferedReader lines = reader(client.open("").body())) {
+                for (int i = 1; i <= MANY; i++) {
+                    if (i % 20_000 == 1) {
+                        statement.execute("select pg_terminate_backend(pid) from pg_stat_activity"
+                                + " where application_name = 'annals' and datname = current_database()");
+                        connection.commit();
+                    }
+                    seen.add(sequenceId(lines.readLine()));
+                }
+                assertThat(lines.readLine()).isNull();
+            }
+            assertThat(seen).isEqualTo(upTo(1, MANY));
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({"ndjson, identity", "csv, identity", "cloudevents, identity", "ocsf, identity", "ndjson, gzip"})
+    void aFailureInTheMiddleIsABrokenTransferAndNeverAShortFile(String format, String encoding) throws Exception {
+        try (Connection connection = log.connect()) {
+            client.appendMany(connection, MANY, 400);
+            HttpResponse<InputStream> export = client.open("?format=" + format, encoding);
+            assertThat(export.statusCode()).isEqualTo(200);
+            execute(connection, "revoke select on annals.audit_record from annals_service");
+            try {
+                assertThatThrownBy(() -> export.body().readAllBytes()).isInstanceOf(IOException.class);
+            } finally {
+                execute(connection, "grant select on annals.audit_record to annals_service");
+            }
+        }
+        assertThat(client.lines("?cursor=" + (MANY - 1))).hasSize(1);
+    }
+
+    private static void execute(Connection connection, String sql) throws SQLException {
+        try (Statement statement = connection.createStatement()) {
+            statement.execute(sql);
+            connection.commit();
+        }
+    }
+
+    private static BufferedReader reader(InputStream body) {
+        return new BufferedReader(new InputStreamReader(body, UTF_8));
+    }
+
+    private static List<Long> sequenceIds(InputStream body) throws IOException {
+        List<Long> ids = new ArrayList<>();
+        try (BufferedReader lines = reader(body)) {
+            for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+                ids.add(sequenceId(line));
+            }
+        }
+        return ids;
+    }
+
+    private static long sequenceId(String line) throws IOException {
+        JsonNode record = ExportClient.JSON.readTree(line);
+        return record.get("sequence_id").asLong();
+    }
+
+    private static List<Long> upTo(long first, long last) {
+        return LongStream.rangeClosed(first, last).boxed().toList();
+    }
+}

@@ -9,7 +9,7 @@ import java.time.ZoneOffset;
 import org.jspecify.annotations.Nullable;
 
 /** Timestamps as RFC 3339 writes them, in the years and to the precision that PostgreSQL keeps. */
-final class Timestamps {
+public final class Timestamps {
 
     private static final int SHORTEST = "0001-01-01T00:00:00Z".length();
     private static final long FIRST_SECOND = LocalDateTime.of(1, 1, 1, 0, 0).toEpochSecond(ZoneOffset.UTC);
@@ -25,7 +25,7 @@ final class Timestamps {
      *
      * @return in UTC; null where the text is anything else or lies outside the years 0001 to 9999
      */
-    static @Nullable OffsetDateTime parse(String text) {
+    public static @Nullable OffsetDateTime parse(String text) {
         if (text.length() < SHORTEST || !hasShape(text)) {
             return null;
         }

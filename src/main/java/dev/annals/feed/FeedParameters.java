@@ -6,10 +6,9 @@ import dev.annals.problem.Problem;
 import dev.annals.problem.ProblemException;
 import dev.annals.problem.ProblemType;
 import dev.annals.record.IpAddress;
+import dev.annals.record.Timestamps;
 import jakarta.ws.rs.core.MultivaluedMap;
-import java.time.DateTimeException;
 import java.time.OffsetDateTime;
-import java.time.ZoneOffset;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -165,14 +164,10 @@ public final class FeedParameters {
         if (value == null) {
             return null;
         }
-        try {
-            // In a URL a + that was not escaped arrives as a space.
-            OffsetDateTime time = OffsetDateTime.parse(value.replace(' ', '+')).withOffsetSameInstant(ZoneOffset.UTC);
-            if (time.getYear() >= 1 && time.getYear() <= 9999) {
-                return time;
-            }
-        } catch (DateTimeException e) {
-            // answered below
+        // In a URL a + that was not escaped arrives as a space.
+        OffsetDateTime time = Timestamps.parse(value.replace(' ', '+'));
+        if (time != null) {
+            return time;
         }
         throw invalidParameter(
                 name, "It is a date and time as in RFC 3339, such as 2025-09-03T11:15:19Z, in the years 0001 to 9999.");

@@ -25,7 +25,7 @@ public final class Timestamps {
      *
      * @return in UTC; null where the text is anything else or lies outside the years 0001 to 9999
      */
-    static @Nullable OffsetDateTime parse(String text) {
+    public static @Nullable OffsetDateTime parse(String text) {
         if (text.length() < SHORTEST || !hasShape(text)) {
             return null;
         }

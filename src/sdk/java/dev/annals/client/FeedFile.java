@@ -1,0 +1,108 @@
+package dev.annals.client;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.annals.client.model.AuditRecord;
+import jakarta.annotation.Nullable;
+import java.io.ByteArrayOutputStream;
+import java.io.Closeable;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.channels.FileLock;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.util.List;
+
+/**
+ * A copy of a feed in a file, a record a line (NDJSON): every record once, in the feed's order, whenever the process or
+ * the machine dies.
+ *
+ * <p>Beside {@code records.ndjson} stands {@code records.ndjson.cursor}: how many bytes of the copy count, a space, and
+ * the cursor behind them. It is replaced in one step when the records are on the disk. What a crash left behind those
+ * bytes is cut off at the next start.
+ */
+public final class FeedFile implements FeedFollower.Store, Closeable {
+    private final ObjectMapper json = ApiClient.createDefaultObjectMapper();
+    private final FileChannel records;
+    private final Path place;
+    private long length;
+    private String cursor;
+
+    private FeedFile(FileChannel records, Path place, long length, String cursor) {
+        this.records = records;
+        this.place = place;
+        this.length = length;
+        this.cursor = cursor;
+    }
+
+    /**
+     * Opens a copy, or begins one where there is no file.
+     *
+     * @throws IOException also where another process writes this copy, or the file is no such copy
+     */
+    public static FeedFile open(Path file) throws IOException {
+        FileChannel records =
+                FileChannel.open(file, StandardOpenOption.CREATE, StandardOpenOption.READ, StandardOpenOption.WRITE);
+        try {
+            FileLock lock = records.tryLock();
+            if (lock == null) {
+                throw new IOException("Another process writes " + file);
+            }
+            Path place = file.resolveSibling(file.getFileName() + ".cursor");
+            String[] said = Files.exists(place) ? Files.readString(place).strip().split(" ") : new String[] {"0"};
+            FeedFile copy = new FeedFile(records, place, Long.parseLong(said[0]), said.length > 1 ? said[1] : "");
+            if (records.size() < copy.length || (!Files.exists(place) && records.size() > 0)) {
+                throw new IOException(file + " does not belong to " + place + ". Restore both, or delete both.");
+            }
+            copy.keepPlace();
+            records.truncate(copy.length);
+            return copy;
+        } catch (IOException | RuntimeException e) {
+            records.close();
+            throw e;
+        }
+    }
+
+    @Override
+    public @Nullable String cursor() {
+        return cursor.isEmpty() ? null : cursor;
+    }
+
+    @Override
+    public void save(List<AuditRecord> page, String behind) throws IOException {
+        ByteArrayOutputStream lines = new ByteArrayOutputStream();
+        for (AuditRecord line : page) {
+            lines.write(json.writeValueAsBytes(line));
+            lines.write('\n');
+        }
+        // A save that failed half-way may have left more than this one will write over.
+        records.truncate(length);
+        ByteBuffer bytes = ByteBuffer.wrap(lines.toByteArray());
+        long end = length;
+        while (bytes.hasRemaining()) {
+            end += records.write(bytes, end);
+        }
+        records.force(false);
+        length = end;
+        cursor = behind;
+        keepPlace();
+    }
+
+    @Override
+    public void close() throws IOException {
+        records.close();
+    }
+
+    private void keepPlace() throws IOException {
+        Path next = place.resolveSibling(place.getFileName() + ".new");
+        try (FileChannel channel = FileChannel.open(
+                next, StandardOpenOption.CREATE, StandardOpenOption.WRITE, StandardOpenOption.TRUNCATE_EXISTING)) {
+            channel.write(ByteBuffer.wrap((length + " " + cursor + "\n").getBytes(StandardCharsets.UTF_8)));
+            channel.force(true);
+        }
+        Files.move(next, place, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+    }
+}

@@ -1,0 +1,95 @@
+import { type FileHandle, open, readFile, rename } from 'node:fs/promises';
+import type { FeedStore } from './FeedFollower.js';
+import { type AuditRecord, AuditRecordToJSON } from './models/index.js';
+
+/**
+ * A copy of a feed in a file, a record a line (NDJSON): every record once, in the feed's order, whenever the process or
+ * the machine dies. One process to a copy.
+ *
+ * Beside `records.ndjson` stands `records.ndjson.cursor`: how many bytes of the copy count, a space, and the cursor
+ * behind them. It is replaced in one step when the records are on the disk. What a crash left behind those bytes is cut
+ * off at the next start.
+ */
+export class FeedFile implements FeedStore {
+    private constructor(
+        private readonly records: FileHandle,
+        private readonly place: string,
+        private length: number,
+        private behind: string,
+    ) {}
+
+    /** Opens a copy, or begins one where there is no file. Rejects where the file is no such copy. */
+    static async open(file: string): Promise<FeedFile> {
+        const place = `${file}.cursor`;
+        const records = await openOrCreate(file);
+        try {
+            const said = await readFile(place, 'utf8').catch(nothingIfMissing);
+            const [length, behind] = (said ?? '0 ').trimEnd().split(' ');
+            const copy = new FeedFile(records, place, Number(length), behind ?? '');
+            const { size } = await records.stat();
+            if (size < copy.length || (said === undefined && size > 0)) {
+                throw new Error(`${file} does not belong to ${place}. Restore both, or delete both.`);
+            }
+            await copy.keepPlace();
+            await records.truncate(copy.length);
+            return copy;
+        } catch (failure) {
+            await records.close();
+            throw failure;
+        }
+    }
+
+    async cursor(): Promise<string | undefined> {
+        return this.behind || undefined;
+    }
+
+    async save(records: AuditRecord[], cursor: string): Promise<void> {
+        const lines = Buffer.from(records.map((record) => JSON.stringify(AuditRecordToJSON(record)) + '\n').join(''));
+        // A save that failed half-way may have left more than this one will write over.
+        await this.records.truncate(this.length);
+        let written = 0;
+        while (written < lines.length) {
+            const { bytesWritten } = await this.records.write(
+                lines,
+                written,
+                lines.length - written,
+                this.length + written,
+            );
+            written += bytesWritten;
+        }
+        await this.records.datasync();
+        this.length += lines.length;
+        this.behind = cursor;
+        await this.keepPlace();
+    }
+
+    async close(): Promise<void> {
+        await this.records.close();
+    }
+
+    private async keepPlace(): Promise<void> {
+        const next = await open(`${this.place}.new`, 'w');
+        try {
+            await next.writeFile(`${this.length} ${this.behind}\n`);
+            await next.sync();
+        } finally {
+            await next.close();
+        }
+        await rename(`${this.place}.new`, this.place);
+    }
+}
+
+async function openOrCreate(file: string): Promise<FileHandle> {
+    return open(file, 'r+').catch((failure: NodeJS.ErrnoException) => {
+        if (failure.code !== 'ENOENT') {
+            throw failure;
+        }
+        return open(file, 'w+');
+    });
+}
+
+function nothingIfMissing(failure: NodeJS.ErrnoException): undefined {
+    if (failure.code !== 'ENOENT') {
+        throw failure;
+    }
+}

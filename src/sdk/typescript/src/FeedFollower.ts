@@ -1,0 +1,92 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { AuditRecord, ProjectLogPage } from './models/index.js';
+import { FetchError, ResponseError } from './runtime.js';
+
+const LONGEST_WAIT_MS = 30_000;
+
+/** What takes the records in, and knows how far it came. */
+export interface FeedStore {
+    /** The cursor that was saved last; undefined where none was. */
+    cursor(): Promise<string | undefined>;
+
+    /**
+     * Keeps the cursor and what is made of the records: both or neither, and durably before it resolves. The records
+     * are in the feed's order; there may be none.
+     */
+    save(records: AuditRecord[], cursor: string): Promise<void>;
+}
+
+/**
+ * Follows a feed from where a store stands: hands it page after page, in the feed's order.
+ *
+ * What is promised: each `save` gets the records that stand behind the cursor of the last one that succeeded, and no
+ * others. So a store that keeps the cursor and what it makes of the records in one step takes in every record exactly
+ * once, whenever its process dies: a `FeedFile` does, and a database does in one transaction. A store that does the one
+ * after the other may be given the records of its last page again, in the same order; their sequence ids tell.
+ *
+ * One follower to a store. Not for `order=desc`.
+ */
+export class FeedFollower {
+    /**
+     * @param read how a page is read: `listProjectLogs` with this cursor, and always the same limit and filters
+     */
+    constructor(
+        private readonly read: (cursor: string | undefined) => Promise<ProjectLogPage>,
+        private readonly store: FeedStore,
+    ) {}
+
+    /** Reads one page and saves it. Resolves to whether there is more already. */
+    async step(): Promise<boolean> {
+        const cursor = await this.store.cursor();
+        const page = await this.read(cursor);
+        const behind = new URL(page.next ?? page.pollMore).searchParams.get('cursor');
+        if (behind === null) {
+            throw new Error(`A page's link has no cursor: ${page.pollMore}`);
+        }
+        if (page.results.length > 0 || behind !== cursor) {
+            await this.store.save(page.results, behind);
+        }
+        return page.next !== null;
+    }
+
+    /**
+     * Follows the feed until the signal aborts, between two pages. A service that cannot be reached or is not available
+     * is asked again, after the time it names or else after a growing pause of at most 30 seconds. Any other problem,
+     * such as `feed-rewound`, needs a decision of yours, and rejects.
+     *
+     * @param options `pause` between polls at the end of the feed, in milliseconds
+     */
+    async run(options: { pause: number; signal?: AbortSignal }): Promise<void> {
+        let wait = options.pause;
+        while (!options.signal?.aborted) {
+            try {
+                const more = await this.step();
+                wait = options.pause;
+                if (more) {
+                    continue;
+                }
+            } catch (failure) {
+                if (!isPassing(failure)) {
+                    throw failure;
+                }
+                wait = waitAfter(failure, wait);
+            }
+            // An aborted pause ends the loop by its condition.
+            await sleep(wait, undefined, { signal: options.signal }).catch(() => undefined);
+        }
+    }
+}
+
+function isPassing(failure: unknown): boolean {
+    return (
+        failure instanceof FetchError ||
+        // What fetch says of a connection that broke within a body.
+        (failure instanceof TypeError && failure.message === 'terminated') ||
+        (failure instanceof ResponseError && [502, 503, 504].includes(failure.response.status))
+    );
+}
+
+function waitAfter(failure: unknown, before: number): number {
+    const asked = failure instanceof ResponseError ? failure.response.headers.get('Retry-After') : null;
+    return Math.min(asked !== null && /^\d+$/.test(asked) ? Number(asked) * 1000 : before * 2 + 100, LONGEST_WAIT_MS);
+}

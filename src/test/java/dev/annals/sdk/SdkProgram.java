@@ -1,0 +1,202 @@
+package dev.annals.sdk;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import java.io.File;
+import java.io.IOException;
+import java.net.URI;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import javax.tools.ToolProvider;
+
+/** A program that uses a generated client: compiled or type-checked with it, and ready to be started as a process. */
+record SdkProgram(List<String> command, Path importsFrom) {
+
+    /** The file in a program's folder that takes what it prints. */
+    static final String OUTPUT = "output.log";
+
+    private static final Path SDK = Path.of("target", "sdk").toAbsolutePath();
+    private static final Path PROGRAMS = Path.of("target", "sdk-programs").toAbsolutePath();
+    private static final boolean REQUIRED = Boolean.getBoolean("annals.sdk.required");
+    /** The languages whose client was compiled in this run. */
+    private static final Set<String> PREPARED = new HashSet<>();
+
+    private static final int OLDEST_NODE = 20;
+    private static final int OLDEST_PYTHON = 10;
+
+    /** The interpreter of the virtual environment that has what the Python client needs. */
+    static final Path PYTHON = PROGRAMS.resolve(Path.of("python", "bin", "python"));
+
+    /** A Java class in the default package. The client is compiled for Java 11, with nothing but what its POM names. */
+    static SdkProgram java(String source, String name) throws IOException {
+        Path program = Files.createDirectories(PROGRAMS.resolve("java")).resolve(name + ".java");
+        Files.writeString(program, source);
+        String libraries = Arrays.stream(System.getProperty("java.class.path").split(File.pathSeparator))
+                .filter(jar -> jar.matches(".*/(jackson-(core|databind|annotations|datatype-jsr310)"
+                        + "|jakarta\\.annotation-api)-[0-9.]+\\.jar"))
+                .collect(Collectors.joining(File.pathSeparator));
+        Path classes = Files.createDirectories(PROGRAMS.resolve("java-classes"));
+        List<String> arguments = new ArrayList<>(
+                List.of("--release", "11", "-proc:none", "-nowarn", "-cp", classes + File.pathSeparator + libraries, "-d", classes.toString()));
+        arguments.add(program.toString());
+        if (PREPARED.add("java")) {
+            try (Stream<Path> sources = Files.walk(generated("java").resolve("src/main/java"))) {
+                sources.map(Path::toString).filter(file -> file.endsWith(".java")).forEach(arguments::add);
+            }
+        }
+        int status =
+                ToolProvider.getSystemJavaCompiler().run(null, System.out, System.err, arguments.toArray(String[]::new));
+        assertThat(status).as("javac's status for " + name).isZero();
+        return new SdkProgram(
+                List.of(
+                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                        "-cp",
+                        classes + File.pathSeparator + libraries,
+                        name),
+                classes);
+    }
+
+    /** A module in TypeScript. The client is installed as a user installs it, which compiles it, too. */
+    static SdkProgram typeScript(String source, String name) throws Exception {
+        int node = version("node --version", "v(\\d+)\\..*");
+        need(node >= OLDEST_NODE, "Node " + OLDEST_NODE + " or newer");
+        need(version("npm --version", "(\\d+)\\..*") > 0, "npm");
+        Path client = generated("typescript");
+        Path folder = Files.createDirectories(PROGRAMS.resolve("typescript"));
+        if (PREPARED.add("typescript")) {
+            installTypeScript(client, folder);
+        }
+        Files.writeString(folder.resolve(name + ".ts"), source);
+        run(
+                folder,
+                client.resolve("node_modules/.bin/tsc").toString(),
+                "--strict",
+                "--target",
+                "es2022",
+                "--module",
+                "nodenext",
+                "--typeRoots",
+                client.resolve("node_modules/@types").toString(),
+                "--types",
+                "node",
+                "--skipLibCheck",
+                name + ".ts");
+        return new SdkProgram(List.of("node", folder.resolve(name + ".js").toString()), folder);
+    }
+
+    /** A script in Python, with the client's dependencies in a virtual environment. */
+    static SdkProgram python(String source, String name) throws Exception {
+        String python = version("python3.11 --version", "Python 3\\.(\\d+).*") > 0 ? "python3.11" : "python3";
+        need(
+                version(python + " --version", "Python 3\\.(\\d+).*") >= OLDEST_PYTHON,
+                "Python 3." + OLDEST_PYTHON + " or newer");
+        need(version(python + " -c \"import venv, ensurepip; print(1)\"", "(1)") == 1, "Python's venv");
+        Path client = generated("python");
+        Path environment = PYTHON.getParent().getParent();
+        Path installed = environment.resolve("requirements.txt");
+        String requirements = Files.readString(client.resolve("requirements.txt"));
+        if (!Files.exists(installed) || !Files.readString(installed).equals(requirements)) {
+            Files.createDirectories(PROGRAMS);
+            run(PROGRAMS, python, "-m", "venv", environment.toString());
+            fetch(client, PYTHON.toString(), "-m", "pip", "install", "--quiet", "-r", "requirements.txt");
+            Files.writeString(installed, requirements);
+        }
+        Path script = environment.resolve(name + ".py");
+        Files.writeString(script, source);
+        return new SdkProgram(List.of(PYTHON.toString(), script.toString()), client);
+    }
+
+    /** Starts the program in this folder, with the service and the token in its environment. */
+    Process start(Path folder, URI service, String token) throws IOException {
+        ProcessBuilder builder = new ProcessBuilder(command)
+                .directory(folder.toFile())
+                .redirectErrorStream(true)
+                .redirectOutput(folder.resolve(OUTPUT).toFile());
+        builder.environment().put("ANNALS_URL", service.toString().replaceAll("/$", ""));
+        builder.environment().put("ANNALS_TOKEN", token);
+        builder.environment().put("PYTHONPATH", importsFrom.toString());
+        return builder.start();
+    }
+
+    private static Path generated(String language) {
+        Path client = SDK.resolve(language);
+        assertThat(client).as("make the clients first: mvn -Psdk generate-sources").isDirectory();
+        return client;
+    }
+
+    private static void installTypeScript(Path client, Path folder) throws Exception {
+        String packageJson = Files.readString(client.resolve("package.json"));
+        Path installed = client.resolve("node_modules/installed-package.json");
+        if (Files.exists(installed) && Files.readString(installed).equals(packageJson)) {
+            run(client, "npm", "run", "--silent", "prepare");
+        } else {
+            fetch(client, "npm", "install", "--no-audit", "--no-fund", "--loglevel=error");
+            Files.writeString(installed, packageJson);
+        }
+        Path link = folder.resolve("node_modules/annals-client");
+        if (!Files.exists(link)) {
+            Files.createDirectories(link.getParent());
+            Files.createSymbolicLink(link, client);
+        }
+        Files.writeString(folder.resolve("package.json"), "{\"private\": true, \"type\": \"module\"}");
+    }
+
+    /** The first group of what the command prints; 0 where there is no such command. */
+    private static int version(String command, String pattern) throws Exception {
+        Process process = new ProcessBuilder("sh", "-c", command)
+                .redirectError(ProcessBuilder.Redirect.DISCARD)
+                .start();
+        String printed = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8).strip();
+        process.waitFor();
+        return Optional.of(printed.replaceFirst(pattern, "$1"))
+                .filter(number -> number.matches("\\d+"))
+                .map(Integer::parseInt)
+                .orElse(0);
+    }
+
+    private static void need(boolean isThere, String what) {
+        if (REQUIRED) {
+            assertThat(isThere).as("this needs " + what).isTrue();
+        }
+        assumeTrue(isThere, "this needs " + what);
+    }
+
+    /** Runs what fetches packages: where there is no registry, nothing can be said of the client. */
+    private static void fetch(Path folder, String... command) throws Exception {
+        try {
+            run(folder, command);
+        } catch (AssertionError e) {
+            need(false, "what " + String.join(" ", command) + " fetches: " + e.getMessage());
+        }
+    }
+
+    private static void run(Path folder, String... command) throws Exception {
+        Path output = Files.createTempFile(PROGRAMS, "run-", ".log");
+        try {
+            Process process = new ProcessBuilder(command)
+                    .directory(folder.toFile())
+                    .redirectErrorStream(true)
+                    .redirectOutput(output.toFile())
+                    .start();
+            if (!process.waitFor(240, TimeUnit.SECONDS)) {
+                process.destroyForcibly().waitFor();
+            }
+            assertThat(process.exitValue())
+                    .as(String.join(" ", command) + System.lineSeparator() + Files.readString(output))
+                    .isZero();
+        } finally {
+            Files.delete(output);
+        }
+    }
+}

@@ -1,0 +1,255 @@
+package dev.annals.sdk;
+
+import static io.restassured.RestAssured.given;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.annals.AuditLogFixture;
+import dev.annals.AuditLogFixture.Project;
+import io.quarkus.test.common.http.TestHTTPResource;
+import io.quarkus.test.junit.QuarkusTest;
+import jakarta.inject.Inject;
+import java.net.URI;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import java.util.stream.LongStream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * The generated clients, in processes of their own against the running service. What Node, npm and Python are needed
+ * for is skipped where they are missing, unless {@code -Dannals.sdk.required=true}.
+ */
+@QuarkusTest
+@Timeout(300)
+class SdkTest {
+
+    private static final int MANY = 100_000;
+    private static final int KILLS = 8;
+    private static final int BACKLOG = 10_000;
+
+    @Inject
+    AuditLogFixture log;
+
+    @TestHTTPResource("/")
+    URI service;
+
+    @TempDir
+    Path folder;
+
+    private Process follower;
+
+    @AfterEach
+    void endTheFollower() throws InterruptedException {
+        if (follower != null) {
+            follower.destroyForcibly().waitFor();
+        }
+    }
+
+    @Test
+    void theJavaClientAppendsPagesPollsAndTellsProblems() throws Exception {
+        takeTheTour(SdkProgram.java(Files.readString(Path.of("src/test/sdk/Tour.java")), "Tour"));
+    }
+
+    @Test
+    void theTypeScriptClientAppendsPagesPollsAndTellsProblems() throws Exception {
+        takeTheTour(SdkProgram.typeScript(Files.readString(Path.of("src/test/sdk/tour.ts")), "tour"));
+    }
+
+    @Test
+    void thePythonClientAppendsPagesPollsAndTellsProblems() throws Exception {
+        takeTheTour(SdkProgram.python(Files.readString(Path.of("src/test/sdk/tour.py")), "tour"));
+    }
+
+    @Test
+    void aJavaFollowerThatIsKilledAgainAndAgainHasEveryRecordOnce() throws Exception {
+        followWhileKilled(SdkProgram.java(documented("java"), "Follow"), new FileCopy(folder));
+    }
+
+    @Test
+    void aTypeScriptFollowerThatIsKilledAgainAndAgainHasEveryRecordOnce() throws Exception {
+        followWhileKilled(SdkProgram.typeScript(documented("ts"), "follow"), new FileCopy(folder));
+    }
+
+    @Test
+    void aPythonFollowerThatIsKilledAgainAndAgainHasEveryRecordOnce() throws Exception {
+        followWhileKilled(SdkProgram.python(documented("python"), "follow"), new DatabaseCopy(folder));
+    }
+
+    @Test
+    void aTypeScriptClientFollowsAHundredThousandRecordsWithoutLoss() throws Exception {
+        SdkProgram program = SdkProgram.typeScript(documented("ts"), "follow");
+        Project project = log.newProject();
+        load(project, MANY);
+
+        follower = program.start(folder, service, project.token());
+        awaitEnd(new FileCopy(folder), MANY);
+
+        assertThat(log.checkFeed(project.id())).isEqualTo(MANY);
+    }
+
+    private void takeTheTour(SdkProgram program) throws Exception {
+        Project project = log.newProject();
+
+        follower = program.start(folder, service, project.token());
+
+        assertThat(follower.waitFor(60, TimeUnit.SECONDS)).as(output()).isTrue();
+        assertThat(output()).endsWith("tour complete" + System.lineSeparator());
+        assertThat(follower.exitValue()).isZero();
+        assertThat(log.checkFeed(project.id())).isEqualTo(6);
+    }
+
+    /** Starts the follower, kills it as it gets on, and so again and again; then lets it reach the end of the feed. */
+    private void followWhileKilled(SdkProgram program, FeedCopy copy) throws Exception {
+        Project project = log.newProject();
+        int loaded = 0;
+        for (int i = 0; i < KILLS; i++) {
+            if (loaded - copy.sequenceIds().size() < BACKLOG) {
+                load(project, BACKLOG);
+                loaded += BACKLOG;
+            }
+            long before = copy.progress();
+            follower = program.start(folder, service, project.token());
+            while (copy.progress() == before) {
+                assertThat(follower.isAlive()).as(output()).isTrue();
+                Thread.sleep(1);
+            }
+            // Hits it between two pages, as it reads one, or as it writes one.
+            Thread.sleep(ThreadLocalRandom.current().nextLong(100), ThreadLocalRandom.current().nextInt(1_000_000));
+            assertThat(follower.isAlive()).as(output()).isTrue();
+            follower.destroyForcibly().waitFor();
+            List<Long> copied = copy.sequenceIds();
+            assertThat(copied).isEqualTo(upTo(copied.size()));
+        }
+
+        follower = program.start(folder, service, project.token());
+        load(project, 5);
+        awaitEnd(copy, loaded + 5);
+
+        assertThat(log.checkFeed(project.id())).isEqualTo(loaded + 5);
+    }
+
+    private void awaitEnd(FeedCopy copy, int records) throws Exception {
+        List<Long> copied = copy.sequenceIds();
+        while (copied.size() < records) {
+            assertThat(follower.isAlive()).as(output()).isTrue();
+            Thread.sleep(200);
+            copied = copy.sequenceIds();
+        }
+        follower.destroyForcibly().waitFor();
+        assertThat(copy.sequenceIds()).isEqualTo(upTo(records));
+    }
+
+    private static List<Long> upTo(int last) {
+        return LongStream.rangeClosed(1, last).boxed().toList();
+    }
+
+    private String output() throws Exception {
+        return Files.readString(folder.resolve(SdkProgram.OUTPUT));
+    }
+
+    /** The program that docs/sdks.md shows. */
+    private static String documented(String language) throws Exception {
+        Matcher block = Pattern.compile("(?s)```" + language + "\n(.*?)```")
+                .matcher(Files.readString(Path.of("docs", "sdks.md")));
+        assertThat(block.find())
+                .as("docs/sdks.md has a program in %s", language)
+                .isTrue();
+        return block.group(1);
+    }
+
+    private static void load(Project project, int records) {
+        String lines = IntStream.range(0, records)
+                .mapToObj(i -> "{\"action\": \"load\", \"metadata\": {\"number\": " + i + "}}\n")
+                .collect(Collectors.joining());
+        int stored = given().header("Authorization", "Bearer " + project.token())
+                .contentType("application/x-ndjson")
+                .body(lines.getBytes(StandardCharsets.UTF_8))
+                .post("/v1/project-logs")
+                .then()
+                .statusCode(200)
+                .extract()
+                .path("stored");
+        assertThat(stored).isEqualTo(records);
+    }
+
+    /** What a follower made of a feed, as it would be found after a crash at this moment. */
+    private interface FeedCopy {
+        /** Grows with every page. */
+        long progress() throws Exception;
+
+        List<Long> sequenceIds() throws Exception;
+    }
+
+    /** A file with a record a line, of which those bytes count that the file of the cursor says. */
+    private record FileCopy(Path folder) implements FeedCopy {
+        private static final Pattern SEQUENCE_ID = Pattern.compile("\"sequence_id\":(\\d+)");
+
+        @Override
+        public long progress() throws Exception {
+            Path place = folder.resolve("records.ndjson.cursor");
+            return Files.exists(place) ? Long.parseLong(Files.readString(place).strip().split(" ", 2)[0]) : 0;
+        }
+
+        @Override
+        public List<Long> sequenceIds() throws Exception {
+            int length = (int) progress();
+            if (length == 0) {
+                return List.of();
+            }
+            byte[] bytes = Files.readAllBytes(folder.resolve("records.ndjson"));
+            assertThat(bytes[length - 1]).isEqualTo((byte) '\n');
+            return new String(bytes, 0, length, StandardCharsets.UTF_8)
+                    .lines()
+                    .map(FileCopy::sequenceId)
+                    .toList();
+        }
+
+        private static long sequenceId(String line) {
+            Matcher matcher = SEQUENCE_ID.matcher(line);
+            assertThat(line).matches(text -> matcher.find()).startsWith("{").endsWith("}");
+            return Long.parseLong(matcher.group(1));
+        }
+    }
+
+    /** A database of SQLite, which Python brings. */
+    private record DatabaseCopy(Path folder) implements FeedCopy {
+        private static final String QUERY = """
+                import os, sqlite3
+                if os.path.exists("records.db"):
+                    copy = sqlite3.connect("records.db", timeout=60)
+                    if copy.execute("select count(*) from sqlite_master where name = 'place'").fetchone()[0]:
+                        for row in copy.execute("select sequence_id from record order by rowid"):
+                            print(row[0])
+                """;
+
+        @Override
+        public long progress() throws Exception {
+            Path database = folder.resolve("records.db");
+            return Files.exists(database) ? Files.size(database) : 0;
+        }
+
+        @Override
+        public List<Long> sequenceIds() throws Exception {
+            Process query = new ProcessBuilder(SdkProgram.PYTHON.toString(), "-c", QUERY)
+                    .directory(folder.toFile())
+                    .redirectError(ProcessBuilder.Redirect.INHERIT)
+                    .start();
+            List<Long> ids = new String(query.getInputStream().readAllBytes(), StandardCharsets.UTF_8)
+                    .lines()
+                    .map(Long::valueOf)
+                    .toList();
+            assertThat(query.waitFor()).isZero();
+            return ids;
+        }
+    }
+}

@@ -1,0 +1,54 @@
+"""Uses the generated client as an application would; any surprise ends it with an error."""
+
+import os
+import urllib.parse
+import uuid
+from datetime import datetime, timezone
+
+from annals_client import Actor, ApiClient, ApiException, Configuration, NewAuditRecord, ProjectLogsApi
+
+logs = ProjectLogsApi(ApiClient(Configuration(host=os.environ["ANNALS_URL"], access_token=os.environ["ANNALS_TOKEN"])))
+
+
+def cursor_of(page):
+    return urllib.parse.parse_qs(urllib.parse.urlsplit(page).query)["cursor"][0]
+
+
+time = datetime(2025, 9, 3, 11, 15, 19, 391447, timezone.utc)
+records = [
+    NewAuditRecord(
+        id=uuid.uuid4(),
+        action="volume_create",
+        actor=Actor(type="user", name="jane@example.org"),
+        ip_address="2001:db8::7",
+        timestamp=time,
+        metadata={"number": number},
+    )
+    for number in range(1, 6)
+]
+appended = logs.append_project_logs(records)
+assert [(r.id, r.sequence_id) for r in appended.results] == [(r.id, i) for i, r in enumerate(records, 1)]
+assert logs.append_project_logs(records) == appended
+
+page = logs.list_project_logs(limit=2)
+read = list(page.results)
+while page.next is not None:
+    page = logs.list_project_logs(cursor=cursor_of(page.next), limit=2)
+    read += page.results
+assert [r.id for r in read] == [r.id for r in records]
+assert (read[4].timestamp, read[4].ip_address, read[4].metadata) == (time, "2001:db8::7", {"number": 5})
+assert logs.get_project_log(read[4].id) == read[4]
+
+assert logs.list_project_logs(cursor=cursor_of(page.poll_more)).results == []
+logs.append_project_logs([NewAuditRecord(action="login")])
+polled = logs.list_project_logs(cursor=cursor_of(page.poll_more))
+assert [(r.sequence_id, r.action) for r in polled.results] == [(6, "login")]
+
+try:
+    logs.append_project_logs([NewAuditRecord(action="login", ip_address="nowhere")])
+    raise AssertionError("A record with a wrong address was stored")
+except ApiException as refused:
+    assert refused.status == 422
+    assert refused.data.type == "urn:annals:problem:invalid-record"
+    assert refused.data.errors[0].pointer == "/0/ip_address"
+print("tour complete")

@@ -4,10 +4,14 @@ import dev.annals.database.DatabaseUrl;
 import dev.annals.database.DatabaseUrlConfigSource;
 import dev.annals.embedded.EmbeddedDatabase;
 import dev.annals.embedded.EmbeddedDatabaseException;
+import dev.annals.ops.Migrate;
+import dev.annals.ops.Verify;
 import dev.annals.sequence.SequenceBenchmark;
 import io.quarkus.runtime.Quarkus;
 import io.quarkus.runtime.annotations.QuarkusMain;
 import java.io.IOException;
+import java.io.PrintWriter;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.Connection;
@@ -20,6 +24,7 @@ import java.util.concurrent.TimeUnit;
 import org.eclipse.microprofile.config.Config;
 import org.eclipse.microprofile.config.ConfigProvider;
 import org.jspecify.annotations.Nullable;
+import picocli.CommandLine;
 
 /** The service's entry point. Where no database is named, it runs one of its own for as long as the service runs. */
 @QuarkusMain
@@ -29,27 +34,51 @@ public final class Annals {
     private static final long STOP_LIMIT_SECONDS = 60;
 
     private static final int OLDEST_POSTGRES = 15;
+    private static final int WRONG_COMMAND_LINE = 2;
 
     private Annals() {}
 
     /**
-     * Runs the service until it is told to stop, or, with {@code sequence-benchmark} as first argument, the measurement of
-     * sequence generators. Exit code 1 with one sentence on standard error: it cannot start.
+     * Runs the service until it is told to stop; or, with a command as first argument, that: {@code migrate}, {@code
+     * verify}, {@code sequence-benchmark}. Exit code 1 with one sentence on standard error: it cannot start; 2: the
+     * command line is wrong.
      */
     public static void main(String... arguments) {
-        if (arguments.length > 0 && arguments[0].equals(SequenceBenchmark.NAME)) {
-            runBenchmark(Arrays.copyOfRange(arguments, 1, arguments.length));
+        if (arguments.length == 0) {
+            serve();
             return;
         }
+        String[] options = Arrays.copyOfRange(arguments, 1, arguments.length);
+        try {
+            switch (arguments[0]) {
+                case Migrate.NAME -> migrate(options);
+                case Verify.NAME -> verify(options);
+                case SequenceBenchmark.NAME -> runBenchmark(options);
+                default -> {
+                    System.err.println("There is no command " + arguments[0] + "; there are " + Migrate.NAME + ", "
+                            + Verify.NAME + " and " + SequenceBenchmark.NAME + ". Without one, the service runs.");
+                    System.exit(WRONG_COMMAND_LINE);
+                }
+            }
+        } catch (CommandLine.ParameterException e) {
+            System.err.println(e.getMessage());
+            e.getCommandLine().usage(System.err);
+            System.exit(WRONG_COMMAND_LINE);
+        } catch (IllegalArgumentException | EmbeddedDatabaseException e) {
+            System.err.println(e.getMessage());
+            System.exit(arguments[0].equals(Verify.NAME) ? Verify.UNCHECKED : 1);
+        }
+    }
+
+    private static void serve() {
         try {
             Config config = ConfigProvider.getConfig();
             Optional<String> url = config.getOptionalValue(DatabaseUrlConfigSource.DATABASE_URL, String.class);
             if (url.isPresent()) {
                 checkServer(DatabaseUrl.parse(url.get().strip()));
-                Quarkus.run(null, Annals::exit, arguments);
+                Quarkus.run(null, Annals::exit);
             } else {
-                Optional<Path> directory = config.getOptionalValue("annals.data-dir", Path.class);
-                runWithDatabase(directory.orElse(Path.of(AnnalsConfig.DEFAULT_DATA_DIR)), arguments);
+                runWithDatabase(dataDirectory(config));
             }
         } catch (IllegalArgumentException | EmbeddedDatabaseException e) {
             System.err.println(e.getMessage());
@@ -57,15 +86,60 @@ public final class Annals {
         }
     }
 
+    private static void migrate(String... arguments) {
+        if (!Migrate.check(arguments)) {
+            return;
+        }
+        checkServer(DatabaseUrl.parse(ConfigProvider.getConfig()
+                .getOptionalValue(DatabaseUrlConfigSource.DATABASE_URL, String.class)
+                .orElseThrow(() -> new IllegalArgumentException("Name the database in ANNALS_DATABASE_URL. The"
+                        + " service's own is migrated whenever it starts."))
+                .strip()));
+        System.setProperty("annals.database.migrate-at-start", "true");
+        withoutHttp();
+        Quarkus.run(Migrate.class, Annals::exit, arguments);
+    }
+
+    private static void verify(String... arguments) {
+        Verify verify = Verify.parse(arguments);
+        if (verify == null) {
+            return;
+        }
+        Config config = ConfigProvider.getConfig();
+        PrintWriter out = new PrintWriter(System.out, false, StandardCharsets.UTF_8);
+        Optional<String> url = config.getOptionalValue(DatabaseUrlConfigSource.DATABASE_URL, String.class);
+        if (url.isPresent()) {
+            System.exit(verify.run(DatabaseUrl.parse(url.get().strip()), out));
+        }
+        Path directory = dataDirectory(config);
+        if (!Files.exists(directory)) {
+            throw new IllegalArgumentException("There is no database in " + directory
+                    + ": set ANNALS_DATABASE_URL, or ANNALS_DATA_DIR to the directory of the service's own.");
+        }
+        int exitCode;
+        try (EmbeddedDatabase database = EmbeddedDatabase.start(directory)) {
+            exitCode = verify.run(database.url(), out);
+        }
+        System.exit(exitCode);
+    }
+
+    private static Path dataDirectory(Config config) {
+        return config.getOptionalValue("annals.data-dir", Path.class).orElse(Path.of(AnnalsConfig.DEFAULT_DATA_DIR));
+    }
+
+    // Migrations and pools alone, and no admin token that is printed once to somebody who does not look.
+    private static void withoutHttp() {
+        System.setProperty("quarkus.http.host-enabled", "false");
+        System.setProperty("quarkus.log.level", "ERROR");
+        System.setProperty("annals.admin-token", "annals_" + UUID.randomUUID());
+    }
+
     private static void runBenchmark(String... arguments) {
         int refused = SequenceBenchmark.check(arguments);
         if (refused >= 0) {
             System.exit(refused);
         }
-        // Quarkus without its HTTP server: migrations and pools alone.
-        System.setProperty("quarkus.http.host-enabled", "false");
-        System.setProperty("quarkus.log.level", "ERROR");
-        System.setProperty("annals.admin-token", "annals_" + UUID.randomUUID());
+        withoutHttp();
         try {
             Optional<String> url =
                     ConfigProvider.getConfig().getOptionalValue(DatabaseUrlConfigSource.DATABASE_URL, String.class);
@@ -101,20 +175,17 @@ public final class Annals {
 
     // Signals run all shutdown hooks at once, Quarkus' among them. The database has to wait for Quarkus, which reports
     // its end to the exit handler.
-    private static void runWithDatabase(Path directory, String... arguments) {
+    private static void runWithDatabase(Path directory) {
         EmbeddedDatabase database = EmbeddedDatabase.start(directory);
         CountDownLatch stopped = new CountDownLatch(1);
         Runtime.getRuntime()
                 .addShutdownHook(new Thread(() -> stopAfter(stopped, database), "annals-embedded-database"));
         System.setProperty(DatabaseUrlConfigSource.DATABASE_URL, database.url().withPassword());
         System.setProperty("annals.embedded", "true");
-        Quarkus.run(
-                null,
-                (exitCode, failure) -> {
-                    stopped.countDown();
-                    exit(exitCode, failure);
-                },
-                arguments);
+        Quarkus.run(null, (exitCode, failure) -> {
+            stopped.countDown();
+            exit(exitCode, failure);
+        });
     }
 
     // A wrong setting fails before Quarkus can log it.

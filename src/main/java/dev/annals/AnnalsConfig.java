@@ -26,7 +26,8 @@ public interface AnnalsConfig {
 
     /**
      * The database: {@code postgresql://user:password@host:port/database}, optionally with {@code ?sslmode=} and
-     * {@code &sslrootcert=}; special characters percent-encoded, a dollar sign too. The user runs the migrations. Without it the service runs its own PostgreSQL in
+     * {@code &sslrootcert=}; special characters percent-encoded, a dollar sign too. The user runs the
+     * migrations, unless {@code annals.database.migrate-at-start} is off. Without it the service runs its own PostgreSQL in
      * {@link #dataDir()}.
      */
     Optional<String> databaseUrl();
@@ -69,6 +70,13 @@ public interface AnnalsConfig {
 
     /** Limits on the use of the database. */
     interface Database {
+
+        /**
+         * Whether the service brings the schema up to date when it starts. Off where {@code migrate} does so beforehand, and
+         * the URL's user may do no more than become {@code annals_service}.
+         */
+        @WithDefault("true")
+        boolean migrateAtStart();
 
         /** Connections in the pool. */
         @WithDefault("16")

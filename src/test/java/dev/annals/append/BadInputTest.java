@@ -9,7 +9,6 @@ import io.quarkus.test.junit.QuarkusTest;
 import io.restassured.response.ExtractableResponse;
 import io.restassured.response.Response;
 import io.restassured.specification.RequestSpecification;
-import jakarta.inject.Inject;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -41,8 +40,7 @@ class BadInputTest {
 
     private static final int MAX_BODY_BYTES = 16 * 1024 * 1024;
 
-    @Inject
-    AuditLogFixture log;
+    private final AuditLogFixture log = new AuditLogFixture();
 
     @TestHTTPResource("/v1/project-logs")
     URI logs;

@@ -11,7 +11,6 @@ import dev.annals.AuditLogFixture.Project;
 import io.quarkus.test.common.http.TestHTTPResource;
 import io.quarkus.test.junit.QuarkusTest;
 import io.restassured.response.ValidatableResponse;
-import jakarta.inject.Inject;
 import java.io.ByteArrayOutputStream;
 import java.io.OutputStream;
 import java.net.Socket;
@@ -29,8 +28,7 @@ import org.junit.jupiter.api.Test;
 @QuarkusTest
 class BulkAppendTest {
 
-    @Inject
-    AuditLogFixture log;
+    private final AuditLogFixture log = new AuditLogFixture();
 
     @TestHTTPResource("/")
     URI service;

@@ -7,7 +7,6 @@ import dev.annals.AuditLogFixture;
 import io.quarkus.test.junit.QuarkusTest;
 import io.restassured.response.ValidatableResponse;
 import io.restassured.specification.RequestSpecification;
-import jakarta.inject.Inject;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -21,8 +20,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 class EveryOperationAnswersAsDescribedTest {
     private static final String LOGS = "/v1/project-logs";
 
-    @Inject
-    AuditLogFixture log;
+    private final AuditLogFixture log = new AuditLogFixture();
 
     @Test
     void aProjectATokenAndARecordAreMadeAndRead() {

@@ -3,11 +3,8 @@ package dev.annals.embedded;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import java.io.BufferedReader;
 import java.io.IOException;
-import java.io.InputStreamReader;
 import java.net.ServerSocket;
-import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
@@ -16,9 +13,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterAll;
@@ -31,20 +28,14 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(120)
 class EmbeddedServiceIT {
 
-    private static final Path JAR = Path.of("target", "quarkus-app", "quarkus-run.jar");
-    private static final Pattern LISTENING = Pattern.compile("Listening on: http://[^:]+:(\\d+)");
-
     private static final Pattern TOUR =
             Pattern.compile("(?s)(?<export>export ANNALS_TOKEN=annals_\\S+).*?(?<curl>curl .*?/v1/project-logs)");
 
     private static Path directory;
-    private final List<Process> services = new ArrayList<>();
-    private final List<String> output = new ArrayList<>();
+    private final List<ServiceProcess> services = new ArrayList<>();
 
     @BeforeAll
     static void makeDirectory() throws IOException {
-        assumeTrue(Files.exists(JAR), "the package is no jar");
-        assumeTrue(Files.exists(Path.of("/usr/bin/setsid")), "process groups are made by Linux' setsid");
         directory = Files.createTempDirectory("annals-service-");
     }
 
@@ -57,56 +48,51 @@ class EmbeddedServiceIT {
     }
 
     @AfterEach
-    void killServices() throws InterruptedException {
-        for (Process service : services) {
-            service.destroyForcibly().waitFor();
-        }
+    void killServices() {
+        services.forEach(ServiceProcess::close);
     }
 
     @Test
     void aTerminatedServiceStopsItsDatabaseCleanly() throws Exception {
-        Process service = startAndWait();
+        ServiceProcess service = startAndWait();
         ProcessHandle server = server();
 
-        service.destroy();
+        service.process().destroy();
 
-        assertThat(service.waitFor(30, TimeUnit.SECONDS)).isTrue();
+        service.awaitEnd();
         assertThatItStoppedCleanly(server);
     }
 
     @Test
     void anInterruptFromTheTerminalStopsTheServiceFirstAndThenItsDatabase() throws Exception {
-        Process service = startAndWait();
+        ServiceProcess service = startAndWait();
         ProcessHandle server = server();
 
         // As a terminal does: to every process of the foreground group.
-        new ProcessBuilder("kill", "-INT", "--", "-" + service.pid())
+        new ProcessBuilder("kill", "-INT", "--", "-" + service.process().pid())
                 .inheritIO()
                 .start()
                 .waitFor();
 
-        assertThat(service.waitFor(30, TimeUnit.SECONDS)).isTrue();
-        readToTheEnd(service);
-        assertThat(output).noneMatch(line -> line.contains(" ERROR ") || line.contains("ended unexpectedly"));
+        service.awaitEnd();
+        assertThat(service.output).noneMatch(line -> line.contains(" ERROR ") || line.contains("ended unexpectedly"));
         assertThatItStoppedCleanly(server);
     }
 
     @Test
     void aKilledServiceCanBeStartedAgainAtOnce() throws Exception {
-        Process service = startAndWait();
-        service.destroyForcibly().waitFor();
+        ServiceProcess service = startAndWait();
+        service.close();
 
         startAndWait();
     }
 
     @Test
     void aDatabaseUrlThatCannotBeReadGetsOneLineWithoutItsPassword() throws Exception {
-        Process service = start(Map.of("ANNALS_DATABASE_URL", "postgresql://annals:s3cret@@db/annals"));
+        ServiceProcess service = start(Map.of("ANNALS_DATABASE_URL", "postgresql://annals:s3cret@@db/annals"));
 
-        assertThat(service.waitFor(30, TimeUnit.SECONDS)).isTrue();
-        readToTheEnd(service);
-        assertThat(service.exitValue()).isEqualTo(1);
-        assertThat(output)
+        assertThat(service.awaitEnd()).isEqualTo(1);
+        assertThat(service.output)
                 .singleElement()
                 .asString()
                 .contains("ANNALS_DATABASE_URL")
@@ -115,12 +101,10 @@ class EmbeddedServiceIT {
 
     @Test
     void aDatabaseThatCannotBeReachedGetsOneLineWithoutItsPassword() throws Exception {
-        Process service = start(Map.of("ANNALS_DATABASE_URL", "postgresql://annals:s3cret@127.0.0.1:1/annals"));
+        ServiceProcess service = start(Map.of("ANNALS_DATABASE_URL", "postgresql://annals:s3cret@127.0.0.1:1/annals"));
 
-        assertThat(service.waitFor(30, TimeUnit.SECONDS)).isTrue();
-        readToTheEnd(service);
-        assertThat(service.exitValue()).isEqualTo(1);
-        assertThat(output)
+        assertThat(service.awaitEnd()).isEqualTo(1);
+        assertThat(service.output)
                 .singleElement()
                 .asString()
                 .contains("postgresql://annals@127.0.0.1:1/annals")
@@ -130,12 +114,10 @@ class EmbeddedServiceIT {
 
     @Test
     void aSettingOutOfItsLimitsIsNamedAndTheDatabaseIsStopped() throws Exception {
-        Process service = start(Map.of("ANNALS_DATABASE_POOL_SIZE", "0"));
+        ServiceProcess service = start(Map.of("ANNALS_DATABASE_POOL_SIZE", "0"));
 
-        assertThat(service.waitFor(60, TimeUnit.SECONDS)).isTrue();
-        readToTheEnd(service);
-        assertThat(service.exitValue()).isEqualTo(1);
-        assertThat(String.join("\n", output)).contains("annals.database.pool-size");
+        assertThat(service.awaitEnd()).isEqualTo(1);
+        assertThat(String.join("\n", service.output)).contains("annals.database.pool-size");
         assertThat(directory.resolve("postgresql/postmaster.pid")).doesNotExist();
     }
 
@@ -145,8 +127,8 @@ class EmbeddedServiceIT {
         Path fresh = Files.createTempDirectory("annals-first-start-");
         Map<String, String> settings =
                 Map.of("ANNALS_DATA_DIR", fresh.toString(), "ANNALS_PORT", Integer.toString(freePort()));
-        Process first = startAndWait(settings);
-        String printed = String.join("\n", output);
+        ServiceProcess first = startAndWait(settings);
+        String printed = String.join("\n", first.output);
         assertThat(printed).contains("The admin token of this database, shown this once");
         Matcher tour = TOUR.matcher(printed);
         assertThat(tour.find()).as(printed).isTrue();
@@ -154,15 +136,14 @@ class EmbeddedServiceIT {
         String stored = shell(tour.group("export") + "\n" + tour.group("curl"));
         assertThat(stored).contains("\"sequence_id\":1", "\"action\":\"hello\"", "The first record");
 
-        first.destroy();
-        assertThat(first.waitFor(30, TimeUnit.SECONDS)).isTrue();
-        output.clear();
-        Process second = startAndWait(settings);
-        assertThat(output).noneMatch(line -> line.contains("shown this once"));
+        first.process().destroy();
+        first.awaitEnd();
+        ServiceProcess second = startAndWait(settings);
+        assertThat(second.output).noneMatch(line -> line.contains("shown this once"));
         String read = tour.group("curl").replaceAll("(?s) -H \"Content-Type.*'", "");
         assertThat(shell(tour.group("export") + "\n" + read)).contains("\"sequence_id\":1", "\"action\":\"hello\"");
-        second.destroy();
-        assertThat(second.waitFor(30, TimeUnit.SECONDS)).isTrue();
+        second.process().destroy();
+        second.awaitEnd();
         TestDatabase.deleteTree(fresh);
     }
 
@@ -199,52 +180,25 @@ class EmbeddedServiceIT {
         return ProcessHandle.of(Long.parseLong(pid.strip())).orElseThrow();
     }
 
-    private Process start(Map<String, String> settings) throws IOException {
-        // In a process group of its own, as a shell does it for what is typed.
-        ProcessBuilder builder = new ProcessBuilder(
-                "setsid",
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "-jar",
-                JAR.toAbsolutePath().toString());
-        builder.environment().keySet().removeIf(name -> name.startsWith("ANNALS_"));
-        builder.environment().put("ANNALS_DATA_DIR", directory.toString());
-        builder.environment().put("ANNALS_PORT", "0");
-        builder.environment().putAll(settings);
-        Process process = builder.redirectErrorStream(true).start();
-        services.add(process);
-        return process;
+    private ServiceProcess start(Map<String, String> settings) throws IOException {
+        Map<String, String> all = new HashMap<>(Map.of("ANNALS_DATA_DIR", directory.toString()));
+        all.putAll(settings);
+        ServiceProcess service = ServiceProcess.start(all);
+        services.add(service);
+        return service;
     }
 
-    private Process startAndWait() throws Exception {
+    private ServiceProcess startAndWait() throws Exception {
         return startAndWait(Map.of());
     }
 
-    private Process startAndWait(Map<String, String> settings) throws Exception {
-        Process service = start(settings);
-        BufferedReader reader = reader(service);
-        for (String line = reader.readLine(); line != null; line = reader.readLine()) {
-            output.add(line);
-            Matcher listening = LISTENING.matcher(line);
-            if (listening.find()) {
-                assertThat(health(listening.group(1))).contains("\"status\": \"UP\"");
-                return service;
-            }
-        }
-        throw new AssertionError("The service ended:\n" + String.join("\n", output));
-    }
-
-    private static String health(String port) throws Exception {
-        URI uri = URI.create("http://127.0.0.1:" + port + "/q/health");
-        return HttpClient.newHttpClient()
-                .send(HttpRequest.newBuilder(uri).build(), HttpResponse.BodyHandlers.ofString())
-                .body();
-    }
-
-    private void readToTheEnd(Process service) {
-        reader(service).lines().forEach(output::add);
-    }
-
-    private static BufferedReader reader(Process service) {
-        return new BufferedReader(new InputStreamReader(service.getInputStream(), StandardCharsets.UTF_8));
+    private ServiceProcess startAndWait(Map<String, String> settings) throws Exception {
+        ServiceProcess service = start(settings).awaitListening();
+        HttpRequest health = HttpRequest.newBuilder(service.uri("/q/health")).build();
+        assertThat(HttpClient.newHttpClient()
+                        .send(health, HttpResponse.BodyHandlers.ofString())
+                        .body())
+                .contains("\"status\": \"UP\"");
+        return service;
     }
 }

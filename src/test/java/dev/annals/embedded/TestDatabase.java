@@ -1,5 +1,6 @@
 package dev.annals.embedded;
 
+import dev.annals.AuditLogFixture;
 import dev.annals.database.DatabaseUrl;
 import dev.annals.database.DatabaseUrlConfigSource;
 import io.quarkus.test.common.QuarkusTestResourceLifecycleManager;
@@ -12,6 +13,7 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.Map;
 import java.util.UUID;
+import org.flywaydb.core.Flyway;
 
 /**
  * One PostgreSQL for all tests of a JVM, with a fresh database: an embedded one in a temporary directory, or the
@@ -29,7 +31,12 @@ public final class TestDatabase implements QuarkusTestResourceLifecycleManager {
 
     @Override
     public Map<String, String> start() {
-        return Map.of(DatabaseUrlConfigSource.DATABASE_URL, url().withPassword());
+        // The packaged service, too, gets these; it does not see the tests' application.properties.
+        return Map.of(
+                DatabaseUrlConfigSource.DATABASE_URL,
+                url().withPassword(),
+                "annals.admin-token",
+                AuditLogFixture.ADMIN_TOKEN);
     }
 
     /** The application's database outlives it: tests of the next application in this JVM go on with it. */
@@ -51,6 +58,24 @@ public final class TestDatabase implements QuarkusTestResourceLifecycleManager {
     /** Another database on the same server, empty, gone with the JVM. */
     public static DatabaseUrl createDatabase() {
         return createDatabase(url());
+    }
+
+    /** The same with the service's schema in it. */
+    public static DatabaseUrl createMigratedDatabase() {
+        DatabaseUrl database = createDatabase();
+        migrate(database);
+        return database;
+    }
+
+    /** Brings in the service's schema, as its {@code migrate} does. */
+    public static void migrate(DatabaseUrl database) {
+        Flyway.configure()
+                .dataSource(database.jdbcUrl(), database.user(), database.password())
+                .schemas("annals")
+                .defaultSchema("annals")
+                .createSchemas(true)
+                .load()
+                .migrate();
     }
 
     private static DatabaseUrl startServer() {

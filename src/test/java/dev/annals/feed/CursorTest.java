@@ -7,7 +7,6 @@ import dev.annals.AuditLogFixture;
 import io.quarkus.test.junit.QuarkusTest;
 import io.restassured.response.ExtractableResponse;
 import io.restassured.response.Response;
-import jakarta.inject.Inject;
 import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
 import java.util.UUID;
@@ -26,8 +25,7 @@ class CursorTest {
     /** Ways to read from a cursor: each goes through a statement of its own. */
     private static final String[] QUERIES = {"", "&action=a", "&order=desc", "&order=desc&action=a"};
 
-    @Inject
-    AuditLogFixture log;
+    private final AuditLogFixture log = new AuditLogFixture();
 
     private AuditLogFixture.Project project;
     private FeedClient feed;

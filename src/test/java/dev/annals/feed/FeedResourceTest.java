@@ -11,7 +11,6 @@ import dev.annals.feed.FeedClient.Page;
 import io.quarkus.test.junit.QuarkusTest;
 import io.restassured.response.ExtractableResponse;
 import io.restassured.response.Response;
-import jakarta.inject.Inject;
 import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
@@ -30,8 +29,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 @SuppressWarnings("OrphanedFormatString") // queries are percent-encoded
 class FeedResourceTest {
 
-    @Inject
-    AuditLogFixture log;
+    private final AuditLogFixture log = new AuditLogFixture();
 
     private AuditLogFixture.Project project;
     private FeedClient feed;

@@ -7,7 +7,6 @@ import dev.annals.AuditLogFixture;
 import io.quarkus.test.junit.QuarkusTest;
 import io.restassured.response.ExtractableResponse;
 import io.restassured.response.Response;
-import jakarta.inject.Inject;
 import java.sql.Connection;
 import java.util.List;
 import java.util.Locale;
@@ -24,8 +23,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 @SuppressWarnings("OrphanedFormatString") // paths are percent-encoded
 class RecordResourceTest {
 
-    @Inject
-    AuditLogFixture log;
+    private final AuditLogFixture log = new AuditLogFixture();
 
     private AuditLogFixture.Project project;
     private FeedClient feed;

@@ -11,7 +11,6 @@ import io.restassured.http.Method;
 import io.restassured.response.ExtractableResponse;
 import io.restassured.response.Response;
 import io.restassured.specification.RequestSpecification;
-import jakarta.inject.Inject;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.sql.Connection;
@@ -42,8 +41,7 @@ class TokenTest {
 
     private static final String LOGS = "/v1/project-logs";
 
-    @Inject
-    AuditLogFixture log;
+    private final AuditLogFixture log = new AuditLogFixture();
 
     private AuditLogFixture.Project project;
 

@@ -13,7 +13,6 @@ import dev.annals.contract.ContractFilter;
 import io.quarkus.test.junit.QuarkusTest;
 import io.restassured.response.ValidatableResponse;
 import io.restassured.specification.RequestSpecification;
-import jakarta.inject.Inject;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
@@ -32,8 +31,7 @@ import org.junit.jupiter.params.provider.EnumSource.Mode;
 @QuarkusTest
 class SequenceResourceTest {
 
-    @Inject
-    AuditLogFixture log;
+    private final AuditLogFixture log = new AuditLogFixture();
 
     private Project project;
 

@@ -1,0 +1,14 @@
+#!/bin/bash
+# Copies the database at the first start, and follows it from then on.
+set -euo pipefail
+if [ ! -s "$PGDATA/PG_VERSION" ]; then
+  slot=(--create-slot)
+  # A first start that was cut short left its slot behind.
+  if psql --host=database --username=annals --dbname=annals --tuples-only --command="select slot_name from pg_replication_slots" | grep -q standby; then
+    slot=()
+  fi
+  mkdir -p "$PGDATA"
+  pg_basebackup --host=database --username=annals_standby --pgdata="$PGDATA" --wal-method=stream --checkpoint=fast \
+    --write-recovery-conf --slot=standby "${slot[@]}"
+fi
+exec postgres -c hot_standby=on

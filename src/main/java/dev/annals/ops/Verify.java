@@ -1,0 +1,180 @@
+package dev.annals.ops;
+
+import dev.annals.Sql;
+import dev.annals.database.DatabaseUrl;
+import io.quarkus.runtime.annotations.RegisterForReflection;
+import java.io.PrintWriter;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/**
+ * {@code verify}: reads a whole database and says what in it breaks a feed. Everything is read as of one moment, while
+ * the service goes on; projects one after the other, findings as a stream, so that memory does not grow with either.
+ * PostgreSQL joins on disk what does not fit in its {@code work_mem}.
+ */
+@Command(
+        name = Verify.NAME,
+        mixinStandardHelpOptions = true,
+        description = "Checks every project of a database: that sequence ids run from 1 without a gap, that each belongs to a"
+                + " record, and that each record has one. The database is the one that ANNALS_DATABASE_URL names, a hot"
+                + " standby too, or the service's own in ANNALS_DATA_DIR while no service runs on it.",
+        exitCodeListHeading = "Exit codes:%n",
+        exitCodeList = {"0:sound", "1:something is wrong; each finding is a line", "2:nothing was checked"})
+@RegisterForReflection
+public final class Verify {
+
+    /** The first argument of the program that asks for it. */
+    public static final String NAME = "verify";
+
+    /** Findings: exit code 1. */
+    static final int UNSOUND = 1;
+
+    /** A wrong command line, or a database that cannot be read: exit code 2. */
+    public static final int UNCHECKED = 2;
+
+    private static final String NEXT_PROJECT = Sql.named("next_project");
+    private static final String VERIFY_PROJECT = Sql.named("verify_project");
+    private static final String COUNT_PROJECT = Sql.named("count_project");
+    private static final UUID BEFORE_ALL = new UUID(0, 0);
+    private static final int FETCHED_ROWS = 200;
+    private static final int MAX_FINDINGS = 1_000_000;
+
+    @Spec
+    @Nullable
+    CommandSpec command;
+
+    @Option(names = "--project", paramLabel = "<uuid>", description = "Only this project.")
+    @Nullable
+    UUID project;
+
+    @Option(
+            names = "--findings",
+            paramLabel = "<n>",
+            description = "How many findings to print of each project; it is left there. Default: ${DEFAULT-VALUE}.")
+    int findings = 100;
+
+    private long projects;
+    private long unsoundProjects;
+    private long records;
+
+    /**
+     * Reads a command line before anything is started for it.
+     *
+     * @return what to do; null where help was printed
+     * @throws ParameterException if the command line is wrong
+     */
+    public static @Nullable Verify parse(String... arguments) {
+        Verify verify = new Verify();
+        CommandLine.ParseResult result = new CommandLine(verify).parseArgs(arguments);
+        if (CommandLine.printHelpIfRequested(result)) {
+            return null;
+        }
+        if (verify.command != null && (verify.findings < 1 || verify.findings > MAX_FINDINGS)) {
+            throw new ParameterException(
+                    verify.command.commandLine(),
+                    "--findings is " + verify.findings + ", and goes from 1 to " + MAX_FINDINGS + ".");
+        }
+        return verify;
+    }
+
+    /**
+     * Checks a database; once.
+     *
+     * @return the exit code
+     */
+    public int run(DatabaseUrl database, PrintWriter out) {
+        try (Connection connection = database.connect()) {
+            connection.setAutoCommit(false);
+            try (Statement begin = connection.createStatement()) {
+                begin.execute("set transaction isolation level repeatable read, read only");
+            }
+            if (project == null) {
+                UUID next = nextProject(connection, BEFORE_ALL);
+                while (next != null) {
+                    verify(connection, next, out);
+                    next = nextProject(connection, next);
+                }
+            } else {
+                verify(connection, project, out);
+            }
+        } catch (SQLException e) {
+            out.println("The database " + database + " cannot be verified: " + e.getMessage());
+            out.flush();
+            return UNCHECKED;
+        }
+        out.println(
+                unsoundProjects == 0
+                        ? "Sound: " + records + " records in " + projects + " projects."
+                        : "Not sound: " + unsoundProjects + " of " + projects + " projects, with " + records
+                                + " records in all.");
+        out.flush();
+        return unsoundProjects == 0 ? 0 : UNSOUND;
+    }
+
+    private void verify(Connection connection, UUID id, PrintWriter out) throws SQLException {
+        projects++;
+        int found = printFindings(connection, id, out);
+        try (PreparedStatement select = connection.prepareStatement(COUNT_PROJECT)) {
+            select.setObject(1, id);
+            try (ResultSet row = select.executeQuery()) {
+                row.next();
+                long stored = row.getLong(1);
+                long places = row.getLong(2);
+                records += stored;
+                if (row.getString(3) == null) {
+                    out.println(id + ": the project itself is not there");
+                    found++;
+                }
+                // Each record has a place and each place a record: what is left are records with several.
+                if (found == 0 && stored != places) {
+                    out.println(id + ": " + stored + " records take " + places + " places: some are read twice");
+                    found++;
+                }
+            }
+        }
+        if (found > 0) {
+            unsoundProjects++;
+        }
+    }
+
+    private int printFindings(Connection connection, UUID id, PrintWriter out) throws SQLException {
+        int found = 0;
+        try (PreparedStatement select = connection.prepareStatement(VERIFY_PROJECT)) {
+            // With auto-commit off, the driver fetches as it is read, and not all at once.
+            select.setFetchSize(FETCHED_ROWS);
+            select.setObject(1, id);
+            try (ResultSet rows = select.executeQuery()) {
+                while (rows.next()) {
+                    if (found == findings) {
+                        out.println(id + ": and more; see --findings");
+                        break;
+                    }
+                    out.println(id + ": " + rows.getString(1));
+                    found++;
+                }
+            }
+        }
+        return found;
+    }
+
+    private static @Nullable UUID nextProject(Connection connection, UUID after) throws SQLException {
+        try (PreparedStatement select = connection.prepareStatement(NEXT_PROJECT)) {
+            select.setObject(1, after);
+            try (ResultSet row = select.executeQuery()) {
+                row.next();
+                return row.getObject(1, UUID.class);
+            }
+        }
+    }
+}

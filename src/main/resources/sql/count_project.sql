@@ -1,0 +1,12 @@
+-- How many records a project has, and how many places its feed.
+--
+-- ? project  uuid
+--
+-- One row: records bigint, places bigint, name text (null where the project itself is missing).
+with project as materialized (select ?::uuid as id)
+select
+  (select count(*) from annals.audit_record where project_id = project.id) as records,
+  (select coalesce(sum(last_sequence_id - first_sequence_id + 1), 0)::bigint
+   from annals.feed_segment where project_id = project.id) as places,
+  (select name from annals.project as known where known.id = project.id) as name
+from project

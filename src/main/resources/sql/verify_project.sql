@@ -1,0 +1,59 @@
+-- Everything in one project that breaks its feed, each in a sentence.
+--
+-- ? project  uuid
+with project as materialized (select ?::uuid as id)
+
+-- Segments have to follow each other: 1 to n, n + 1 to m …
+select case
+    when first_sequence_id > previous + 1 then format(
+      'sequence ids %s to %s belong to no segment', previous + 1, first_sequence_id - 1)
+    when last_sequence_id < first_sequence_id then format(
+      'the segment of append %s begins at %s and ends at %s', append_id, first_sequence_id, last_sequence_id)
+    else format(
+      'sequence ids %s to %s belong to append %s and to the one before it',
+      first_sequence_id, least(previous, last_sequence_id), append_id)
+  end as finding
+from (
+  select append_id, first_sequence_id, last_sequence_id,
+    coalesce(max(last_sequence_id) over (
+      order by first_sequence_id rows between unbounded preceding and 1 preceding), 0) as previous
+  from annals.feed_segment
+  where project_id = (select id from project)) as segment
+where first_sequence_id <> previous + 1 or last_sequence_id < first_sequence_id
+
+union all
+
+-- A segment holds as many places as its append has records.
+select case
+    when append.id is null and record.id is null then format(
+      'the segment at %s belongs to append %s, which is not there', first_sequence_id, append_id)
+    else format(
+      'the segment at %s has %s places, and its append %s has %s records',
+      first_sequence_id, last_sequence_id - first_sequence_id + 1, append_id,
+      coalesce(cardinality(append.record_ids), 1))
+  end
+from (select * from annals.feed_segment where project_id = (select id from project)) as segment
+left join annals.append on append.project_id = segment.project_id and append.id = segment.append_id
+left join lateral (
+  select id from annals.audit_record
+  where project_id = segment.project_id and id = segment.append_id and append_id = segment.append_id
+    and append.id is null) as record on true
+where last_sequence_id - first_sequence_id + 1
+  is distinct from coalesce(cardinality(append.record_ids), case when record.id is not null then 1 end)
+
+union all
+
+-- Each place of an append is a record's.
+select format('append %s lists record %s, which is not there', append.id, place.record_id)
+from (select * from annals.append where project_id = (select id from project)) as append
+cross join lateral unnest(append.record_ids) as place (record_id)
+where not exists (
+  select from annals.audit_record
+  where project_id = append.project_id and id = place.record_id)
+
+union all
+
+-- Each record has a place.
+select format('record %s, recorded at %s, has no place and is never read', id, recorded_at)
+from annals.audit_record
+where project_id = (select id from project) and annals.sequence_id(project_id, id, append_id) is null

@@ -1,0 +1,116 @@
+package dev.annals.ops;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.annals.AuditLogFixture;
+import dev.annals.database.DatabaseUrl;
+import dev.annals.embedded.ServiceProcess;
+import dev.annals.embedded.TestDatabase;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.Map;
+import java.util.UUID;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** The packaged program's commands, as an operator runs them. */
+@Timeout(180)
+class CommandsIT {
+
+    private final DatabaseUrl owner = TestDatabase.createDatabase();
+    private final String login = "annals_app_" + UUID.randomUUID().toString().replace("-", "");
+    private final DatabaseUrl limited =
+            new DatabaseUrl(login, "secret", owner.host(), owner.port(), owner.database(), owner.parameters());
+
+    @BeforeEach
+    void createTheServingUser() throws SQLException {
+        execute("create role " + login + " login password 'secret'");
+    }
+
+    @AfterEach
+    void dropTheServingUser() throws SQLException {
+        execute("drop owned by " + login, "drop role " + login);
+    }
+
+    @Test
+    void theOwnerMigratesAndAUserWithoutRightsOfItsOwnServes() throws Exception {
+        try (ServiceProcess early = serveLimited()) {
+            assertThat(early.awaitEnd()).isEqualTo(1);
+            assertThat(String.join("\n", early.output)).contains("The service stops: ");
+        }
+        run(0, owner, "migrate", "--service-user=" + login);
+        assertThat(run(0, owner, "migrate")).contains("The schema is at version ").doesNotContain("annals_");
+
+        try (ServiceProcess service = serveLimited().awaitListening()) {
+            HttpResponse<String> created = HttpClient.newHttpClient()
+                    .send(
+                            HttpRequest.newBuilder(service.uri("/v1/projects"))
+                                    .header("Authorization", "Bearer " + AuditLogFixture.ADMIN_TOKEN)
+                                    .header("Content-Type", "application/json")
+                                    .POST(HttpRequest.BodyPublishers.ofString("{\"name\": \"limited\"}"))
+                                    .build(),
+                            HttpResponse.BodyHandlers.ofString());
+            assertThat(created.statusCode()).as(created.body()).isEqualTo(201);
+            service.process().destroy();
+            assertThat(service.process().waitFor()).isEqualTo(143);
+        }
+        assertThat(run(0, limited, "verify")).isEqualTo("Sound: 0 records in 1 projects.");
+        execute(
+                "set session_replication_role = replica",
+                "insert into annals.audit_record (project_id, action) select id, 'lost' from annals.project");
+        assertThat(run(1, limited, "verify")).contains("has no place", "Not sound");
+    }
+
+    @Test
+    void aSchemaThatIsTooOldIsNotServedByWhoMayNotMigrateIt() throws Exception {
+        TestDatabase.migrate(owner);
+        execute("grant annals_service to " + login, "delete from annals.flyway_schema_history where version::int > 4");
+
+        try (ServiceProcess service = serveLimited()) {
+            assertThat(service.awaitEnd()).isEqualTo(1);
+            assertThat(String.join("\n", service.output))
+                    .contains("The service stops: The database's schema is at version 4 and this release needs ")
+                    .contains("Run \"migrate\"");
+        }
+    }
+
+    @Test
+    void aWrongCommandLineIsToldWhatThereIs() throws Exception {
+        assertThat(run(2, owner, "vacuum")).contains("migrate, verify and sequence-benchmark");
+        assertThat(run(2, owner, "verify", "--fast")).contains("--fast", "--findings");
+        assertThat(run(0, owner, "migrate", "--help")).contains("--service-user");
+        assertThat(run(2, owner.withDatabase("nowhere"), "verify")).contains("nowhere");
+    }
+
+    private ServiceProcess serveLimited() throws Exception {
+        return ServiceProcess.start(Map.of(
+                "ANNALS_DATABASE_URL", limited.withPassword(),
+                "ANNALS_DATABASE_MIGRATE_AT_START", "false",
+                "ANNALS_ADMIN_TOKEN", AuditLogFixture.ADMIN_TOKEN));
+    }
+
+    private static String run(int exitCode, DatabaseUrl database, String... command) throws Exception {
+        try (ServiceProcess program =
+                ServiceProcess.start(Map.of("ANNALS_DATABASE_URL", database.withPassword()), command)) {
+            int ended = program.awaitEnd();
+            String printed = String.join("\n", program.output);
+            assertThat(ended).as(printed).isEqualTo(exitCode);
+            return printed;
+        }
+    }
+
+    private void execute(String... statements) throws SQLException {
+        try (Connection connection = owner.connect();
+                Statement statement = connection.createStatement()) {
+            for (String sql : statements) {
+                statement.execute(sql);
+            }
+        }
+    }
+}

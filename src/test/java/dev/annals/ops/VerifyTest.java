@@ -1,0 +1,209 @@
+package dev.annals.ops;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.annals.AuditLogFixture;
+import dev.annals.database.DatabaseUrl;
+import dev.annals.embedded.TestDatabase;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.List;
+import java.util.UUID;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import picocli.CommandLine.ParameterException;
+
+/** Each kind of damage is done as nobody but a superuser can do it: with all triggers off. */
+class VerifyTest {
+
+    private final DatabaseUrl database = TestDatabase.createMigratedDatabase();
+    private final UUID project = UUID.randomUUID();
+    private final StringWriter printed = new StringWriter();
+
+    @BeforeEach
+    void writeThreeAppends() throws SQLException {
+        execute("insert into annals.project (id, name) values ('" + project + "', 'verified')");
+        append(3);
+        append(1);
+        append(300);
+    }
+
+    @Test
+    void aSoundDatabasePasses() throws SQLException {
+        execute("insert into annals.project (id, name) values (gen_random_uuid(), 'without records')");
+
+        assertThat(verify()).isZero();
+        assertThat(printed.toString().strip()).isEqualTo("Sound: 304 records in 2 projects.");
+    }
+
+    @Test
+    void aRecordOfAnAppendThatWasWrittenWithoutTriggersIsFound() throws SQLException {
+        UUID record = UUID.randomUUID();
+        damage("insert into annals.audit_record (project_id, id, action) values ('" + project + "', '" + record
+                + "', 'lost')");
+
+        assertThat(findings()).singleElement().asString().contains(record.toString(), "has no place");
+    }
+
+    @Test
+    void aSingleRecordThatWasWrittenWithoutTriggersIsFound() throws SQLException {
+        UUID record = UUID.randomUUID();
+        damage("insert into annals.audit_record (project_id, id, append_id, action) values ('" + project + "', '" + record
+                + "', '" + record + "', 'lost')");
+
+        assertThat(findings()).singleElement().asString().contains(record.toString(), "has no place");
+    }
+
+    @Test
+    void aDeletedSegmentIsFoundAsAGapAndByEachOfItsRecords() throws SQLException {
+        damage("delete from annals.feed_segment where first_sequence_id = 1");
+
+        assertThat(findings())
+                .hasSize(4)
+                .anyMatch(finding -> finding.contains("sequence ids 1 to 3 belong to no segment"))
+                .filteredOn(finding -> finding.contains("has no place"))
+                .hasSize(3);
+    }
+
+    @Test
+    void segmentsThatOverlapAreFound() throws SQLException {
+        damage("update annals.feed_segment set first_sequence_id = 2, last_sequence_id = 2 where first_sequence_id = 4");
+
+        assertThat(findings())
+                .anyMatch(finding -> finding.contains("sequence ids 2 to 2 belong to append"))
+                .anyMatch(finding -> finding.contains("sequence ids 4 to 4 belong to no segment"));
+    }
+
+    @Test
+    void aSegmentThatEndsBeforeItBeginsIsFound() throws SQLException {
+        damage("update annals.feed_segment set last_sequence_id = 2 where first_sequence_id = 4");
+
+        assertThat(findings()).anyMatch(finding -> finding.contains("begins at 4 and ends at 2"));
+    }
+
+    @Test
+    void aSegmentWhoseAppendIsMissingIsFound() throws SQLException {
+        damage("delete from annals.append where cardinality(record_ids) = 3");
+
+        assertThat(findings()).anyMatch(finding -> finding.contains("the segment at 1 belongs to append"));
+    }
+
+    @Test
+    void aSegmentOfAnotherLengthThanItsAppendIsFound() throws SQLException {
+        damage("update annals.append set record_ids = record_ids[1:2] where cardinality(record_ids) = 3");
+
+        assertThat(findings())
+                .anyMatch(finding -> finding.contains("the segment at 1 has 3 places") && finding.contains("has 2 records"))
+                .anyMatch(finding -> finding.contains("has no place"));
+    }
+
+    @Test
+    void aPlaceWhoseRecordIsMissingIsFound() throws SQLException {
+        damage("delete from annals.audit_record where action = 'record 2 of 3'");
+
+        assertThat(findings()).singleElement().asString().contains("lists record", "which is not there");
+    }
+
+    @Test
+    void aRecordThatIsReadTwiceIsFound() throws SQLException {
+        damage("update annals.append set record_ids = record_ids[1:2] || record_ids[1] where cardinality(record_ids) = 3");
+        damage("delete from annals.audit_record where action = 'record 3 of 3'");
+
+        assertThat(findings()).singleElement().asString().contains("303 records take 304 places");
+    }
+
+    @Test
+    void recordsOfAProjectThatIsNotThereAreFound() throws SQLException {
+        UUID nobodys = UUID.randomUUID();
+        damage("insert into annals.audit_record (project_id, action) values ('" + nobodys + "', 'lost')");
+
+        assertThat(findings())
+                .hasSize(2)
+                .allMatch(finding -> finding.startsWith(nobodys.toString()))
+                .anyMatch(finding -> finding.contains("the project itself is not there"));
+    }
+
+    @Test
+    void damageOfOneProjectIsNotSaidOfAnother() throws SQLException {
+        UUID other = UUID.randomUUID();
+        execute("insert into annals.project (id, name) values ('" + other + "', 'other')");
+        damage("delete from annals.feed_segment where first_sequence_id = 1");
+
+        assertThat(verify("--project=" + other)).isZero();
+        assertThat(verify("--project=" + project)).isEqualTo(Verify.UNSOUND);
+    }
+
+    @Test
+    void noMoreFindingsArePrintedThanAskedFor() throws SQLException {
+        damage("delete from annals.feed_segment");
+
+        assertThat(verify("--findings=5")).isEqualTo(Verify.UNSOUND);
+        assertThat(printed.toString().lines().filter(line -> line.startsWith(project.toString())))
+                .hasSize(6)
+                .last()
+                .asString()
+                .contains("and more");
+        assertThatThrownBy(() -> Verify.parse("--findings=0")).isInstanceOf(ParameterException.class);
+        assertThatThrownBy(() -> Verify.parse("--everything")).isInstanceOf(ParameterException.class);
+    }
+
+    @Test
+    void whatCannotBeReadIsNeitherSoundNorUnsound() {
+        assertThat(Verify.parse().run(TestDatabase.createDatabase(), new PrintWriter(printed)))
+                .isEqualTo(Verify.UNCHECKED);
+        assertThat(printed.toString()).contains("cannot be verified").contains("annals.project");
+    }
+
+    @Test
+    void theServicesOwnRoleMayVerify() throws SQLException {
+        String login = "verifier_" + UUID.randomUUID().toString().replace("-", "");
+        execute("create role " + login + " login password 'secret' in role annals_service");
+        DatabaseUrl limited = new DatabaseUrl(
+                login, "secret", database.host(), database.port(), database.database(), database.parameters());
+        try {
+            assertThat(Verify.parse().run(limited, new PrintWriter(printed))).isZero();
+        } finally {
+            execute("drop role " + login);
+        }
+    }
+
+    private List<String> findings() {
+        assertThat(verify()).isEqualTo(Verify.UNSOUND);
+        List<String> lines = printed.toString().lines().toList();
+        assertThat(lines.get(lines.size() - 1)).startsWith("Not sound: 1 of ");
+        return lines.subList(0, lines.size() - 1);
+    }
+
+    private int verify(String... arguments) {
+        return Verify.parse(arguments).run(database, new PrintWriter(printed));
+    }
+
+    /** One statement's records: an append for up to 256 of them. */
+    private void append(int count) throws SQLException {
+        if (count == 1) {
+            try (Connection connection = database.connect()) {
+                AuditLogFixture.insert(connection, project, "single");
+            }
+            return;
+        }
+        execute("insert into annals.audit_record (project_id, action) select '" + project + "', 'record ' || n || ' of "
+                + count + "' from generate_series(1, " + count + ") as n");
+    }
+
+    private void damage(String sql) throws SQLException {
+        execute("set session_replication_role = replica", sql);
+    }
+
+    private void execute(String... statements) throws SQLException {
+        try (Connection connection = database.connect();
+                Statement statement = connection.createStatement()) {
+            for (String sql : statements) {
+                statement.execute(sql);
+            }
+        }
+    }
+}

@@ -2,6 +2,7 @@ package dev.annals.append;
 
 import dev.annals.Sql;
 import dev.annals.database.DatabaseFailure;
+import dev.annals.feed.HeadWatch;
 import dev.annals.guid.SequentialGuid;
 import dev.annals.problem.ProblemException;
 import dev.annals.problem.ProblemType;
@@ -54,12 +55,14 @@ public class AppendQueue {
     private final AtomicLong totalBytes = new AtomicLong();
     private final Pool pool;
     private final SequentialGuid guids;
+    private final HeadWatch heads;
     private final AppendConfig config;
     private volatile boolean stopping;
 
-    AppendQueue(Pool pool, SequentialGuid guids, AppendConfig config, MeterRegistry metrics) {
+    AppendQueue(Pool pool, SequentialGuid guids, HeadWatch heads, AppendConfig config, MeterRegistry metrics) {
         this.pool = pool;
         this.guids = guids;
+        this.heads = heads;
         this.config = config;
         metrics.gauge("annals.append.queue.bytes", totalBytes);
         metrics.gaugeMapSize("annals.append.queue.projects", List.of(), queues);
@@ -165,6 +168,8 @@ public class AppendQueue {
         }
         return store(projectId, records)
                 .invoke(stored -> AppendRequest.succeed(requests, stored))
+                .invoke(stored ->
+                        heads.appended(projectId, stored.get(stored.size() - 1).sequenceId()))
                 .replaceWithVoid()
                 .onFailure()
                 .recoverWithUni(failure -> afterFailure(projectId, requests, attempt, failure));

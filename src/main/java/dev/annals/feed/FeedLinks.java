@@ -42,16 +42,18 @@ public class FeedLinks {
             return null;
         }
         return query.order() == Order.ASCENDING
-                ? page(uri, next.toString(), false)
-                : page(uri, next + "." + page.head(), true);
+                ? page(uri, next.toString(), false).toString()
+                : page(uri, next + "." + page.head(), true).toString();
     }
 
-    /** Where new records will be found: always in ascending order. */
+    /** Where new records will be found: always in ascending order, and waiting for them where this request may wait. */
     String pollMore(UriInfo uri, FeedPage page) {
-        return page(uri, page.pollMore().toString(), false);
+        StringBuilder url = page(uri, page.pollMore().toString(), false);
+        add(url, uri.getQueryParameters(), FeedParameters.WAIT);
+        return url.toString();
     }
 
-    private String page(UriInfo uri, String cursor, boolean descending) {
+    private StringBuilder page(UriInfo uri, String cursor, boolean descending) {
         MultivaluedMap<String, String> parameters = uri.getQueryParameters();
         StringBuilder url =
                 new StringBuilder(base(uri)).append(PATH).append("?cursor=").append(cursor);
@@ -60,7 +62,7 @@ public class FeedLinks {
         }
         add(url, parameters, FeedParameters.LIMIT);
         FeedParameters.FILTERS.forEach(filter -> add(url, parameters, filter));
-        return url.toString();
+        return url;
     }
 
     private static void add(StringBuilder url, MultivaluedMap<String, String> parameters, String name) {

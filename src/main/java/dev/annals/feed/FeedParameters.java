@@ -21,10 +21,11 @@ final class FeedParameters {
     static final String CURSOR = "cursor";
     static final String LIMIT = "limit";
     static final String ORDER = "order";
+    static final String WAIT = "wait";
     static final List<String> FILTERS = List.of("start", "end", "action", "actor", "subject", "outcome");
 
     private static final Set<String> KNOWN =
-            Set.of(CURSOR, LIMIT, ORDER, "start", "end", "action", "actor", "subject", "outcome");
+            Set.of(CURSOR, LIMIT, ORDER, WAIT, "start", "end", "action", "actor", "subject", "outcome");
     private static final String DESCENDING = "desc";
     private static final int MAX_FILTER_LENGTH = 1024;
     private static final Pattern LIMIT_TEXT = Pattern.compile("[0-9]{1,9}");
@@ -47,8 +48,8 @@ final class FeedParameters {
             if (!KNOWN.contains(parameter.getKey())) {
                 throw invalidParameter(
                         parameter.getKey(),
-                        "There is no such parameter. Known are cursor, limit, order, " + String.join(", ", FILTERS)
-                                + ".");
+                        "There is no such parameter. Known are cursor, limit, order, wait, "
+                                + String.join(", ", FILTERS) + ".");
             }
             if (parameter.getValue().size() > 1) {
                 throw invalidParameter(parameter.getKey(), "It is given more than once.");
@@ -96,7 +97,8 @@ final class FeedParameters {
         throw invalidParameter(LIMIT, "It is a number from 1 to " + config.maxLimit() + ".");
     }
 
-    private static Cursor cursor(String text) {
+    /** @throws ProblemException {@code invalid-cursor} */
+    static Cursor cursor(String text) {
         return Cursor.parse(text)
                 .orElseThrow(() -> new ProblemException(
                         ProblemType.INVALID_CURSOR,
@@ -133,7 +135,7 @@ final class FeedParameters {
                 name, "It is a date and time as in RFC 3339, such as 2025-09-03T11:15:19Z, in the years 0001 to 9999.");
     }
 
-    private static ProblemException invalidParameter(String name, String detail) {
+    static ProblemException invalidParameter(String name, String detail) {
         return new ProblemException(
                 Problem.of(ProblemType.INVALID_PARAMETER, "The parameter \"" + name + "\" cannot be used: " + detail)
                         .with("parameter", name));

@@ -1,5 +1,6 @@
 package dev.annals.feed;
 
+import dev.annals.feed.FeedQuery.Order;
 import dev.annals.problem.ProblemException;
 import dev.annals.problem.ProblemType;
 import dev.annals.project.Caller;
@@ -8,7 +9,9 @@ import dev.annals.record.RecordJson;
 import dev.annals.record.RecordWriter;
 import dev.annals.record.StoredRecord;
 import io.smallrye.mutiny.Uni;
+import io.vertx.core.http.HttpServerRequest;
 import jakarta.ws.rs.GET;
+import jakarta.ws.rs.HeaderParam;
 import jakarta.ws.rs.Path;
 import jakarta.ws.rs.PathParam;
 import jakarta.ws.rs.Produces;
@@ -18,6 +21,7 @@ import jakarta.ws.rs.core.HttpHeaders;
 import jakarta.ws.rs.core.MediaType;
 import jakarta.ws.rs.core.Response;
 import jakarta.ws.rs.core.UriInfo;
+import java.util.List;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
@@ -30,22 +34,53 @@ public class FeedResource {
     private static final int RECORD_BYTES = 600;
 
     private final FeedReader reader;
+    private final LiveFeed live;
     private final FeedLinks links;
     private final FeedConfig config;
 
-    FeedResource(FeedReader reader, FeedLinks links, FeedConfig config) {
+    FeedResource(FeedReader reader, LiveFeed live, FeedLinks links, FeedConfig config) {
         this.reader = reader;
+        this.live = live;
         this.links = links;
         this.config = config;
     }
 
-    /** A page of the feed of the token's project. */
+    /** A page of the feed of the token's project: at once, or when there is a record for it. */
     @GET
     @Requires.Read
-    public Uni<Response> list(@Context UriInfo uri, @Context ContainerRequestContext request) {
+    public Uni<Response> list(
+            @Context UriInfo uri, @Context HttpHeaders headers, @Context ContainerRequestContext request) {
         UUID projectId = Caller.of(request).projectId();
         FeedQuery query = FeedParameters.read(uri.getQueryParameters(), config);
-        return reader.read(projectId, query).map(page -> answer(uri, query, page));
+        Wait wait = Wait.of(uri.getQueryParameters(), headers.getRequestHeader("Prefer"), query.order());
+        Uni<FeedPage> page =
+                wait.isNone() ? reader.read(projectId, query) : live.poll(projectId, query, wait.duration());
+        return page.map(read -> answer(uri, query, wait, read));
+    }
+
+    /** The feed of the token's project as Server-Sent Events, which go on for as long as the client listens. */
+    @GET
+    @Produces(MediaType.SERVER_SENT_EVENTS)
+    @Requires.Read
+    public Uni<Response> stream(
+            @Context HttpServerRequest http,
+            @Context UriInfo uri,
+            @HeaderParam(HttpHeaders.LAST_EVENT_ID_HEADER) @Nullable String lastEventId,
+            @Context ContainerRequestContext request) {
+        UUID projectId = Caller.of(request).projectId();
+        FeedQuery query = FeedParameters.read(uri.getQueryParameters(), config);
+        // The link poll_more may carry it: a stream waits anyway.
+        Wait.of(uri.getQueryParameters(), List.of(), query.order());
+        if (query.order() == Order.DESCENDING) {
+            throw FeedParameters.invalidParameter(
+                    FeedParameters.ORDER,
+                    "A stream has the oldest record first. To begin at the end, open the link poll_more of a page.");
+        }
+        if (lastEventId != null && !lastEventId.isEmpty()) {
+            query = new FeedQuery(
+                    query.order(), FeedParameters.cursor(lastEventId), null, query.limit(), query.filter());
+        }
+        return live.stream(projectId, query, http);
     }
 
     /** One record of the token's project. */
@@ -80,7 +115,7 @@ public class FeedResource {
         return new ProblemException(ProblemType.NOT_FOUND, "The project of this token has no record with this id.");
     }
 
-    private Response answer(UriInfo uri, FeedQuery query, FeedPage page) {
+    private Response answer(UriInfo uri, FeedQuery query, Wait wait, FeedPage page) {
         String next = links.next(uri, query, page);
         String pollMore = links.pollMore(uri, page);
         StringBuilder link = new StringBuilder();
@@ -88,10 +123,13 @@ public class FeedResource {
             link.append('<').append(next).append(">; rel=\"next\", ");
         }
         link.append('<').append(pollMore).append(">; rel=\"poll-more\"");
-        return Response.ok(json(next, pollMore, page))
+        Response.ResponseBuilder answer = Response.ok(json(next, pollMore, page))
                 .header(HttpHeaders.LINK, link)
-                .header(HttpHeaders.CACHE_CONTROL, "no-store")
-                .build();
+                .header(HttpHeaders.CACHE_CONTROL, "no-store");
+        if (wait.preferred()) {
+            answer.header("Preference-Applied", "wait=" + wait.duration().toSeconds());
+        }
+        return answer.build();
     }
 
     private static byte[] json(@Nullable String next, String pollMore, FeedPage page) {

@@ -152,7 +152,7 @@ public final class ProblemMapper {
     }
 
     /** Logs what nobody expected; the problem tells only the id under which it is in the log. */
-    static Problem unexpected(String request, Throwable e) {
+    public static Problem unexpected(String request, Throwable e) {
         for (Throwable cause = e; cause != null; cause = cause.getCause()) {
             // A bare IOException may come from anywhere.
             if (cause.getClass() != IOException.class && DatabaseFailure.isTransient(cause)) {

@@ -51,6 +51,8 @@ public enum ProblemType {
     INTERNAL_ERROR(500, "Internal error"),
     /** More appends wait for this project than the service holds. */
     QUEUE_FULL(503, "Queue full"),
+    /** More clients wait for records, or listen to streams, than the service serves. */
+    TOO_MANY_READERS(503, "Too many readers"),
     /** The service is starting, stopping, or has lost its database. */
     UNAVAILABLE(503, "Unavailable"),
     /** The work was given up because it took too long. */

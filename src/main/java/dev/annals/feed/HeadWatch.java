@@ -1,0 +1,298 @@
+package dev.annals.feed;
+
+import dev.annals.Sql;
+import dev.annals.feed.Follower.Kind;
+import dev.annals.problem.Problem;
+import dev.annals.problem.ProblemException;
+import dev.annals.problem.ProblemType;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.Timer;
+import io.quarkus.runtime.ShutdownDelayInitiatedEvent;
+import io.quarkus.runtime.ShutdownEvent;
+import io.smallrye.mutiny.Multi;
+import io.smallrye.mutiny.Uni;
+import io.vertx.core.Context;
+import io.vertx.core.Vertx;
+import io.vertx.mutiny.sqlclient.Pool;
+import io.vertx.mutiny.sqlclient.Row;
+import io.vertx.mutiny.sqlclient.RowSet;
+import io.vertx.mutiny.sqlclient.Tuple;
+import jakarta.enterprise.context.ApplicationScoped;
+import jakarta.enterprise.event.Observes;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.EnumMap;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.UUID;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Predicate;
+import org.jboss.logging.Logger;
+
+/**
+ * Knows who waits for the feeds of which projects, and wakes them when the feed's head is no longer where they stand.
+ *
+ * <p>It learns of heads in two ways. An append of this instance tells its own ({@link #appended}). For everything else,
+ * plain SQL writers and other instances, one statement a tick reads the heads of all awaited feeds; it is what
+ * correctness rests on. It compares the head with where each follower stands, and not with the head before: whatever
+ * was missed, whenever somebody came to wait, the next tick makes up for it. While nobody waits there is no tick.
+ *
+ * <p>Times are {@link System#nanoTime()}. Safe for any thread.
+ */
+@ApplicationScoped
+public class HeadWatch {
+
+    private static final Logger LOG = Logger.getLogger(HeadWatch.class);
+    private static final String READ_HEADS = Sql.named("read_heads");
+    private static final Duration TICK_AFTER_FAILURE = Duration.ofSeconds(1);
+    private static final Duration RETRY_AFTER = Duration.ofSeconds(5);
+
+    private final Map<UUID, Watched> projects = new HashMap<>();
+    private final AtomicInteger waits = new AtomicInteger();
+    private final AtomicInteger streams = new AtomicInteger();
+    private final Pool pool;
+    private final Vertx vertx;
+    private final Context context;
+    private final LiveConfig config;
+    private final Timer statements;
+    private boolean ticking;
+    private boolean failing;
+    private boolean stopping;
+
+    HeadWatch(Pool pool, Vertx vertx, LiveConfig config, MeterRegistry metrics) {
+        this.pool = pool;
+        this.vertx = vertx;
+        this.context = vertx.getOrCreateContext();
+        this.config = config;
+        this.statements = metrics.timer("annals.live.heads");
+        metrics.gauge("annals.live.waits", waits);
+        metrics.gauge("annals.live.streams", streams);
+    }
+
+    /** A project with followers. */
+    private static final class Watched {
+        final Map<Kind, Integer> followers = new EnumMap<>(Map.of(Kind.LONG_POLL, 0, Kind.STREAM, 0));
+        final Set<Follower> all = new HashSet<>();
+        final Set<Follower> waiting = new HashSet<>();
+        /** The head as it was learned last, and when: a read that begins later sees it. */
+        long head;
+
+        long headAt;
+    }
+
+    /**
+     * Adds a follower, which does not wait yet.
+     *
+     * @throws ProblemException {@code too-many-readers}; {@code unavailable} where the service stops
+     */
+    synchronized void join(Follower follower) {
+        if (stopping) {
+            throw new ProblemException(
+                    ProblemType.UNAVAILABLE, "The service is stopping. Send the request again to another instance.");
+        }
+        Kind kind = follower.kind;
+        AtomicInteger everywhere = count(kind);
+        Watched known = projects.get(follower.projectId);
+        int inProject = known == null ? 0 : known.followers.getOrDefault(kind, 0);
+        if (everywhere.get() >= limit(kind) || inProject >= projectLimit(kind)) {
+            throw tooMany(kind);
+        }
+        everywhere.incrementAndGet();
+        Watched project = projects.computeIfAbsent(follower.projectId, id -> new Watched());
+        project.followers.put(kind, inProject + 1);
+        project.all.add(follower);
+    }
+
+    private AtomicInteger count(Kind kind) {
+        return kind == Kind.STREAM ? streams : waits;
+    }
+
+    private int limit(Kind kind) {
+        return kind == Kind.STREAM ? config.streams() : config.waits();
+    }
+
+    private int projectLimit(Kind kind) {
+        return kind == Kind.STREAM ? config.projectStreams() : config.projectWaits();
+    }
+
+    private static ProblemException tooMany(Kind kind) {
+        String detail = kind == Kind.STREAM
+                ? "Too many streams are open, of this project or of all. Poll, or open one later."
+                : "Too many requests wait for records, of this project or of all. Poll without wait, or wait later.";
+        return new ProblemException(
+                Problem.of(ProblemType.TOO_MANY_READERS, detail).withRetryAfter(RETRY_AFTER));
+    }
+
+    /**
+     * Wakes a follower, once, when the head is no longer where the follower stands.
+     *
+     * @param readAt when the follower's last read began, which brought it to where it stands
+     * @return false where the head is known to have moved since that read began: then nobody wakes the follower, and it
+     *     reads again
+     */
+    synchronized boolean await(Follower follower, long position, long readAt) {
+        Watched project = projects.get(follower.projectId);
+        if (project == null || !project.all.contains(follower)) {
+            return true; // it has left
+        }
+        if (project.head > position && project.headAt - readAt >= 0) {
+            return false;
+        }
+        follower.position = position;
+        follower.waitingSince = System.nanoTime();
+        project.waiting.add(follower);
+        if (!ticking) {
+            ticking = true;
+            context.runOnContext(now -> schedule(config.tick()));
+        }
+        return true;
+    }
+
+    /** Forgets a follower. */
+    synchronized void leave(Follower follower) {
+        Watched project = projects.get(follower.projectId);
+        if (project != null && project.all.remove(follower)) {
+            count(follower.kind).decrementAndGet();
+            project.waiting.remove(follower);
+            project.followers.merge(follower.kind, -1, Integer::sum);
+            if (project.all.isEmpty()) {
+                projects.remove(follower.projectId);
+            }
+        }
+    }
+
+    /** Tells that this instance has committed records, up to this sequence id. */
+    public void appended(UUID projectId, long head) {
+        long now = System.nanoTime();
+        List<Follower> woken = new ArrayList<>();
+        synchronized (this) {
+            Watched project = projects.get(projectId);
+            if (project != null) {
+                project.head = head;
+                project.headAt = now;
+                takeWaiting(project, follower -> follower.position < head, woken);
+            }
+        }
+        woken.forEach(follower -> follower.wake(now));
+    }
+
+    private static void takeWaiting(Watched project, Predicate<Follower> moved, List<Follower> woken) {
+        project.waiting.removeIf(follower -> {
+            boolean wakes = moved.test(follower);
+            if (wakes) {
+                woken.add(follower);
+            }
+            return wakes;
+        });
+    }
+
+    private void schedule(Duration delay) {
+        vertx.setTimer(Math.max(1, delay.toMillis()), timer -> tick());
+    }
+
+    /** Reads the heads of all awaited feeds, so many a statement; then ticks again. */
+    private void tick() {
+        List<UUID> awaited = new ArrayList<>();
+        synchronized (this) {
+            projects.forEach((id, project) -> {
+                if (!project.waiting.isEmpty()) {
+                    awaited.add(id);
+                }
+            });
+            if (awaited.isEmpty()) {
+                ticking = false;
+                return;
+            }
+        }
+        Multi.createFrom()
+                .iterable(awaited)
+                .group()
+                .intoLists()
+                .of(config.headsPerStatement())
+                .onItem()
+                .transformToUniAndConcatenate(this::readHeads)
+                .subscribe()
+                .with(done -> {}, this::afterFailure, this::afterSuccess);
+    }
+
+    private Uni<Boolean> readHeads(List<UUID> projectIds) {
+        long began = System.nanoTime();
+        return pool.preparedQuery(READ_HEADS)
+                .execute(Tuple.of(projectIds.toArray(UUID[]::new)))
+                .map(rows -> {
+                    statements.record(System.nanoTime() - began, TimeUnit.NANOSECONDS);
+                    learn(rows, began);
+                    return true;
+                });
+    }
+
+    private void learn(RowSet<Row> rows, long began) {
+        long now = System.nanoTime();
+        List<Follower> woken = new ArrayList<>();
+        synchronized (this) {
+            for (Row row : rows) {
+                Watched project = projects.get(row.getUUID(0));
+                if (project != null) {
+                    learn(project, row.getLong(1), began, now, woken);
+                }
+            }
+        }
+        woken.forEach(follower -> follower.wake(now));
+    }
+
+    private static void learn(Watched project, long head, long began, long now, List<Follower> woken) {
+        // Meanwhile an append may have told a later one.
+        if (head > project.head || project.headAt - began < 0) {
+            project.head = head;
+            project.headAt = now;
+        }
+        // A head behind a follower that waited before it was read: the feed was set back, which the next read reports.
+        takeWaiting(
+                project,
+                follower -> follower.position < head || (follower.position > head && follower.waitingSince - began < 0),
+                woken);
+    }
+
+    private void afterSuccess() {
+        if (failing) {
+            failing = false;
+            LOG.info("The heads of feeds can be read again");
+        }
+        schedule(config.tick());
+    }
+
+    private void afterFailure(Throwable failure) {
+        if (!failing) {
+            failing = true;
+            LOG.warnf(
+                    "The heads of feeds cannot be read; those who wait are woken by this instance alone: %s", failure);
+        }
+        context.runOnContext(now -> schedule(TICK_AFTER_FAILURE));
+    }
+
+    synchronized boolean isStopping() {
+        return stopping;
+    }
+
+    /** Ends every long poll and stream, before the service waits for the requests that are under way. */
+    void stop(@Observes ShutdownDelayInitiatedEvent event) {
+        stop();
+    }
+
+    void stop(@Observes ShutdownEvent event) {
+        stop();
+    }
+
+    private void stop() {
+        List<Follower> all = new ArrayList<>();
+        synchronized (this) {
+            stopping = true;
+            projects.values().forEach(project -> all.addAll(project.all));
+        }
+        all.forEach(Follower::stop);
+    }
+}

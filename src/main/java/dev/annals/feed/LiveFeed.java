@@ -1,0 +1,58 @@
+package dev.annals.feed;
+
+import io.smallrye.mutiny.Uni;
+import io.vertx.core.Vertx;
+import io.vertx.core.http.HttpServerRequest;
+import jakarta.enterprise.context.ApplicationScoped;
+import jakarta.ws.rs.core.Response;
+import java.time.Duration;
+import java.util.UUID;
+
+/** Reading that waits for records: long polls and streams. A client that waits holds no connection to the database. */
+@ApplicationScoped
+class LiveFeed {
+
+    private final FeedReader reader;
+    private final HeadWatch watch;
+    private final SharedReads reads;
+    private final LiveConfig config;
+    private final Vertx vertx;
+
+    LiveFeed(FeedReader reader, HeadWatch watch, SharedReads reads, LiveConfig config, Vertx vertx) {
+        this.reader = reader;
+        this.watch = watch;
+        this.reads = reads;
+        this.config = config;
+        this.vertx = vertx;
+    }
+
+    /**
+     * Reads a page as soon as it has a record, in ascending order; an empty page when the time is up, or when the service
+     * stops. To be subscribed to on the request's event loop.
+     *
+     * @return fails as {@link FeedReader#read}, and with {@code too-many-readers}
+     */
+    Uni<FeedPage> poll(UUID projectId, FeedQuery query, Duration wait) {
+        if (watch.isStopping()) {
+            return reader.read(projectId, query);
+        }
+        return Uni.createFrom()
+                .emitter(
+                        answer -> new LongPoll(projectId, query, wait, watch, reads, vertx.getOrCreateContext(), answer)
+                                .follow());
+    }
+
+    /**
+     * Answers a request with the stream of a feed's records, in ascending order. To be subscribed to on the request's
+     * event loop.
+     *
+     * @return completes when the stream has ended; what it completes with is of no account. Fails before anything was
+     *     written, as {@link #poll}
+     */
+    Uni<Response> stream(UUID projectId, FeedQuery query, HttpServerRequest request) {
+        return Uni.createFrom()
+                .emitter(answer -> new FeedStream(
+                                projectId, query, request, watch, reads, config, vertx.getOrCreateContext(), answer)
+                        .follow());
+    }
+}

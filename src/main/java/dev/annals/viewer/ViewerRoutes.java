@@ -1,0 +1,54 @@
+package dev.annals.viewer;
+
+import dev.annals.problem.ProblemException;
+import dev.annals.problem.ProblemType;
+import io.vertx.core.http.HttpMethod;
+import io.vertx.ext.web.Router;
+import io.vertx.ext.web.RoutingContext;
+import jakarta.enterprise.context.ApplicationScoped;
+import jakarta.enterprise.event.Observes;
+import java.util.Map;
+
+/**
+ * What the viewer's files are sent with. Quarkus serves the files themselves, from META-INF/resources.
+ *
+ * <p>The page shows hostile text, so its policy is strict: nothing but its own scripts, styles, pictures and API, no
+ * script made from a string, no frame around it.
+ */
+@ApplicationScoped
+public class ViewerRoutes {
+
+    static final String CONTENT_SECURITY_POLICY = "default-src 'none'; script-src 'self'; style-src 'self';"
+            + " img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none';"
+            + " require-trusted-types-for 'script'; trusted-types 'none'";
+
+    private static final String FILES = "/(index\\.html|viewer\\.css|icon\\.svg|[a-z]+\\.js)?";
+
+    private static final Map<String, String> HEADERS = Map.of(
+            "Content-Security-Policy", CONTENT_SECURITY_POLICY,
+            "X-Content-Type-Options", "nosniff",
+            "Referrer-Policy", "no-referrer",
+            "Cross-Origin-Opener-Policy", "same-origin",
+            "Cross-Origin-Resource-Policy", "same-origin",
+            // Kept, and asked for again each time by Last-Modified: a new release shows at once.
+            "Cache-Control", "no-cache");
+
+    /** Before the route of Quarkus that sends the files. */
+    private static final int ORDER = -1;
+
+    void register(@Observes Router router) {
+        router.routeWithRegex(FILES).order(ORDER).handler(ViewerRoutes::prepare);
+    }
+
+    private static void prepare(RoutingContext routing) {
+        HttpMethod method = routing.request().method();
+        if (method.equals(HttpMethod.GET) || method.equals(HttpMethod.HEAD)) {
+            HEADERS.forEach(routing.response()::putHeader);
+            routing.next();
+        } else {
+            routing.response().putHeader("Allow", "GET, HEAD");
+            routing.fail(new ProblemException(
+                    ProblemType.METHOD_NOT_ALLOWED, "The viewer's files can only be read: use GET or HEAD."));
+        }
+    }
+}

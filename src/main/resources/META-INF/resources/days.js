@@ -1,0 +1,126 @@
+// How many records each day has, as bars: one tab stop, arrow keys between the days, a click filters by the day.
+
+import {FEED, askJson} from './api.js';
+import {byId, count, make, outcomeKind, records} from './text.js';
+
+const DAY_MS = 86_400_000;
+const dayOf = (time) => new Date(time).toISOString().slice(0, 10);
+const dayName = new Intl.DateTimeFormat('en-GB', {weekday: 'short', day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC'});
+const shortDay = new Intl.DateTimeFormat('en-GB', {day: 'numeric', month: 'short', timeZone: 'UTC'});
+const KINDS = ['success', 'other', 'failure'];
+/** How many days the last day shown lies back; it begins with the newest record's. */
+let daysBack = null;
+/** What the days were drawn with last. */
+let view = null;
+
+/**
+ * Counts and draws the days; hides them where the service has no statistics.
+ *
+ * @param filters those that are on: a day outside their times is drawn pale
+ * @param newest the newest record's timestamp, or undefined
+ * @param select takes the filters that a click on a day asks for
+ */
+export async function loadDays({filters, newest, select, signal}) {
+  view = {filters, newest, select, signal};
+  const today = Math.floor(Date.now() / DAY_MS);
+  daysBack ??= newest ? Math.max(0, today - Math.floor(Date.parse(newest) / DAY_MS)) : 0;
+  const days = matchMedia('(min-width: 60rem)').matches ? 60 : 30;
+  const end = (today - daysBack + 1) * DAY_MS;
+  const start = end - days * DAY_MS;
+  try {
+    const query = new URLSearchParams({start: dayOf(start), end: dayOf(end), by: 'day,outcome'});
+    const statistics = await askJson(`${FEED}/statistics?${query}`, {signal});
+    drawHistogram(statistics.results, start, days);
+    byId('histogram').hidden = false;
+    byId('histogram-error').hidden = true;
+  } catch (problem) {
+    if (problem.name === 'AbortError') {
+      return;
+    }
+    byId('histogram').hidden = true;
+    byId('histogram-error').hidden = problem.status === 404;
+    byId('histogram-error').textContent = `The days cannot be shown: ${problem.message}`;
+  }
+}
+
+function drawHistogram(results, start, length) {
+  const days = Array.from({length}, (_, i) => ({start: start + i * DAY_MS, total: 0, success: 0, other: 0, failure: 0}));
+  for (const {day, outcome, count: n} of results) {
+    const bar = days[(Date.parse(day) - start) / DAY_MS];
+    if (bar) {
+      bar.total += n;
+      bar[outcomeKind(outcome ?? undefined)] += n;
+    }
+  }
+  const highest = Math.max(1, ...days.map((day) => day.total));
+  const svg = byId('bars');
+  const focused = [...svg.children].indexOf(document.activeElement);
+  svg.setAttribute('viewBox', `0 0 ${length * 10} 100`);
+  svg.replaceChildren(...days.map((day, i) => drawDay(day, i * 10, highest)));
+  const tabStop = svg.children[focused] ?? svg.querySelector('[aria-pressed=true]') ?? svg.lastElementChild;
+  tabStop.setAttribute('tabindex', 0);
+  if (focused >= 0) {
+    svg.children[focused]?.focus();
+  }
+  const total = days.reduce((sum, day) => sum + day.total, 0);
+  byId('histogram-text').dataset.text = `${records(total)} in ${length} days`;
+  byId('histogram-text').textContent = byId('histogram-text').dataset.text;
+  byId('histogram-axis').replaceChildren(
+    ...[0, 1 / 3, 2 / 3, 1].map((part) => make('span', {}, shortDay.format(start + Math.round(part * (length - 1)) * DAY_MS))));
+}
+
+function dayText(day) {
+  const failures = day.failure ? `, ${count.format(day.failure)} failed` : '';
+  return `${dayName.format(day.start)}: ${records(day.total)}${failures}`;
+}
+
+function drawDay(day, x, highest) {
+  const {filters} = view;
+  const from = new Date(day.start).toISOString().replace('.000Z', 'Z');
+  const to = new Date(day.start + DAY_MS).toISOString().replace('.000Z', 'Z');
+  const selected = filters.start === from && filters.end === to;
+  const outside = (filters.start && to <= filters.start) || (filters.end && from >= filters.end);
+  const group = make(
+    'g',
+    {class: outside ? 'day outside' : 'day', role: 'button', tabindex: -1, 'aria-pressed': selected, 'aria-label': dayText(day)},
+    make('rect', {class: 'hit', x, y: 0, width: 10, height: 100}));
+  let y = 100;
+  for (const kind of KINDS.filter((name) => day[name] > 0)) {
+    const height = Math.max(1.5, (day[kind] / highest) * 96);
+    y -= height;
+    group.append(make('rect', {class: kind, x: x + 1.2, y, width: 7.6, height}));
+  }
+  const text = byId('histogram-text');
+  const tell = () => (text.textContent = dayText(day));
+  const hush = () => (text.textContent = text.dataset.text);
+  for (const [type, handler] of Object.entries({pointerenter: tell, focus: tell, pointerleave: hush, blur: hush})) {
+    group.addEventListener(type, handler);
+  }
+  group.addEventListener('click', () => {
+    const {start, end, ...others} = filters;
+    view.select(selected ? others : {...others, start: from, end: to});
+  });
+  return group;
+}
+
+function moved(event) {
+  const target = {ArrowLeft: 'previousElementSibling', ArrowRight: 'nextElementSibling'}[event.key];
+  if (target && event.target[target]) {
+    event.preventDefault();
+    event.target.setAttribute('tabindex', -1);
+    event.target[target].setAttribute('tabindex', 0);
+    event.target[target].focus();
+  } else if (event.key === 'Enter' || event.key === ' ') {
+    event.preventDefault();
+    event.target.dispatchEvent(new MouseEvent('click'));
+  }
+}
+
+function shiftDays(days) {
+  daysBack = Math.max(0, daysBack - days);
+  loadDays(view);
+}
+
+byId('bars').addEventListener('keydown', moved);
+byId('earlier').addEventListener('click', () => shiftDays(-30));
+byId('later').addEventListener('click', () => shiftDays(30));

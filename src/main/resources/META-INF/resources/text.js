@@ -1,0 +1,87 @@
+// Elements, and the text of others in them. A record is hostile text: every value goes into the page as a text node, and
+// the Content-Security-Policy forbids any other way (Trusted Types).
+
+const MAX_SHOWN = 2000;
+
+export const byId = (id) => document.getElementById(id);
+export const count = new Intl.NumberFormat('en');
+export const records = (n) => `${count.format(n)} ${n === 1 ? 'record' : 'records'}`;
+
+/** An element with attributes (no style, no handler) and children, of which strings become text. */
+export function make(tag, attributes = {}, ...children) {
+  const svg = ['svg', 'g', 'rect', 'path'].includes(tag);
+  const element = svg ? document.createElementNS('http://www.w3.org/2000/svg', tag) : document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    element.setAttribute(name, value);
+  }
+  element.append(...children);
+  return element;
+}
+
+export function button(attributes, clicked, ...children) {
+  const element = make('button', {type: 'button', ...attributes}, ...children);
+  element.addEventListener('click', clicked);
+  return element;
+}
+
+export const icon = (path) => make('svg', {viewBox: '0 0 20 20', 'aria-hidden': 'true'}, make('path', {d: path}));
+
+/** Characters that show nothing themselves and change how others look: controls, and orders to the direction of text. */
+const UNSEEN = /[\u0000-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
+const UNSEEN_BUT_LINES = new RegExp(UNSEEN.source.replace('\\u0000-\\u001f', '\\u0000-\\u0008\\u000b-\\u001f'), 'g');
+
+function escape(character) {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+}
+
+/** A value on one line, with what cannot be seen made visible. */
+export function line(text) {
+  return text.slice(0, MAX_SHOWN).replace(UNSEEN, (c) => (c === '\n' ? '↵' : c === '\t' ? ' ' : escape(c)));
+}
+
+/** A value in full, or its beginning and a button for the rest. */
+export function long(text, tag = 'bdi', paint = (shown) => [shown]) {
+  const safe = text.replace(UNSEEN_BUT_LINES, escape);
+  const element = make(tag, {class: 'value', dir: 'auto'}, ...paint(safe.slice(0, MAX_SHOWN)));
+  if (safe.length <= MAX_SHOWN) {
+    return element;
+  }
+  const showAll = () => element.replaceChildren(...paint(safe));
+  element.append(button({class: 'link'}, showAll, `… show all ${count.format(safe.length)} characters`));
+  return element;
+}
+
+/** Parses JSON without rounding a number: what does not fit is kept as it was written. */
+export function parseJson(text) {
+  return JSON.parse(text, (key, value, context) =>
+    typeof value === 'number' && context?.source !== undefined && JSON.rawJSON && String(value) !== context.source
+      ? JSON.rawJSON(context.source)
+      : value);
+}
+
+const JSON_TOKEN = /("(?:[^"\\]|\\.)*"?)(\s*:)?|\b(?:true|false|null)\b|-?\d[\d.eE+-]*/g;
+
+export function paintJson(text) {
+  const nodes = [];
+  let end = 0;
+  for (const match of text.matchAll(JSON_TOKEN)) {
+    const kind = match[2] ? 'key' : match[1] ? 'string' : 'literal';
+    nodes.push(text.slice(end, match.index), make('span', {class: kind}, match[1] ?? match[0]), match[2] ?? '');
+    end = match.index + match[0].length;
+  }
+  return [...nodes, text.slice(end)];
+}
+
+/** The text of a value out of parseJson. */
+export const exact = (parsed) => String(parsed?.rawJSON ?? parsed);
+
+export const partyText = (party) => party?.name ?? party?.id ?? party?.type ?? '';
+
+export function outcomeKind(outcome = '') {
+  if (/^(success(ful)?|succeeded|ok|allow(ed)?|grant(ed)?|accept(ed)?|pass(ed)?|completed?)$/i.test(outcome)) {
+    return 'success';
+  }
+  return /^(fail(ed|ure)?|error|den(y|ied)|refused?|reject(ed)?|block(ed)?|forbidden|unauthori[sz]ed)$/i.test(outcome)
+    ? 'failure'
+    : 'other';
+}

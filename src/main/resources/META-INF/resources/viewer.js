@@ -1,0 +1,629 @@
+// The viewer of a project's records: a client of the public API and nothing more.
+//
+// The address' fragment is the state: the filters, and the record whose detail is open.
+
+import {FEED, Problem, ask, askJson, events, queryOf, setToken, token} from './api.js';
+import {loadDays} from './days.js';
+import {
+  button, byId, count, exact, icon, line, long, make, outcomeKind, paintJson, parseJson, partyText, records,
+} from './text.js';
+
+const PAGE_SIZE = 100;
+const MAX_ROWS = 1000;
+const SILENCE_MS = 60_000;
+const RETRY_MS = 1_000;
+const MAX_RETRY_MS = 30_000;
+const ANNOUNCE_MS = 5_000;
+const DAYS_MS = 30_000;
+const SETTLED_PX = 40;
+
+/** The filters' names in the API and in the page. */
+const LABELS = {
+  q: 'Message', action: 'Action', actor: 'Actor', subject: 'Subject', outcome: 'Outcome', ip_address: 'IP address',
+  start: 'From', end: 'Until',
+};
+const FILTERS = Object.keys(LABELS);
+
+const wide = matchMedia('(min-width: 60rem)');
+
+// ---- The address ---------------------------------------------------------------------------------------------------
+
+let filters = {};
+let openId = null;
+
+function address(newFilters, recordId = null) {
+  const parameters = new URLSearchParams(newFilters);
+  if (recordId) {
+    parameters.set('record', recordId);
+  }
+  return `#${parameters}`;
+}
+
+function go(newFilters, recordId = null, replace = false) {
+  history[replace ? 'replaceState' : 'pushState'](null, '', address(newFilters, recordId));
+  route();
+}
+
+/** Makes the page show what the address says. */
+function route(anew = false) {
+  const parameters = new URLSearchParams(location.hash.slice(1));
+  const wanted = Object.fromEntries(FILTERS.map((name) => [name, parameters.get(name)]).filter(([, value]) => value));
+  const changed = address(wanted) !== address(filters);
+  filters = wanted;
+  if (!token) {
+    return;
+  }
+  if (changed || anew) {
+    showFilters();
+    load();
+  }
+  openDetail(parameters.get('record'));
+}
+
+// ---- Signing in and out --------------------------------------------------------------------------------------------
+
+function show() {
+  byId('sign-in').hidden = token !== null;
+  document.querySelectorAll('.signed-in').forEach((element) => (element.hidden = token === null));
+}
+
+async function signIn(submit) {
+  submit.preventDefault();
+  const error = byId('sign-in-error');
+  const given = byId('token').value.trim();
+  error.textContent = '';
+  try {
+    if (!/^[!-~]+$/.test(given)) {
+      throw new Problem(0, 'This is no token: it has characters that no token has.');
+    }
+    setToken(given);
+    await ask(`${FEED}?order=desc&limit=1`);
+    byId('token').value = '';
+    show();
+    route(true);
+  } catch (problem) {
+    setToken(null);
+    error.textContent = problem.message;
+    byId('token').select();
+  }
+}
+
+function signOut(reason = '') {
+  setToken(null);
+  openId = null;
+  loading.abort();
+  clearRows();
+  byId('detail').close();
+  byId('detail-body').replaceChildren();
+  byId('histogram').hidden = true;
+  byId('sign-in-error').textContent = reason;
+  show();
+  byId('token').focus();
+}
+
+/** Shows what went wrong; a token that is no longer known leads back to the start. */
+function fail(problem) {
+  if (problem.name === 'AbortError') {
+    return;
+  }
+  if (problem.status === 401) {
+    signOut(problem.message);
+    return;
+  }
+  byId('problem-text').textContent = problem.message;
+  byId('problem').hidden = false;
+}
+
+// ---- Rows ----------------------------------------------------------------------------------------------------------
+
+const rows = byId('rows');
+const shown = new Map();
+let loading = new AbortController();
+let stopping = null;
+/** The query of the page behind the last row; null at the beginning of the feed. */
+let next = null;
+/** Whether rows are missing between the first row and the newest record: then only a new load shows the newest. */
+let detached = false;
+
+const cell = (kind, ...children) => make('td', {role: 'cell', class: kind}, ...children);
+const value = (text, kind = '') => make('bdi', {class: kind}, line(text));
+
+function row(record) {
+  const time = record.timestamp;
+  const spoken = [record.action, partyText(record.actor), record.outcome ?? ''].filter(Boolean).join(', ');
+  const link = make(
+    'a',
+    {href: address(filters, record.id), 'aria-label': `${time.slice(0, 10)} ${time.slice(11, 19)} ${line(spoken)}`},
+    make('time', {datetime: time}, make('span', {class: 'dim'}, `${time.slice(0, 10)} `), time.slice(11, 19)));
+  const subject = record.subject?.type && partyText(record.subject) !== record.subject.type
+    ? [make('bdi', {class: 'dim'}, `${line(record.subject.type)} `), value(partyText(record.subject))]
+    : [value(partyText(record.subject))];
+  return make(
+    'tr',
+    {role: 'row', 'data-id': record.id},
+    cell('time', link),
+    cell('action', value(record.action)),
+    cell('actor', value(partyText(record.actor))),
+    cell('subject', ...subject),
+    cell('outcome', ...(record.outcome ? [value(record.outcome, `badge ${outcomeKind(record.outcome)}`)] : [])),
+    cell('message', value(record.message ?? '')),
+    cell('number', String(record.sequence_id)));
+}
+
+function clearRows() {
+  rows.replaceChildren();
+  shown.clear();
+  arrived.length = 0;
+  missed = 0;
+  detached = false;
+  showMissed();
+}
+
+const unknown = (found) => found.filter((record) => !shown.has(record.id) && shown.set(record.id, record));
+
+function addOlder(found) {
+  rows.append(...unknown(found).map(row));
+  while (rows.childElementCount > MAX_ROWS) {
+    shown.delete(rows.firstElementChild.dataset.id);
+    rows.firstElementChild.remove();
+    detached = true;
+  }
+}
+
+function addNewer(found) {
+  const added = unknown(found).map(row);
+  added.forEach((element) => element.classList.add('new'));
+  rows.prepend(...added.reverse());
+  if (rows.childElementCount > MAX_ROWS) {
+    while (rows.childElementCount > MAX_ROWS) {
+      shown.delete(rows.lastElementChild.dataset.id);
+      rows.lastElementChild.remove();
+    }
+    const last = shown.get(rows.lastElementChild.dataset.id);
+    next = firstQuery({cursor: last.sequence_id});
+    showEnd();
+  }
+}
+
+const firstQuery = (more = {}) => `?${new URLSearchParams({...more, order: 'desc', limit: PAGE_SIZE, ...filters})}`;
+
+/** Shows the newest records that pass the filters, and follows the feed from there. */
+function load() {
+  loading.abort();
+  loading = new AbortController();
+  stopping = null;
+  byId('problem').hidden = true;
+  clearRows();
+  next = firstQuery();
+  readOlder(true);
+}
+
+/** Reads on until there is a page's worth of rows, or the beginning of the feed, or somebody says stop. */
+async function readOlder(isFirst = false) {
+  const {signal} = loading;
+  if (stopping || next === null || signal.aborted) {
+    return;
+  }
+  stopping = new AbortController();
+  let found = 0;
+  try {
+    for (let pages = 0; next !== null && found < PAGE_SIZE; pages++) {
+      showEnd(pages === 0 ? 'Loading …' : `Searching older records: ${count.format(pages)} pages read, ${found} found`);
+      const page = await askJson(FEED + next, {signal: AbortSignal.any([signal, stopping.signal])});
+      if (signal.aborted) {
+        return;
+      }
+      next = queryOf(page.next);
+      addOlder(page.results);
+      found += page.results.length;
+      if (isFirst && pages === 0) {
+        follow(queryOf(page.poll_more), signal);
+        showDays(signal);
+      }
+    }
+    stopping = null;
+    showEnd();
+    endInSight.observe(byId('end'));
+  } catch (problem) {
+    if (!signal.aborted) {
+      stopping = null;
+      showEnd();
+      fail(problem);
+    }
+  }
+}
+
+function showEnd(progress = '') {
+  // Observed anew after each page: the end may still be in sight, and that is not reported twice.
+  endInSight.disconnect();
+  byId('older').hidden = progress !== '' || next === null;
+  byId('stop').hidden = progress === '';
+  const filtered = Object.keys(filters).length > 0;
+  const none = filtered ? 'No record passes these filters.' : 'No records yet: they appear here as they are appended.';
+  const all = filtered ? 'No further record passes these filters.' : 'The beginning of the feed.';
+  byId('progress').textContent = progress || (next !== null ? '' : shown.size === 0 ? none : all);
+  rows.parentElement.setAttribute('aria-busy', progress !== '');
+}
+
+const endInSight = new IntersectionObserver(
+  ([entry]) => entry.isIntersecting && readOlder(), {rootMargin: '600px'});
+
+// ---- Live ----------------------------------------------------------------------------------------------------------
+
+let paused = false;
+/** Records that have arrived and are not shown yet, oldest first; at most MAX_ROWS. */
+const arrived = [];
+let missed = 0;
+let announced = 0;
+
+/** Streams what is appended from now on, through broken connections, until the signal. */
+async function follow(query, signal) {
+  let lastId = null;
+  let retry = RETRY_MS;
+  let failures = 0;
+  while (!signal.aborted) {
+    const silence = new AbortController();
+    let timer;
+    const alive = () => {
+      clearTimeout(timer);
+      timer = setTimeout(() => silence.abort(), SILENCE_MS);
+    };
+    let wait = 0;
+    try {
+      showLive(failures ? 'waiting' : 'connecting');
+      alive();
+      const answer = await ask(FEED + query, {
+        signal: AbortSignal.any([signal, silence.signal]),
+        headers: {Accept: 'text/event-stream', ...(lastId && {'Last-Event-ID': lastId})},
+      });
+      showLive('live');
+      for await (const event of events(answer.body)) {
+        alive();
+        failures = 0;
+        lastId = event.id ?? lastId;
+        retry = Number(event.retry) || retry;
+        if (event.data !== undefined && event.event === 'record') {
+          arrive(parseJson(event.data));
+        }
+      }
+    } catch (problem) {
+      if (!signal.aborted && problem.status >= 400 && problem.status < 500) {
+        showLive('off');
+        fail(problem);
+        return;
+      }
+      wait = (problem.retryAfter ?? 0) * 1000;
+    } finally {
+      clearTimeout(timer);
+    }
+    if (!signal.aborted) {
+      showLive('waiting');
+      const pause = Math.min(MAX_RETRY_MS, retry * 2 ** failures++) * (0.5 + Math.random() / 2);
+      await new Promise((resolve) => setTimeout(resolve, Math.max(wait, pause)));
+    }
+  }
+}
+
+function arrive(record) {
+  missed++;
+  if (arrived.push(record) > MAX_ROWS) {
+    arrived.length = 0;
+    detached = true;
+  }
+  if (missed === 1) {
+    // One change of the page a frame, however fast records arrive; none while the tab is hidden.
+    requestAnimationFrame(showArrived);
+  } else {
+    showMissed();
+  }
+}
+
+function showArrived() {
+  if (missed === 0) {
+    return;
+  }
+  if (Date.now() - announced > ANNOUNCE_MS) {
+    announced = Date.now();
+    byId('announce').textContent = `${records(missed)} new`;
+    setTimeout(showDays, DAYS_MS, loading.signal);
+  }
+  if (!paused && !detached && scrollY <= SETTLED_PX) {
+    addNewer(arrived.splice(0));
+    missed = 0;
+    showEnd(byId('progress').textContent);
+  }
+  showMissed();
+}
+
+function showMissed() {
+  byId('newest').hidden = missed === 0;
+  byId('newest').textContent = `${count.format(missed)} new ${missed === 1 ? 'record' : 'records'}`;
+}
+
+/** Shows the newest records, paused or not. */
+function toNewest() {
+  scrollTo({top: 0});
+  if (detached) {
+    load();
+  } else {
+    addNewer(arrived.splice(0));
+    missed = 0;
+    showMissed();
+  }
+}
+
+function togglePause() {
+  paused = !paused;
+  showLive();
+  if (!paused) {
+    toNewest();
+  }
+}
+
+const LIVE = {live: 'Live', connecting: 'Connecting', waiting: 'Reconnecting', off: 'Not live'};
+let liveState = 'connecting';
+
+function showLive(state = liveState) {
+  liveState = state;
+  byId('live').dataset.state = paused ? 'paused' : state;
+  byId('live').setAttribute('aria-pressed', !paused);
+  byId('live').title = paused ? 'Show new records as they arrive' : 'Hold new records back';
+  byId('live-text').textContent = paused ? 'Paused' : LIVE[state];
+}
+
+// ---- Filters -------------------------------------------------------------------------------------------------------
+
+const form = byId('filters');
+
+function showFilters() {
+  for (const name of FILTERS) {
+    const filter = filters[name] ?? '';
+    // The field takes a time without its zone, which is always UTC here.
+    form.elements[name].value = name === 'start' || name === 'end' ? filter.replace(/Z$/, '') : filter;
+    form.elements[name].classList.toggle('active', filter !== '');
+  }
+  const names = Object.keys(filters);
+  byId('chips').hidden = names.length === 0;
+  byId('chips').replaceChildren(
+    ...names.map((name) => chip(name, filters[name])),
+    ...(names.length > 1 ? [button({class: 'quiet'}, () => go({}), 'Clear all')] : []));
+}
+
+/** A filter that is on, and that a click takes away. */
+function chip(name, text) {
+  const {[name]: _, ...others} = filters;
+  return button({'aria-label': `Remove the filter ${LABELS[name]} ${line(text)}`}, () => go(others),
+    make('span', {class: 'dim'}, LABELS[name]), value(text), icon('m5.5 5.5 9 9m0-9-9 9'));
+}
+
+function applyFilters(submit) {
+  submit.preventDefault();
+  const given = FILTERS.map((name) => {
+    const text = form.elements[name].value.trim();
+    return [name, text && (name === 'start' || name === 'end') ? `${text}Z` : text];
+  });
+  go(Object.fromEntries(given.filter(([, text]) => text)));
+}
+
+function showDays(signal) {
+  if (!signal.aborted) {
+    const newest = shown.get(rows.firstElementChild?.dataset.id)?.timestamp;
+    loadDays({filters, newest, select: go, signal});
+  }
+}
+
+// ---- A record ------------------------------------------------------------------------------------------------------
+
+const detail = byId('detail');
+
+async function openDetail(id) {
+  if (id === openId && detail.open === (id !== null)) {
+    return;
+  }
+  openId = id;
+  rows.querySelector('[aria-current]')?.removeAttribute('aria-current');
+  if (id === null) {
+    detail.close();
+    return;
+  }
+  rowOf(id)?.setAttribute('aria-current', 'true');
+  byId('detail-body').replaceChildren();
+  byId('detail-title').textContent = 'Record';
+  if (!detail.open) {
+    detail[wide.matches ? 'show' : 'showModal']();
+    byId('detail-title').focus();
+  }
+  try {
+    const record = shown.get(id) ?? (await askJson(`${FEED}/${encodeURIComponent(id)}`));
+    if (openId === id && token) {
+      showDetail(record);
+    }
+  } catch (problem) {
+    if (problem.status === 401) {
+      fail(problem);
+    } else if (openId === id) {
+      byId('detail-body').replaceChildren(make('p', {class: 'error', role: 'alert'}, problem.message));
+    }
+  }
+}
+
+function closeDetail() {
+  if (openId !== null) {
+    const link = rowOf(openId)?.querySelector('a');
+    go(filters, null, true);
+    link?.focus();
+  }
+}
+
+/** One field of a record; with a filter also a button that shows only the records like it. */
+function field(label, text, filter, filterText = text, note = '') {
+  if (text === undefined) {
+    return [];
+  }
+  const content = make('dd', {}, make('span', {}, long(exact(text)), ...(note ? [make('br'), value(note, 'dim')] : [])));
+  if (filter && filterText.length <= 1024 && filters[filter] !== filterText) {
+    const only = () => go({...filters, [filter]: filterText}, wide.matches ? openId : null);
+    content.append(button(
+      {class: 'only', 'aria-label': `Only this ${label}`, title: 'Show only these'}, only, icon('M3.5 5h13l-5 6v4.5l-3-1.5v-3z')));
+  }
+  return [make('div', {}, make('dt', {}, label), content)];
+}
+
+function partyField(label, party, filter) {
+  const {type, id, name} = party ?? {};
+  const note = [name || id ? type : '', name ? id : ''].filter(Boolean).join(' · ');
+  return field(label, name ?? id ?? type, id || name ? filter : undefined, id ?? name, note);
+}
+
+function copyButton(label, text) {
+  const copy = async ({currentTarget}) => {
+    try {
+      await navigator.clipboard.writeText(text);
+      currentTarget.textContent = 'Copied';
+    } catch {
+      // Without https the browser offers no clipboard.
+      currentTarget.textContent = 'The browser forbids it';
+    }
+    byId('announce').textContent = currentTarget.textContent;
+    setTimeout(() => (currentTarget.textContent = label), 2000);
+  };
+  return button({}, copy, label);
+}
+
+function showDetail(record) {
+  const json = JSON.stringify(record, null, 2);
+  const number = record.number;
+  byId('detail-title').replaceChildren(value(record.action));
+  byId('detail-body').replaceChildren(
+    ...(record.message ? [long(record.message, 'p')] : []),
+    make('dl', {},
+      ...field('Time', record.timestamp),
+      ...field('Action', record.action, 'action'),
+      ...field('Outcome', record.outcome, 'outcome'),
+      ...partyField('Actor', record.actor, 'actor'),
+      ...partyField('Subject', record.subject, 'subject'),
+      ...field('IP address', record.ip_address, 'ip_address'),
+      ...field('Number', number && `${number.sequence} ${exact(number.value)}`),
+      ...field('Recorded', record.recorded_at),
+      ...field('Sequence id', record.sequence_id),
+      ...field('Id', record.id)),
+    make('div', {class: 'copy'},
+      make('h3', {}, 'JSON'),
+      copyButton('Copy JSON', json),
+      copyButton('Copy link', new URL(address({}, record.id), location.href).href)),
+    long(json, 'pre', paintJson));
+  byId('detail-body').querySelector('pre').tabIndex = 0;
+  byId('detail-body').scrollTop = 0;
+}
+
+// ---- Keys ----------------------------------------------------------------------------------------------------------
+
+const rowOf = (id) => rows.querySelector(`[data-id="${CSS.escape(id)}"]`);
+
+/** Goes to the row after or before the current one, and takes an open detail along. */
+function step(direction) {
+  const current = document.activeElement.closest?.('#rows tr') ?? (openId && rowOf(openId));
+  const sibling = direction > 0 ? 'nextElementSibling' : 'previousElementSibling';
+  const target = current ? current[sibling] : rows.firstElementChild;
+  if (!target) {
+    return;
+  }
+  target.scrollIntoView({block: 'nearest'});
+  if (detail.open) {
+    go(filters, target.dataset.id, true);
+    byId('detail-title').focus();
+  } else {
+    target.querySelector('a').focus();
+  }
+}
+
+const SINGLE_KEYS = {
+  j: () => step(1),
+  k: () => step(-1),
+  p: togglePause,
+  g: toNewest,
+  '/': () => form.elements.q.focus(),
+  '?': () => byId('help').showModal(),
+};
+
+function pressed(event) {
+  if (!token || event.ctrlKey || event.metaKey || event.altKey || event.isComposing || byId('help').open) {
+    return;
+  }
+  const writes = event.target.closest('input');
+  if (event.key === 'Escape' && (detail.open || writes)) {
+    event.preventDefault();
+    detail.open ? closeDetail() : writes.blur();
+  } else if (event.target.closest('#rows') && (event.key === 'ArrowDown' || event.key === 'ArrowUp')) {
+    event.preventDefault();
+    step(event.key === 'ArrowDown' ? 1 : -1);
+  } else if (!writes && byId('single-keys').checked && Object.hasOwn(SINGLE_KEYS, event.key)) {
+    event.preventDefault();
+    SINGLE_KEYS[event.key]();
+  }
+}
+
+// ---- Light and dark ------------------------------------------------------------------------------------------------
+
+const systemDark = matchMedia('(prefers-color-scheme: dark)');
+
+function showTheme() {
+  const theme = localStorage.getItem('annals.theme') ?? (systemDark.matches ? 'dark' : 'light');
+  document.documentElement.dataset.theme = theme;
+  byId('theme').setAttribute('aria-label', theme === 'dark' ? 'Light colours' : 'Dark colours');
+}
+
+function toggleTheme() {
+  const theme = document.documentElement.dataset.theme === 'dark' ? 'light' : 'dark';
+  if ((theme === 'dark') === systemDark.matches) {
+    localStorage.removeItem('annals.theme');
+  } else {
+    localStorage.setItem('annals.theme', theme);
+  }
+  showTheme();
+}
+
+// ---- Wiring --------------------------------------------------------------------------------------------------------
+
+function openRow(event) {
+  const link = event.target.closest('tr')?.querySelector('a');
+  if (link && !event.target.closest('a') && getSelection().isCollapsed) {
+    link.click();
+  }
+}
+
+function toggleFilters() {
+  const expanded = form.classList.toggle('expanded');
+  byId('more-filters').setAttribute('aria-expanded', expanded);
+}
+
+const on = (id, handler, type = 'click') => byId(id).addEventListener(type, handler);
+
+on('sign-in-form', signIn, 'submit');
+on('sign-out', () => signOut());
+on('filters', applyFilters, 'submit');
+on('more-filters', toggleFilters);
+on('rows', openRow);
+on('older', () => readOlder());
+on('stop', () => stopping?.abort());
+on('reload', load);
+on('newest', toNewest);
+on('live', togglePause);
+on('theme', toggleTheme);
+on('show-help', () => byId('help').showModal());
+on('close-detail', closeDetail);
+on('detail', closeDetail, 'cancel');
+on('newer-record', () => step(-1));
+on('older-record', () => step(1));
+on('single-keys', ({target}) => localStorage.setItem('annals.single-keys', target.checked), 'change');
+addEventListener('keydown', pressed);
+addEventListener('popstate', () => route());
+addEventListener('scroll', () => missed > 0 && scrollY <= SETTLED_PX && showArrived(), {passive: true});
+document.addEventListener('visibilitychange', showArrived);
+systemDark.addEventListener('change', showTheme);
+
+byId('single-keys').checked = localStorage.getItem('annals.single-keys') !== 'false';
+showTheme();
+show();
+showLive();
+route(true);

@@ -5,6 +5,7 @@ import dev.annals.bench.ordering.OrderingPart;
 import dev.annals.bench.pages.PagesPart;
 import dev.annals.bench.search.SearchPart;
 import dev.annals.bench.service.ServicePart;
+import dev.annals.bench.service.StartupPart;
 import dev.annals.bench.storage.StoragePart;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -15,14 +16,14 @@ import java.util.concurrent.TimeUnit;
 /** Runs the parts that the command line names, each on a fresh database, and writes the report. */
 public final class Benchmarks {
 
-    private static final List<Part> PARTS =
-            List.of(
-                    new OrderingPart(),
-                    new PagesPart(),
-                    new SearchPart(),
-                    new ServicePart(),
-                    new MicroPart(),
-                    new StoragePart());
+    private static final List<Part> PARTS = List.of(
+            new OrderingPart(),
+            new PagesPart(),
+            new SearchPart(),
+            new ServicePart(),
+            new MicroPart(),
+            new StoragePart(),
+            new StartupPart());
 
     private static final Path REPORT = Path.of("docs", "benchmarks.md");
     private static final Duration LIMIT = Duration.ofMinutes(90);

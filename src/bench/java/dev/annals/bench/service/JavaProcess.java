@@ -22,15 +22,20 @@ final class JavaProcess implements AutoCloseable {
 
     private static final Duration START_LIMIT = Duration.ofSeconds(60);
     private static final long STOP_LIMIT_SECONDS = 30;
+    /** The program's own start is what shall take time. */
+    private static final long POLL_MILLIS = 10;
 
     private final String name;
     private final Process process;
     private final int port;
+    private final long begin;
+    private long ready;
 
-    private JavaProcess(String name, Process process, int port) {
+    private JavaProcess(String name, Process process, int port, long begin) {
         this.name = name;
         this.process = process;
         this.port = port;
+        this.begin = begin;
     }
 
     /**
@@ -41,20 +46,28 @@ final class JavaProcess implements AutoCloseable {
      */
     static JavaProcess start(String name, List<String> arguments, Map<String, String> environment, String readyPath)
             throws IOException, InterruptedException {
-        int port = freePort();
         List<String> command = new ArrayList<>();
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
         command.addAll(arguments);
+        return startCommand(name, command, environment, readyPath);
+    }
+
+    /** The same for a command that runs a Java program in its place. */
+    static JavaProcess startCommand(
+            String name, List<String> command, Map<String, String> environment, String readyPath)
+            throws IOException, InterruptedException {
+        int port = freePort();
         ProcessBuilder builder = new ProcessBuilder(command);
         builder.environment().keySet().removeIf(variable -> variable.startsWith("ANNALS_"));
         environment.forEach(
                 (variable, value) -> builder.environment().put(variable, value.equals(PORT) ? "" + port : value));
         Path log = Path.of("target", "bench-" + name + ".log");
+        long begin = System.nanoTime();
         Process process =
                 builder.redirectErrorStream(true).redirectOutput(log.toFile()).start();
         // Also where the benchmarks are ended from outside.
         Runtime.getRuntime().addShutdownHook(new Thread(process::destroy));
-        JavaProcess started = new JavaProcess(name, process, port);
+        JavaProcess started = new JavaProcess(name, process, port, begin);
         try {
             started.awaitReady(readyPath, log);
             return started;
@@ -68,6 +81,11 @@ final class JavaProcess implements AutoCloseable {
         return port;
     }
 
+    /** How long it took from the start of the process to its first good answer. */
+    double secondsToFirstAnswer() {
+        return (ready - begin) / 1e9;
+    }
+
     private void awaitReady(String path, Path log) throws IOException, InterruptedException {
         HttpClient client = HttpClient.newHttpClient();
         HttpRequest request = HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port + path))
@@ -77,6 +95,7 @@ final class JavaProcess implements AutoCloseable {
         while (true) {
             try {
                 if (client.send(request, HttpResponse.BodyHandlers.discarding()).statusCode() == 200) {
+                    ready = System.nanoTime();
                     return;
                 }
             } catch (IOException e) {
@@ -85,7 +104,7 @@ final class JavaProcess implements AutoCloseable {
             if (!process.isAlive() || System.nanoTime() > end) {
                 throw new IOException("The program " + name + " does not start: " + Files.readString(log));
             }
-            TimeUnit.MILLISECONDS.sleep(50);
+            TimeUnit.MILLISECONDS.sleep(POLL_MILLIS);
         }
     }
 

@@ -38,21 +38,33 @@ final class Targets {
         if (!Files.exists(SERVICE)) {
             throw new IOException(SERVICE + " is not there: mvn -DskipTests package makes it");
         }
-        JavaProcess process = JavaProcess.start(
-                "annals",
-                Stream.concat(Stream.of(jvmOptions), Stream.of("-jar", SERVICE.toString()))
-                        .toList(),
-                Map.of(
-                        "ANNALS_DATABASE_URL",
-                        database.url().withPassword(),
-                        "ANNALS_ADMIN_TOKEN",
-                        ADMIN_TOKEN,
-                        "ANNALS_PORT",
-                        JavaProcess.PORT),
-                "/q/health/ready");
+        return withProjects(
+                JavaProcess.start(
+                        "annals",
+                        Stream.concat(Stream.of(jvmOptions), Stream.of("-jar", SERVICE.toString()))
+                                .toList(),
+                        environment(),
+                        "/q/health/ready"),
+                PROJECTS);
+    }
+
+    /** The service, started by a command, with one project. */
+    Target startAnnalsBy(List<String> command) throws IOException, InterruptedException {
+        return withProjects(JavaProcess.startCommand("annals", command, environment(), "/q/health/ready"), 1);
+    }
+
+    private Map<String, String> environment() {
+        return Map.of(
+                "ANNALS_DATABASE_URL", database.url().withPassword(),
+                "ANNALS_ADMIN_TOKEN", ADMIN_TOKEN,
+                "ANNALS_PORT", JavaProcess.PORT,
+                "JAVA_HOME", System.getProperty("java.home"));
+    }
+
+    private Target withProjects(JavaProcess process, int projects) throws IOException, InterruptedException {
         try {
             List<String> tokens = new ArrayList<>();
-            for (int i = 0; i < PROJECTS; i++) {
+            for (int i = 0; i < projects; i++) {
                 String project = administer(process, "/v1/projects", "{\"name\": \"" + UUID.randomUUID() + "\"}", "id");
                 tokens.add(administer(
                         process,

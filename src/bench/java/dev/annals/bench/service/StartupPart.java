@@ -1,0 +1,110 @@
+package dev.annals.bench.service;
+
+import dev.annals.bench.BenchDatabase;
+import dev.annals.bench.BenchServer;
+import dev.annals.bench.Part;
+import dev.annals.bench.Progress;
+import dev.annals.bench.Settings;
+import dev.annals.bench.Table;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+
+/** How long the packaged service takes to its first answer, and what it takes of the memory. */
+public final class StartupPart implements Part {
+
+    private static final int CONNECTIONS = 32;
+    private static final long REST_MILLIS = 3_000;
+    private static final String RUN = Path.of("docker", "run-jvm").toString();
+    private static final List<Path> ARCHIVES = List.of(
+            Path.of("target", "quarkus-app", "annals.aot"), Path.of("target", "quarkus-app", "annals.jsa"));
+
+    /** One start. */
+    private record Start(double seconds, long atRest, long underLoad) {}
+
+    @Override
+    public String name() {
+        return "startup";
+    }
+
+    @Override
+    public String title() {
+        return "Start: time to the first answer, and memory";
+    }
+
+    @Override
+    public String run(BenchServer server, Settings settings) throws Exception {
+        Map<String, List<Start>> starts = new LinkedHashMap<>();
+        try (BenchDatabase database = server.createDatabase("annals_bench_startup")) {
+            database.migrate();
+            Targets targets = new Targets(database);
+            String java = Path.of(System.getProperty("java.home"), "bin", "java").toString();
+            for (int round = 0; round < settings.choose(3, 7); round++) {
+                deleteArchives();
+                measure(starts, "`java -jar quarkus-run.jar`", targets, settings, List.of(
+                        java, "-jar", Path.of("target", "quarkus-app", "quarkus-run.jar").toString()));
+                measure(starts, "`docker/run-jvm`, not trained", targets, settings, List.of(RUN));
+                train();
+                measure(starts, "`docker/run-jvm`", targets, settings, List.of(RUN));
+            }
+        } finally {
+            deleteArchives();
+        }
+        Table table = new Table("start", "first answer, s", "at rest, MB", "under load, MB");
+        starts.forEach((name, measured) -> table.row(
+                name,
+                String.format("%.2f", median(measured.stream().map(Start::seconds).toList())),
+                megabytes(measured.stream().map(Start::atRest).toList()),
+                megabytes(measured.stream().map(Start::underLoad).toList())));
+        return """
+                The packaged service on a database that is there and up to date, from the start of the process to the first
+                200 of `/q/health/ready`, which asks the database; its resident memory three seconds later, and at the end of
+                %.0f s of appends over %d connections. Medians of %d starts each, in turns. `docker/run-jvm --train` made the
+                archive of classes that the last line starts from.
+
+                """.formatted(settings.warmUp().toMillis() / 1e3, CONNECTIONS, starts.values().iterator().next().size())
+                + table;
+    }
+
+    private static void measure(
+            Map<String, List<Start>> starts, String name, Targets targets, Settings settings, List<String> command)
+            throws IOException, InterruptedException {
+        try (Target annals = targets.startAnnalsBy(command)) {
+            TimeUnit.MILLISECONDS.sleep(REST_MILLIS);
+            long atRest = annals.process().residentBytes();
+            LoadClient.closedLoop(annals, CONNECTIONS, Calls.single(annals, 1), settings.warmUp());
+            Start start =
+                    new Start(annals.process().secondsToFirstAnswer(), atRest, annals.process().residentBytes());
+            Progress.say(name + " " + start);
+            starts.computeIfAbsent(name, none -> new ArrayList<>()).add(start);
+        }
+    }
+
+    private static void train() throws IOException, InterruptedException {
+        ProcessBuilder builder = new ProcessBuilder(RUN, "--train").inheritIO();
+        builder.environment().put("JAVA_HOME", System.getProperty("java.home"));
+        builder.environment().keySet().removeIf(variable -> variable.startsWith("ANNALS_"));
+        if (builder.start().waitFor() != 0) {
+            throw new IOException(RUN + " --train failed");
+        }
+    }
+
+    private static void deleteArchives() throws IOException {
+        for (Path archive : ARCHIVES) {
+            Files.deleteIfExists(archive);
+        }
+    }
+
+    private static String megabytes(List<Long> bytes) {
+        return String.format("%.0f", median(bytes) / 1e6);
+    }
+
+    private static <T extends Number & Comparable<T>> double median(List<T> values) {
+        return values.stream().sorted().toList().get(values.size() / 2).doubleValue();
+    }
+}

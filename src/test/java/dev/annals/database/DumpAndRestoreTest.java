@@ -1,0 +1,179 @@
+package dev.annals.database;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.annals.AuditLogFixture;
+import dev.annals.embedded.InstalledPostgres;
+import dev.annals.embedded.TestDatabase;
+import dev.annals.ops.Verify;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.UUID;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What a dump brings back has its numbers from before, or is refused; it is never numbered anew. */
+class DumpAndRestoreTest {
+
+    private static final UUID PROJECT = UUID.randomUUID();
+    private static final UUID OTHER_PROJECT = UUID.randomUUID();
+
+    @TempDir
+    static Path directory;
+
+    private static InstalledPostgres server;
+    private static List<String> places;
+
+    @BeforeAll
+    static void writeRecordsWhoseCommitOrderIsNotTheirStorageOrder() throws Exception {
+        server = InstalledPostgres.start(directory);
+        execute("postgres", "create database source");
+        TestDatabase.migrate(server.url("source"));
+        for (UUID project : List.of(PROJECT, OTHER_PROJECT)) {
+            execute("source", "insert into annals.project (id, name) values ('" + project + "', '" + project + "')");
+        }
+        try (Connection late = server.url("source").connect();
+                Connection early = server.url("source").connect()) {
+            late.setAutoCommit(false);
+            insertSingle(late, PROJECT);
+            AuditLogFixture.insert(late, OTHER_PROJECT, "several");
+            insertSingle(early, PROJECT);
+            AuditLogFixture.insert(early, PROJECT, "several");
+            execute("source", "insert into annals.audit_record (project_id, action) select '" + PROJECT
+                    + "', 'many ' || n from generate_series(1, 300) as n");
+            late.commit();
+        }
+        places = places("source");
+        assertThat(places).hasSize(304);
+    }
+
+    @AfterAll
+    static void stopServer() {
+        if (server != null) {
+            server.close();
+        }
+    }
+
+    @Test
+    void aFullDumpComesBackWithTheSameNumbersAndGoesOnBehindThem() throws Exception {
+        Path dump = dump("full");
+
+        restore(0, "restored", dump);
+
+        assertThat(places("restored")).isEqualTo(places);
+        assertSound("restored");
+        execute("restored", "insert into annals.audit_record (project_id, action) values ('" + PROJECT + "', 'after')");
+        assertThat(places("restored")).hasSize(305).contains(PROJECT + " 304");
+        assertSound("restored");
+    }
+
+    @Test
+    void aDumpOfTheDataAloneComesBackWithTheSameNumbersWhereTriggersAreOff() throws Exception {
+        Path dump = dump("data", "--data-only", "--schema=annals", "--exclude-table=annals.flyway_schema_history");
+        TestDatabase.migrate(create("data_alone"));
+
+        restore(0, "data_alone", dump, "--disable-triggers");
+
+        assertThat(places("data_alone")).isEqualTo(places);
+        assertSound("data_alone");
+    }
+
+    @Test
+    void aDumpOfTheDataAloneIsRefusedWholeWhereTriggersAreOn() throws Exception {
+        Path dump = dump("refused", "--data-only", "--schema=annals", "--exclude-table=annals.flyway_schema_history");
+        TestDatabase.migrate(create("refused"));
+
+        restore(1, "refused", dump, "--single-transaction");
+
+        assertThat(places("refused")).isEmpty();
+    }
+
+    @Test
+    void aDumpIsNotLoadedOverRecordsThatAreThere() throws Exception {
+        Path dump = dump("twice", "--data-only", "--schema=annals", "--exclude-table=annals.flyway_schema_history");
+
+        assertThat(InstalledPostgres.exitCode(
+                        "pg_restore",
+                        "--dbname=" + server.libpq("source"),
+                        "--disable-triggers",
+                        "--data-only",
+                        dump.toString()))
+                .isEqualTo(1);
+
+        assertThat(places("source")).isEqualTo(places);
+        assertSound("source");
+    }
+
+    private static Path dump(String name, String... options) throws Exception {
+        Path file = directory.resolve(name + ".dump");
+        List<String> arguments = new ArrayList<>(List.of(options));
+        arguments.addAll(List.of("--format=custom", "--file=" + file, "--dbname=" + server.libpq("source")));
+        InstalledPostgres.run("pg_dump", arguments.toArray(String[]::new));
+        return file;
+    }
+
+    private static void restore(int exitCode, String database, Path dump, String... options) throws Exception {
+        if (options.length == 0) {
+            create(database);
+        }
+        List<String> arguments = new ArrayList<>(List.of(options));
+        if (options.length > 0) {
+            arguments.add("--data-only");
+        }
+        arguments.addAll(List.of("--dbname=" + server.libpq(database), dump.toString()));
+        assertThat(InstalledPostgres.exitCode("pg_restore", arguments.toArray(String[]::new)))
+                .isEqualTo(exitCode);
+    }
+
+    private static DatabaseUrl create(String database) throws SQLException {
+        execute("postgres", "create database " + database);
+        return server.url(database);
+    }
+
+    /** A record that is its own append, as the service writes one. */
+    private static void insertSingle(Connection connection, UUID project) throws SQLException {
+        UUID id = UUID.randomUUID();
+        try (Statement statement = connection.createStatement()) {
+            statement.execute("insert into annals.audit_record (project_id, id, append_id, action) values ('" + project
+                    + "', '" + id + "', '" + id + "', 'single')");
+        }
+    }
+
+    /** Project, sequence id and record of every place; of one written after a restore, without the record. */
+    private static List<String> places(String database) throws SQLException {
+        List<String> found = new ArrayList<>();
+        try (Connection connection = server.url(database).connect();
+                Statement statement = connection.createStatement();
+                ResultSet rows = statement.executeQuery(
+                        "select project_id || ' ' || sequence_id || case when action = 'after' then '' else ' ' || id end"
+                                + " from annals.feed order by project_id, sequence_id")) {
+            while (rows.next()) {
+                found.add(rows.getString(1));
+            }
+        }
+        return found;
+    }
+
+    private static void assertSound(String database) {
+        StringWriter printed = new StringWriter();
+        assertThat(Verify.parse().run(server.url(database), new PrintWriter(printed)))
+                .as(printed.toString())
+                .isZero();
+    }
+
+    private static void execute(String database, String sql) throws SQLException {
+        try (Connection connection = server.url(database).connect();
+                Statement statement = connection.createStatement()) {
+            statement.execute(sql);
+        }
+    }
+}

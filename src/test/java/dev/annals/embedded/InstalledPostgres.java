@@ -1,0 +1,153 @@
+package dev.annals.embedded;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import dev.annals.database.DatabaseUrl;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.stream.Stream;
+
+/**
+ * A server of the PostgreSQL that the operating system has installed, with its programs: the embedded one comes without
+ * pg_dump, pg_restore and pg_basebackup. Tests that need it are skipped where Debian's way of installing one is not found.
+ */
+public final class InstalledPostgres implements AutoCloseable {
+
+    private static final Path VERSIONS = Path.of("/usr/lib/postgresql");
+    private static final String PASSWORD = "secret";
+
+    private final Path data;
+    private final DatabaseUrl url;
+
+    private InstalledPostgres(Path data, int port) {
+        this.data = data;
+        this.url = new DatabaseUrl("annals", PASSWORD, "127.0.0.1", port, "postgres", Map.of("sslmode", "disable"));
+    }
+
+    /** Makes a cluster in {@code directory} and starts it. */
+    public static InstalledPostgres start(Path directory) throws Exception {
+        Path passwordFile = Files.writeString(directory.resolve("password"), PASSWORD);
+        Path data = directory.resolve("data");
+        run(
+                "initdb",
+                "--pgdata=" + data,
+                "--username=annals",
+                "--pwfile=" + passwordFile,
+                "--auth=scram-sha-256",
+                "--encoding=UTF8",
+                "--locale=C",
+                "--no-sync");
+        return startIn(data);
+    }
+
+    /** Copies this server while it runs, and starts the copy as a hot standby that follows it. */
+    public InstalledPostgres startStandby(Path directory) throws Exception {
+        Path copy = directory.resolve("standby");
+        run("pg_basebackup", "--dbname=" + libpq("postgres"), "--pgdata=" + copy, "--write-recovery-conf", "--checkpoint=fast", "--no-sync");
+        return startIn(copy);
+    }
+
+    private static InstalledPostgres startIn(Path data) throws Exception {
+        InstalledPostgres server = new InstalledPostgres(data, freePort());
+        run(
+                "pg_ctl",
+                "start",
+                "--pgdata=" + data,
+                "--wait",
+                "--silent",
+                "--log=" + data.resolveSibling(data.getFileName() + ".log"),
+                "--options=-p " + server.url.port() + " -c listen_addresses=127.0.0.1 -c unix_socket_directories='' -c fsync=off");
+        return server;
+    }
+
+    /** Where a database of it is, for its owner, a superuser. */
+    public DatabaseUrl url(String database) {
+        return url.withDatabase(database);
+    }
+
+    /** The same for PostgreSQL's own programs. */
+    public String libpq(String database) {
+        return url.withDatabase(database).withPassword();
+    }
+
+    /** Runs one of PostgreSQL's programs, which has to succeed. */
+    public static void run(String program, String... arguments) throws Exception {
+        Path output = Files.createTempFile("annals-" + program, ".log");
+        int exitCode = exitCode(output, program, arguments);
+        assertThat(exitCode).as(() -> program + ": " + read(output)).isZero();
+        Files.delete(output);
+    }
+
+    /** Runs one of PostgreSQL's programs, and returns its exit code. */
+    public static int exitCode(String program, String... arguments) throws Exception {
+        Path output = Files.createTempFile("annals-" + program, ".log");
+        try {
+            return exitCode(output, program, arguments);
+        } finally {
+            Files.delete(output);
+        }
+    }
+
+    // Into a file: a server that pg_ctl starts keeps the output open.
+    private static int exitCode(Path output, String program, String... arguments) throws Exception {
+        List<String> command = new ArrayList<>();
+        if (System.getProperty("user.name").equals("root")) {
+            // As PostgresBinaries does it: PostgreSQL refuses to run as root.
+            command.addAll(List.of("unshare", "--user"));
+        }
+        command.add(programs().resolve(program).toString());
+        command.addAll(List.of(arguments));
+        ProcessBuilder builder = new ProcessBuilder(command).directory(Path.of("/").toFile());
+        builder.redirectErrorStream(true).redirectOutput(output.toFile());
+        builder.environment().keySet().removeIf(name -> name.startsWith("PG"));
+        builder.environment().put("LC_ALL", "C");
+        return builder.start().waitFor();
+    }
+
+    private static String read(Path file) {
+        try {
+            return Files.readString(file, StandardCharsets.UTF_8);
+        } catch (IOException e) {
+            return e.toString();
+        }
+    }
+
+    private static Path programs() throws IOException {
+        Optional<Path> newest = Optional.empty();
+        if (Files.isDirectory(VERSIONS)) {
+            try (Stream<Path> versions = Files.list(VERSIONS)) {
+                newest = versions.map(version -> version.resolve("bin"))
+                        .filter(bin -> Files.isExecutable(bin.resolve("pg_basebackup"))
+                                && Files.isExecutable(bin.resolve("initdb")))
+                        .max(Comparator.comparing(Path::toString));
+            }
+        }
+        assumeTrue(newest.isPresent(), "needs PostgreSQL's server and client programs in " + VERSIONS);
+        return newest.get();
+    }
+
+    private static int freePort() throws IOException {
+        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            return socket.getLocalPort();
+        }
+    }
+
+    @Override
+    public void close() {
+        try {
+            run("pg_ctl", "stop", "--pgdata=" + data, "--mode=immediate", "--wait", "--silent");
+        } catch (Exception e) {
+            throw new IllegalStateException(e);
+        }
+    }
+}

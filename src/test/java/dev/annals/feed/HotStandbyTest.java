@@ -1,0 +1,174 @@
+package dev.annals.feed;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.annals.AuditLogFixture;
+import dev.annals.database.DatabaseUrl;
+import dev.annals.embedded.InstalledPostgres;
+import dev.annals.embedded.TestDatabase;
+import dev.annals.ops.Verify;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A hot standby shows, at every moment, a prefix of each feed. */
+@Timeout(300)
+class HotStandbyTest {
+
+    private static final int WRITERS = 4;
+    private static final int TRANSACTIONS = 60;
+
+    @TempDir
+    Path directory;
+
+    private final UUID project = UUID.randomUUID();
+    private InstalledPostgres primary;
+    private InstalledPostgres standby;
+
+    @BeforeEach
+    void startBoth() throws Exception {
+        primary = InstalledPostgres.start(directory);
+        TestDatabase.migrate(primary.url("postgres"));
+        execute(primary.url("postgres"), "insert into annals.project (id, name) values ('" + project + "', 'copied')");
+        standby = primary.startStandby(directory);
+    }
+
+    @AfterEach
+    void stopBoth() {
+        for (InstalledPostgres server : new InstalledPostgres[] {standby, primary}) {
+            if (server != null) {
+                server.close();
+            }
+        }
+    }
+
+    @Test
+    void aStandbyShowsAPrefixOfTheFeedAtEveryMomentAndGoesOnBehindItOncePromoted() throws Exception {
+        ExecutorService threads = Executors.newFixedThreadPool(WRITERS);
+        List<Future<?>> writers = new ArrayList<>();
+        for (int writer = 0; writer < WRITERS; writer++) {
+            int number = writer;
+            writers.add(threads.submit(() -> write(number)));
+        }
+        List<UUID> seen = List.of();
+        try (Connection connection = standby.url("postgres").connect()) {
+            while (!writers.stream().allMatch(Future::isDone)) {
+                List<UUID> now = feed(connection);
+                assertThat(now).startsWith(seen.toArray(UUID[]::new));
+                seen = now;
+            }
+            for (Future<?> writer : writers) {
+                writer.get();
+            }
+            threads.shutdown();
+            awaitReplay(connection);
+            seen = feed(connection);
+        }
+        try (Connection connection = primary.url("postgres").connect()) {
+            assertThat(feed(connection)).isEqualTo(seen);
+        }
+        assertThatThrownBy(() -> execute(standby.url("postgres"), insert("on the standby")))
+                .hasMessageContaining("read-only");
+        assertSound(standby);
+
+        primary.close();
+        primary = null;
+        execute(standby.url("postgres"), "select pg_promote()", insert("on the new primary"));
+
+        try (Connection connection = standby.url("postgres").connect()) {
+            assertThat(feed(connection))
+                    .hasSize(seen.size() + 1)
+                    .startsWith(seen.toArray(UUID[]::new));
+        }
+        assertSound(standby);
+    }
+
+    /** Transactions of several sizes, some of which are rolled back. */
+    private Void write(int writer) throws SQLException {
+        try (Connection connection = primary.url("postgres").connect()) {
+            connection.setAutoCommit(false);
+            for (int n = 0; n < TRANSACTIONS; n++) {
+                for (int record = 0; record <= (writer + n) % 5; record++) {
+                    AuditLogFixture.insert(connection, project, "writer " + writer);
+                }
+                if (n % 7 == 0) {
+                    connection.rollback();
+                } else {
+                    connection.commit();
+                }
+            }
+        }
+        return null;
+    }
+
+    /** The records in the order of their sequence ids, which have to be 1 to n. */
+    private List<UUID> feed(Connection connection) throws SQLException {
+        List<UUID> ids = new ArrayList<>();
+        try (Statement statement = connection.createStatement();
+                ResultSet rows = statement.executeQuery("select sequence_id, id from annals.feed where project_id = '"
+                        + project + "' order by sequence_id")) {
+            while (rows.next()) {
+                ids.add(rows.getObject(2, UUID.class));
+                assertThat(rows.getLong(1)).isEqualTo(ids.size());
+            }
+        }
+        return ids;
+    }
+
+    private void awaitReplay(Connection connection) throws SQLException, InterruptedException {
+        String written;
+        try (Connection other = primary.url("postgres").connect();
+                Statement statement = other.createStatement();
+                ResultSet row = statement.executeQuery("select pg_current_wal_lsn()::text")) {
+            row.next();
+            written = row.getString(1);
+        }
+        boolean replayed = false;
+        while (!replayed) {
+            TimeUnit.MILLISECONDS.sleep(20);
+            try (Statement statement = connection.createStatement();
+                    ResultSet row = statement.executeQuery(
+                            "select pg_last_wal_replay_lsn() >= '" + written + "'::pg_lsn")) {
+                row.next();
+                replayed = row.getBoolean(1);
+            }
+        }
+    }
+
+    private String insert(String action) {
+        return "insert into annals.audit_record (project_id, action) values ('" + project + "', '" + action + "')";
+    }
+
+    private static void assertSound(InstalledPostgres server) {
+        StringWriter printed = new StringWriter();
+        assertThat(Verify.parse().run(server.url("postgres"), new PrintWriter(printed)))
+                .as(printed.toString())
+                .isZero();
+    }
+
+    private static void execute(DatabaseUrl database, String... statements) throws SQLException {
+        try (Connection connection = database.connect();
+                Statement statement = connection.createStatement()) {
+            for (String sql : statements) {
+                statement.execute(sql);
+            }
+        }
+    }
+}

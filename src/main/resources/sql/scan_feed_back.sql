@@ -1,34 +1,30 @@
--- Scans a part of a feed, newest first, for records that pass the filters.
+-- Looks at ranges of a feed, newest first, for records that pass the filters.
 --
--- $1 project_id   uuid
--- $2 sequence_id  bigint        the scan goes back from before it; null is from the head on
--- $3 scan_limit   integer       how many records are looked at, at most
--- $4 start        timestamptz   this and the following may be null: any
--- $5 end          timestamptz   exclusive
--- $6 action       text
--- $7 actor        text          id or name
--- $8 subject      text          id or name
--- $9 outcome      text
--- $10 limit       integer       how many records at most
+--  $1 project_id   uuid
+--  $2 sequence_id  bigint        the records are before it; null is from the head on
+--  $3 first        bigint[]      the ranges, each from its lowest sequence id
+--  $4 last         bigint[]      to its highest one; the place at $2 belongs to them
+--  $5 limit        integer       how many records at most
+--  $6 start        timestamptz   this and the following may be null: any
+--  $7 end          timestamptz   exclusive
+--  $8 action       text
+--  $9 actor        text          id or name
+-- $10 subject      text          id or name
+-- $11 outcome      text
+-- $12 ip_address   text
+-- $13 q            text          words
 --
--- Rows in falling sequence order: sequence_id bigint, record_id uuid, and the columns of the record, which are null for
--- three rows that stand there for cursors: the record at $2, and the first and last one looked at where they do not pass.
-with segment as materialized (
-  select append_id, first_sequence_id
-  from annals.feed_segment
-  where project_id = $1
-    and first_sequence_id <= coalesce($2, 9223372036854775807)
-  order by first_sequence_id desc
-  limit $3 + 1
-), place as materialized (
-  select segment.first_sequence_id + r.position - 1 as sequence_id, r.record_id
-  from segment
-  cross join lateral unnest(coalesce(
-    (select record_ids from annals.append where project_id = $1 and id = segment.append_id),
-    array[segment.append_id])) with ordinality as r (record_id, position)
-  where segment.first_sequence_id + r.position - 1 <= coalesce($2, 9223372036854775807)
-  order by sequence_id desc
-  limit $3 + 1
+-- Rows in falling sequence order: sequence_id bigint, record_id uuid, and the columns of the record, which are null for two
+-- rows that stand there for cursors: the lowest and the highest place looked at, where they do not pass. Rows behind the
+-- first $5 + 1 records may be missing.
+with looked_at as materialized (
+  select min(first) as lowest,
+    least(
+      max(last),
+      (select last_sequence_id from annals.feed_segment where project_id = $1 order by first_sequence_id desc limit 1)) as highest
+  from unnest($3::bigint[], $4::bigint[]) as range (first, last)
+), wanted as materialized (
+  select annals.words($13::text) as words, array(select '%' || word || '%' from unnest(annals.words($13::text)) as word) as parts
 )
 select
   place.sequence_id,
@@ -47,16 +43,36 @@ select
   host(r.ip_address) as ip_address,
   r.message,
   r.metadata::text as metadata
-from place
+from (
+  -- a subquery in order: the records behind the last one that is wanted are never fetched
+  select segment.first_sequence_id + p.position - 1 as sequence_id, p.record_id
+  from unnest($3::bigint[], $4::bigint[]) as range (first, last)
+  cross join lateral (
+    select coalesce(max(first_sequence_id), 1) as first
+    from annals.feed_segment where project_id = $1 and first_sequence_id <= range.first) as holding
+  cross join lateral (
+    select append_id, first_sequence_id
+    from annals.feed_segment
+    where project_id = $1 and first_sequence_id between holding.first and range.last) as segment
+  cross join lateral unnest(coalesce(
+    (select record_ids from annals.append where project_id = $1 and id = segment.append_id),
+    array[segment.append_id])) with ordinality as p (record_id, position)
+  where segment.first_sequence_id + p.position - 1 between range.first and range.last
+  order by sequence_id desc) as place
 left join annals.audit_record r on r.project_id = $1 and r.id = place.record_id and place.sequence_id < coalesce($2, 9223372036854775807)
     -- filters; null is any
-    and ($4::timestamptz is null or r."timestamp" >= $4)
-    and ($5::timestamptz is null or r."timestamp" < $5)
-    and ($6::text is null or r.action = $6)
-    and ($7::text is null or r.actor_id = $7 or r.actor_name = $7)
-    and ($8::text is null or r.subject_id = $8 or r.subject_name = $8)
-    and ($9::text is null or r.outcome = $9)
+    and ($6::timestamptz is null or r."timestamp" >= $6)
+    and ($7::timestamptz is null or r."timestamp" < $7)
+    and ($8::text is null or r.action = $8)
+    and ($9::text is null or r.actor_id = $9 or r.actor_name = $9)
+    and ($10::text is null or r.subject_id = $10 or r.subject_name = $10)
+    and ($11::text is null or r.outcome = $11)
+    and ($12::text is null or host(r.ip_address) = $12)
+    -- most messages fail the first test, which is much cheaper
+    and ($13::text is null or case when lower(r.message) like all ((select parts from wanted)::text[])
+      then annals.words(r.message) @> (select words from wanted) else false end)
 where r.id is not null
-  or place.sequence_id in ((select min(sequence_id) from place), (select max(sequence_id) from place))
+  or place.sequence_id = (select lowest from looked_at)
+  or place.sequence_id = (select highest from looked_at)
 order by place.sequence_id desc
-limit $10 + 3
+limit $5 + 3

@@ -250,7 +250,7 @@ const endInSight = new IntersectionObserver(
 
 function showDays(signal) {
   if (!signal.aborted) {
-    const newest = shown.get(rows.firstElementChild?.dataset.id)?.timestamp;
+    const newest = shown.get(rows.firstElementChild?.dataset.id);
     loadDays({filters, newest, select: go, signal});
   }
 }

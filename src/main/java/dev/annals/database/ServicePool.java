@@ -82,6 +82,8 @@ public class ServicePool implements PgPoolCreator {
         options.addProperty("enable_seqscan", "off");
         options.addProperty("enable_hashjoin", "off");
         options.addProperty("enable_mergejoin", "off");
+        // What is off counts as very expensive where there is no other way, and would have every such plan compiled.
+        options.addProperty("jit", "off");
         return options;
     }
 

@@ -5,6 +5,7 @@ import dev.annals.feed.FeedQuery.Order;
 import dev.annals.problem.Problem;
 import dev.annals.problem.ProblemException;
 import dev.annals.problem.ProblemType;
+import dev.annals.record.IpAddress;
 import jakarta.ws.rs.core.MultivaluedMap;
 import java.time.DateTimeException;
 import java.time.OffsetDateTime;
@@ -13,6 +14,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** Reads the query parameters of a feed. A parameter that is unknown is refused: a mistyped filter must not show all. */
@@ -22,12 +25,13 @@ final class FeedParameters {
     static final String LIMIT = "limit";
     static final String ORDER = "order";
     static final String WAIT = "wait";
-    static final List<String> FILTERS = List.of("start", "end", "action", "actor", "subject", "outcome");
+    static final List<String> FILTERS = List.of("start", "end", "action", "actor", "subject", "outcome", "ip_address", "q");
 
     private static final Set<String> KNOWN =
-            Set.of(CURSOR, LIMIT, ORDER, WAIT, "start", "end", "action", "actor", "subject", "outcome");
+            Stream.concat(Stream.of(CURSOR, LIMIT, ORDER, WAIT), FILTERS.stream()).collect(Collectors.toUnmodifiableSet());
     private static final String DESCENDING = "desc";
     private static final int MAX_FILTER_LENGTH = 1024;
+    private static final int MAX_Q_LENGTH = 256;
     private static final Pattern LIMIT_TEXT = Pattern.compile("[0-9]{1,9}");
 
     private final MultivaluedMap<String, String> parameters;
@@ -56,8 +60,15 @@ final class FeedParameters {
             }
         }
         Order order = order();
-        Filter filter =
-                new Filter(time("start"), time("end"), text("action"), text("actor"), text("subject"), text("outcome"));
+        Filter filter = new Filter(
+                time("start"),
+                time("end"),
+                text("action"),
+                text("actor"),
+                text("subject"),
+                text("outcome"),
+                ipAddress(),
+                words());
         String cursor = parameters.getFirst(CURSOR);
         if (cursor == null) {
             return new FeedQuery(order, null, null, limit(), filter);
@@ -113,6 +124,31 @@ final class FeedParameters {
         }
         if (value.isEmpty() || value.length() > MAX_FILTER_LENGTH || value.indexOf('\0') >= 0) {
             throw invalidParameter(name, "It has 1 to " + MAX_FILTER_LENGTH + " characters, and no NUL character.");
+        }
+        return value;
+    }
+
+    private @Nullable String ipAddress() {
+        String value = parameters.getFirst("ip_address");
+        if (value == null) {
+            return null;
+        }
+        String address = IpAddress.canonical(value);
+        if (address == null) {
+            throw invalidParameter("ip_address", "It is an IPv4 or IPv6 address, without prefix length and without zone.");
+        }
+        return address;
+    }
+
+    private @Nullable String words() {
+        String value = parameters.getFirst("q");
+        // Without a word, every message would pass.
+        if (value != null
+                && (value.length() > MAX_Q_LENGTH
+                        || value.indexOf('\0') >= 0
+                        || value.codePoints().noneMatch(Character::isLetterOrDigit))) {
+            throw invalidParameter(
+                    "q", "It has 1 to " + MAX_Q_LENGTH + " characters, a letter or a digit among them, and no NUL character.");
         }
         return value;
     }

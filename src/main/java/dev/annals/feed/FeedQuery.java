@@ -34,6 +34,8 @@ public record FeedQuery(
      * @param actor the actor's id or name
      * @param subject the subject's id or name
      * @param outcome exactly this outcome
+     * @param ipAddress exactly this address, in the text form that records show
+     * @param q all words of this text, in any order and in any case, in the message
      */
     public record Filter(
             @Nullable OffsetDateTime start,
@@ -41,9 +43,11 @@ public record FeedQuery(
             @Nullable String action,
             @Nullable String actor,
             @Nullable String subject,
-            @Nullable String outcome) {
+            @Nullable String outcome,
+            @Nullable String ipAddress,
+            @Nullable String q) {
 
         /** Lets every record pass. */
-        public static final Filter NONE = new Filter(null, null, null, null, null, null);
+        public static final Filter NONE = new Filter(null, null, null, null, null, null, null, null);
     }
 }

@@ -22,10 +22,11 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads feeds, a page in one round trip and from one snapshot.
+ * Reads feeds, a page without filters in one round trip and from one snapshot.
  *
  * <p>A page never skips: sequence ids follow commit order and have no gap, so all records before the last one of a page
- * were visible to the snapshot that the page was read from.
+ * were visible to the snapshot that the page was read from. With filters the {@link SearchIndex} says first, from an older
+ * snapshot, which ranges of the feed to look at; what it leaves out was final by then.
  */
 @ApplicationScoped
 public class FeedReader {
@@ -36,11 +37,11 @@ public class FeedReader {
     private static final String READ_RECORD = Sql.named("read_record");
 
     private final Pool pool;
-    private final FeedConfig config;
+    private final SearchIndex index;
 
-    FeedReader(Pool pool, FeedConfig config) {
+    FeedReader(Pool pool, SearchIndex index) {
         this.pool = pool;
-        this.config = config;
+        this.index = index;
     }
 
     /**
@@ -116,47 +117,58 @@ public class FeedReader {
 
     private Uni<FeedPage> scanOn(UUID projectId, FeedQuery query) {
         Cursor cursor = query.cursor() == null ? Cursor.START : query.cursor();
-        return pool.preparedQuery(SCAN_FEED)
-                .execute(scanTuple(projectId, cursor.sequenceId(), query))
-                .map(rows -> {
-                    Scan scan = new Scan(projectId, query.limit(), rows.size());
-                    rows.forEach(scan::add);
-                    requireStillThere(cursor, scan.firstIs(cursor));
-                    Cursor last = scan.last(cursor);
-                    boolean more = scan.full || last.sequenceId() - cursor.sequenceId() >= config.scanLimit();
-                    return new FeedPage(scan.records, more ? last : null, null, last);
-                });
+        return index.rangesOn(projectId, cursor.sequenceId(), query)
+                .chain(ranges -> pool.preparedQuery(SCAN_FEED)
+                        .execute(scanTuple(projectId, cursor.sequenceId(), ranges, query))
+                        .map(rows -> {
+                            Scan scan = new Scan(projectId, query.limit(), rows.size());
+                            rows.forEach(scan::add);
+                            requireStillThere(cursor, scan.firstIs(cursor));
+                            Cursor last = scan.last(cursor);
+                            boolean more = scan.full || last.sequenceId() >= ranges.highest();
+                            return new FeedPage(scan.records, more ? last : null, null, last);
+                        }));
     }
 
     private Uni<FeedPage> scanBack(UUID projectId, FeedQuery query) {
         Cursor cursor = query.cursor();
-        return pool.preparedQuery(SCAN_FEED_BACK)
-                .execute(scanTuple(projectId, cursor == null ? null : cursor.sequenceId(), query))
-                .map(rows -> {
-                    Scan scan = new Scan(projectId, query.limit(), rows.size());
-                    rows.forEach(scan::add);
-                    if (cursor != null) {
-                        requireStillThere(cursor, scan.firstIs(cursor));
-                    }
-                    Cursor last = scan.last(cursor == null ? Cursor.START : cursor);
-                    Cursor head = query.head() != null ? query.head() : scan.first(Cursor.START);
-                    return new FeedPage(scan.records, last.sequenceId() > 1 ? last : null, head, head);
-                });
+        Long before = cursor == null ? null : cursor.sequenceId();
+        return index.rangesBack(projectId, before, query)
+                .chain(ranges -> pool.preparedQuery(SCAN_FEED_BACK)
+                        .execute(scanTuple(projectId, before, ranges, query))
+                        .map(rows -> {
+                            Scan scan = new Scan(projectId, query.limit(), rows.size());
+                            rows.forEach(scan::add);
+                            if (cursor != null) {
+                                requireStillThere(cursor, scan.firstIs(cursor));
+                            }
+                            Cursor last = scan.last(cursor == null ? Cursor.START : cursor);
+                            Cursor head = query.head() != null ? query.head() : scan.first(Cursor.START);
+                            return new FeedPage(scan.records, last.sequenceId() > 1 ? last : null, head, head);
+                        }));
     }
 
-    private Tuple scanTuple(UUID projectId, @Nullable Long sequenceId, FeedQuery query) {
-        Filter filter = query.filter();
-        return Tuple.tuple()
-                .addUUID(projectId)
-                .addLong(sequenceId)
-                .addInteger(config.scanLimit())
-                .addOffsetDateTime(filter.start())
+    private static Tuple scanTuple(UUID projectId, @Nullable Long sequenceId, Ranges ranges, FeedQuery query) {
+        return filters(
+                Tuple.tuple()
+                        .addUUID(projectId)
+                        .addLong(sequenceId)
+                        .addArrayOfLong(ranges.first())
+                        .addArrayOfLong(ranges.last())
+                        .addInteger(query.limit()),
+                query.filter());
+    }
+
+    /** Adds the filters as all statements take them, one behind the other. */
+    static Tuple filters(Tuple tuple, Filter filter) {
+        return tuple.addOffsetDateTime(filter.start())
                 .addOffsetDateTime(filter.end())
                 .addString(filter.action())
                 .addString(filter.actor())
                 .addString(filter.subject())
                 .addString(filter.outcome())
-                .addInteger(query.limit());
+                .addString(filter.ipAddress())
+                .addString(filter.q());
     }
 
     private static void requireStillThere(Cursor cursor, boolean there) {

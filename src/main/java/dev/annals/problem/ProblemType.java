@@ -47,6 +47,8 @@ public enum ProblemType {
     TOO_MANY_RECORDS(422, "Too many records"),
     /** As {@link #INVALID_RECORD}, for a body that is not a record. */
     INVALID_BODY(422, "Invalid body"),
+    /** The answer would be longer, or more work, than the service gives. */
+    RESULT_TOO_LARGE(422, "Result too large"),
     /** A fault of the service; {@code instance} is in its log too. */
     INTERNAL_ERROR(500, "Internal error"),
     /** More appends wait for this project than the service holds. */

@@ -3,7 +3,7 @@ package dev.annals.record;
 import org.jspecify.annotations.Nullable;
 
 /** Reads IP addresses without ever asking a name server. */
-final class IpAddress {
+public final class IpAddress {
 
     private static final int GROUPS = 8;
     private static final int LONGEST = "ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255".length();
@@ -15,7 +15,7 @@ final class IpAddress {
      * 32 bits dotted where an IPv4 address is embedded); null where {@code text} is no IPv4 or IPv6 address. Zones,
      * prefixes, brackets and leading zeros in IPv4 are none.
      */
-    static @Nullable String canonical(String text) {
+    public static @Nullable String canonical(String text) {
         if (text.length() > LONGEST) {
             return null;
         }

@@ -207,6 +207,14 @@ class ViewerTest {
             page.goBack();
             assertThat(page).hasURL(Pattern.compile("#action=user_login&actor=u-19283$"));
 
+            page.navigate(service + "#q=security+KEY&ip_address=185.98.122.110");
+            assertThat(rows(page)).hasCount(3);
+            page.getByLabel("Words in the message").fill("refused viewer");
+            page.keyboard().press("Enter");
+            assertThat(page.locator("#progress")).hasText("No record passes these filters.");
+            page.getByLabel("Remove the filter IP address").click();
+            assertThat(rows(page)).hasCount(2);
+
             page.navigate(service + "#outcome=denied&start=2020-01-01T00:00:00Z");
             assertThat(rows(page)).hasCount(2);
             page.navigate(service + "#action=nothing_does_this");

@@ -1,0 +1,81 @@
+package dev.annals.feed;
+
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Ranges of sequence ids to look at, none of which touches another. Adding them is in the feed's order or against it, and
+ * what was added before is cut off.
+ */
+final class Ranges {
+
+    private final boolean ascending;
+    private final List<Long> first = new ArrayList<>();
+    private final List<Long> last = new ArrayList<>();
+    private long budget;
+
+    /** @param budget how many places to look at, at most */
+    Ranges(boolean ascending, long budget) {
+        this.ascending = ascending;
+        this.budget = budget;
+    }
+
+    /** Adds one place, whether the budget allows it or not: a cursor is made from it, or held against it. */
+    void addPlace(long sequenceId) {
+        budget++;
+        add(sequenceId, sequenceId);
+    }
+
+    /**
+     * Adds the range {@code from} to {@code to}, or of it what the budget allows.
+     *
+     * @return whether all of it
+     */
+    boolean add(long from, long to) {
+        int end = first.size() - 1;
+        long lowest = ascending && end >= 0 ? Math.max(from, last.get(end) + 1) : from;
+        long highest = !ascending && end >= 0 ? Math.min(to, first.get(end) - 1) : to;
+        if (lowest > highest) {
+            return true;
+        }
+        if (budget == 0) {
+            return false;
+        }
+        boolean whole = highest - lowest < budget;
+        if (!whole && ascending) {
+            highest = lowest + budget - 1;
+        } else if (!whole) {
+            lowest = highest - budget + 1;
+        }
+        budget -= highest - lowest + 1;
+        if (end >= 0 && ascending && last.get(end) == lowest - 1) {
+            last.set(end, highest);
+        } else if (end >= 0 && !ascending && first.get(end) == highest + 1) {
+            first.set(end, lowest);
+        } else {
+            first.add(lowest);
+            last.add(highest);
+        }
+        return whole;
+    }
+
+    /** How many more places may be looked at. */
+    long budget() {
+        return budget;
+    }
+
+    /** The lowest sequence id of each range. */
+    Long[] first() {
+        return first.toArray(Long[]::new);
+    }
+
+    /** The highest sequence id of each range. */
+    Long[] last() {
+        return last.toArray(Long[]::new);
+    }
+
+    /** The highest sequence id of all, in the feed's order. */
+    long highest() {
+        return last.isEmpty() ? 0 : last.get(last.size() - 1);
+    }
+}

@@ -1,0 +1,57 @@
+package dev.annals.projection;
+
+import dev.annals.Sql;
+import dev.annals.problem.ProblemException;
+import dev.annals.problem.ProblemType;
+import dev.annals.project.Requires;
+import dev.annals.record.RecordJson;
+import io.smallrye.mutiny.Uni;
+import io.vertx.mutiny.sqlclient.Pool;
+import io.vertx.mutiny.sqlclient.Tuple;
+import jakarta.ws.rs.POST;
+import jakarta.ws.rs.Path;
+import jakarta.ws.rs.PathParam;
+import jakarta.ws.rs.Produces;
+import jakarta.ws.rs.core.MediaType;
+import jakarta.ws.rs.core.Response;
+
+/** Administration over HTTP: {@code POST /v1/projections/{name}/rebuild}. */
+@Path("/v1/projections/{name}")
+@Produces(MediaType.APPLICATION_JSON)
+@Requires.Admin
+public class ProjectionResource {
+
+    private static final String REBUILD_PROJECTION = Sql.named("rebuild_projection");
+
+    private final Pool pool;
+    private final Projector projector;
+
+    ProjectionResource(Pool pool, Projector projector) {
+        this.pool = pool;
+        this.projector = projector;
+    }
+
+    /** Lets a projection begin again at the first record of every project, in the background. */
+    @POST
+    @Path("/rebuild")
+    public Uni<Response> rebuild(@PathParam("name") String name) {
+        if (!projector.names().contains(name)) {
+            throw new ProblemException(
+                    ProblemType.NOT_FOUND,
+                    "There is no projection of this name. There are " + String.join(" and ", projector.names()) + ".");
+        }
+        return pool.preparedQuery(REBUILD_PROJECTION)
+                .execute(Tuple.of(name))
+                .map(rows -> answer(name, rows.iterator().next().getInteger(0)));
+    }
+
+    private static Response answer(String name, int generation) {
+        byte[] body = RecordJson.toBytes(64, json -> {
+            json.writeStartObject();
+            json.writeStringField("name", name);
+            json.writeNumberField("generation", generation);
+            json.writeEndObject();
+        });
+        return Response.accepted(body).build();
+    }
+}

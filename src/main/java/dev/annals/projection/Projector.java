@@ -1,0 +1,306 @@
+package dev.annals.projection;
+
+import dev.annals.Sql;
+import dev.annals.database.DatabaseFailure;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.quarkus.arc.All;
+import io.quarkus.runtime.ShutdownEvent;
+import io.quarkus.runtime.StartupEvent;
+import io.smallrye.mutiny.Uni;
+import io.vertx.mutiny.sqlclient.Pool;
+import io.vertx.mutiny.sqlclient.Row;
+import io.vertx.mutiny.sqlclient.RowSet;
+import io.vertx.mutiny.sqlclient.SqlConnection;
+import io.vertx.mutiny.sqlclient.Tuple;
+import jakarta.enterprise.context.ApplicationScoped;
+import jakarta.enterprise.event.Observes;
+import jakarta.inject.Inject;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.Function;
+import java.util.function.ToDoubleFunction;
+import java.util.stream.Collectors;
+import org.jboss.logging.Logger;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Runs the projections: looks which projects are behind, and takes them on, step by step, one transaction a step.
+ *
+ * <p>Any number of instances may do so at once. A step holds its checkpoint's row, and one that is held elsewhere is left
+ * alone; the checkpoint moves in the transaction that writes what was derived, so each record counts once, whatever
+ * breaks. A look is one query over the heads and the checkpoints of a bounded number of projects; the next one goes on
+ * behind them. A project whose step fails is left alone for a while, longer each time, and hinders no other.
+ */
+@ApplicationScoped
+public class Projector {
+
+    private static final Logger LOG = Logger.getLogger(Projector.class);
+    private static final String FIND_LAGGING = Sql.named("find_lagging");
+    private static final String BEGIN_PROJECTION = Sql.named("begin_projection");
+    private static final String LOCK_CHECKPOINT = Sql.named("lock_checkpoint");
+    private static final String MOVE_CHECKPOINT = Sql.named("move_checkpoint");
+    /** Failures that are remembered; a project beyond them is tried again at every look. */
+    private static final int MAX_FAILURES = 10_000;
+    /** A broken connection or a lock that was not to be had is worth a line in the log only when it happens so often. */
+    private static final int PASSING_FAILURES = 3;
+
+    private final Pool pool;
+    private final Map<String, Projection> projections;
+    private final ProjectionConfig config;
+    private final Map<Target, Failure> failures = new ConcurrentHashMap<>();
+    private final Map<String, Lag> lags = new ConcurrentHashMap<>();
+    private volatile boolean stopped;
+    private volatile boolean lookFailed;
+
+    // Where the next look begins, and what the looks since the first project have found. Looks follow one another.
+    private volatile @Nullable UUID after;
+    private volatile Map<String, Long> found = Map.of();
+
+    @Inject
+    Projector(Pool pool, @All List<Projection> projections, ProjectionConfig config, MeterRegistry metrics) {
+        this(pool, projections, config);
+        projections.forEach(projection -> register(projection, metrics));
+    }
+
+    /** An instance that {@link #look} drives. */
+    Projector(Pool pool, List<Projection> projections, ProjectionConfig config) {
+        this.pool = pool;
+        this.projections = projections.stream().collect(Collectors.toMap(Projection::name, Function.identity()));
+        this.config = config;
+        projections.forEach(projection -> lags.put(projection.name(), new Lag(0, System.nanoTime())));
+    }
+
+    /** A projection of one project. */
+    private record Target(Projection projection, UUID projectId) {}
+
+    /** A series of failures; the target is left alone until {@link System#nanoTime} has come to {@code until}. */
+    private record Failure(int count, long until) {}
+
+    /** How many records were missing when all projects had been looked at, and when none was, by {@link System#nanoTime}. */
+    private record Lag(long records, long caughtUpAt) {}
+
+    /** A checkpoint that this transaction holds. */
+    private record Checkpoint(long sequenceId, int generation, boolean outdated) {}
+
+    private void register(Projection projection, MeterRegistry metrics) {
+        gauge(metrics, "annals.projection.lag.records", "Records not taken in yet", projection, this::missing);
+        gauge(metrics, "annals.projection.lag.seconds", "Time since nothing was missing", projection, this::lagSeconds);
+        gauge(metrics, "annals.projection.failing", "Projects whose last step failed here", projection, this::failing);
+    }
+
+    private static void gauge(
+            MeterRegistry metrics,
+            String name,
+            String description,
+            Projection projection,
+            ToDoubleFunction<String> value) {
+        Gauge.builder(name, projection.name(), value)
+                .description(description)
+                .tag("projection", projection.name())
+                .strongReference(true)
+                .register(metrics);
+    }
+
+    private Lag lag(String name) {
+        return lags.getOrDefault(name, new Lag(0, System.nanoTime()));
+    }
+
+    private double lagSeconds(String name) {
+        Lag lag = lag(name);
+        return lag.records() == 0 ? 0 : (System.nanoTime() - lag.caughtUpAt()) / 1e9;
+    }
+
+    /** In how many projects a projection's last step failed on this instance. */
+    long failing(String name) {
+        return failures.keySet().stream()
+                .filter(target -> target.projection().name().equals(name))
+                .count();
+    }
+
+    /** How many records a projection was missing when the last project had been looked at. */
+    long missing(String name) {
+        return lag(name).records();
+    }
+
+    /** Whether the last look was at the last project, so that the next one begins at the first. */
+    boolean atEnd() {
+        return after == null;
+    }
+
+    /** The names of the projections. */
+    List<String> names() {
+        return projections.keySet().stream().sorted().toList();
+    }
+
+    void start(@Observes StartupEvent event) {
+        if (config.enabled()) {
+            lookAfter(config.interval());
+        }
+    }
+
+    void stop(@Observes ShutdownEvent event) {
+        stopped = true;
+    }
+
+    private void lookAfter(Duration delay) {
+        Uni.createFrom()
+                .voidItem()
+                .onItem()
+                .delayIt()
+                .by(delay)
+                .chain(() -> stopped ? Uni.createFrom().item(false) : look())
+                .subscribe()
+                .with(this::looked, this::notLooked);
+    }
+
+    private void looked(boolean more) {
+        lookFailed = false;
+        if (!stopped) {
+            lookAfter(more ? Duration.ofMillis(1) : config.interval());
+        }
+    }
+
+    // The database is away. Whoever serves requests reports that; here one line is enough.
+    private void notLooked(Throwable failure) {
+        if (!stopped) {
+            if (!lookFailed) {
+                LOG.warnf(failure, "Projections wait for the database");
+            }
+            lookFailed = true;
+            lookAfter(config.retryDelay().plus(config.interval()));
+        }
+    }
+
+    /**
+     * Looks at the next projects, and takes on those that are behind.
+     *
+     * @return whether any of them may have more to take in
+     */
+    Uni<Boolean> look() {
+        Tuple part = Tuple.of(after, config.projects(), names().toArray(String[]::new));
+        return pool.preparedQuery(FIND_LAGGING)
+                .execute(part)
+                .map(this::lagging)
+                .chain(targets -> inTurn(targets, 0, false));
+    }
+
+    private List<Target> lagging(RowSet<Row> rows) {
+        List<Target> targets = new ArrayList<>();
+        Map<String, Long> missing = new HashMap<>(found);
+        for (Row row : rows) {
+            Projection projection = row.getString(0) == null ? null : projections.get(row.getString(0));
+            if (projection == null) {
+                after = row.getUUID(1);
+            } else {
+                targets.add(new Target(projection, row.getUUID(1)));
+                missing.merge(projection.name(), row.getLong(2), Long::sum);
+            }
+        }
+        found = missing;
+        if (after == null) {
+            publish(missing);
+        }
+        return targets;
+    }
+
+    private void publish(Map<String, Long> missing) {
+        found = Map.of();
+        lags.replaceAll((name, lag) -> {
+            long records = missing.getOrDefault(name, 0L);
+            return new Lag(records, records == 0 ? System.nanoTime() : lag.caughtUpAt());
+        });
+    }
+
+    private Uni<Boolean> inTurn(List<Target> targets, int index, boolean more) {
+        if (index == targets.size() || stopped) {
+            return Uni.createFrom().item(more);
+        }
+        Target target = targets.get(index);
+        return takeOn(target, config.steps()).chain(unfinished -> inTurn(targets, index + 1, more || unfinished));
+    }
+
+    private Uni<Boolean> takeOn(Target target, int steps) {
+        Failure before = failures.get(target);
+        if (before != null && System.nanoTime() - before.until() < 0) {
+            return Uni.createFrom().item(false);
+        }
+        return step(target)
+                .invoke(() -> failures.remove(target))
+                .chain(progress -> progress && steps > 1 && !stopped
+                        ? takeOn(target, steps - 1)
+                        : Uni.createFrom().item(progress))
+                .onFailure()
+                .recoverWithItem(failure -> failed(target, failure));
+    }
+
+    private boolean failed(Target target, Throwable failure) {
+        Failure before = failures.get(target);
+        int count = before == null ? 1 : before.count() + 1;
+        long delay = Math.min(
+                config.maxRetryDelay().toNanos(), config.retryDelay().toNanos() << Math.min(count - 1, 16));
+        // Instances that failed at the same moment try again at different ones.
+        delay += ThreadLocalRandom.current().nextLong(delay / 4 + 1);
+        if (before != null || failures.size() < MAX_FAILURES) {
+            failures.put(target, new Failure(count, System.nanoTime() + delay));
+        }
+        if (count == (DatabaseFailure.isTransient(failure) ? PASSING_FAILURES : 1)) {
+            LOG.warnf(
+                    failure,
+                    "The projection %s of project %s stands still; it is tried again from time to time",
+                    target.projection().name(),
+                    target.projectId());
+        }
+        return false;
+    }
+
+    /** One transaction: takes the checkpoint, takes records in, moves the checkpoint. Gives whether it moved. */
+    private Uni<Boolean> step(Target target) {
+        return pool.withTransaction(connection -> lock(connection, target)
+                .chain(checkpoint -> checkpoint == null
+                        ? Uni.createFrom().item(false)
+                        : project(connection, target, checkpoint)));
+    }
+
+    private Uni<@Nullable Checkpoint> lock(SqlConnection connection, Target target) {
+        Tuple key = Tuple.of(target.projectId(), target.projection().name());
+        return connection
+                .preparedQuery(BEGIN_PROJECTION)
+                .execute(key)
+                .chain(() -> connection.preparedQuery(LOCK_CHECKPOINT).execute(key))
+                .map(Projector::checkpoint);
+    }
+
+    private static @Nullable Checkpoint checkpoint(RowSet<Row> rows) {
+        for (Row row : rows) {
+            return new Checkpoint(row.getLong(0), row.getInteger(1), row.getBoolean(2));
+        }
+        return null;
+    }
+
+    private static Uni<Boolean> project(SqlConnection connection, Target target, Checkpoint at) {
+        if (at.outdated()) {
+            return target.projection()
+                    .reset(connection, target.projectId())
+                    .chain(() -> move(connection, target, 0, at.generation()))
+                    .replaceWith(true);
+        }
+        return target.projection()
+                .project(connection, target.projectId(), at.sequenceId())
+                .chain(to -> to > at.sequenceId()
+                        ? move(connection, target, to, at.generation()).replaceWith(true)
+                        : Uni.createFrom().item(false));
+    }
+
+    private static Uni<RowSet<Row>> move(SqlConnection connection, Target target, long to, int generation) {
+        return connection
+                .preparedQuery(MOVE_CHECKPOINT)
+                .execute(Tuple.of(target.projectId(), target.projection().name(), to, generation));
+    }
+}

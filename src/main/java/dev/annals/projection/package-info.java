@@ -1,0 +1,5 @@
+/** Whatever is derived from feeds in the background: each record once, in sequence order. */
+@NullMarked
+package dev.annals.projection;
+
+import org.jspecify.annotations.NullMarked;

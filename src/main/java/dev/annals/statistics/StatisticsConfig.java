@@ -1,0 +1,33 @@
+package dev.annals.statistics;
+
+import io.smallrye.config.ConfigMapping;
+import io.smallrye.config.WithDefault;
+import jakarta.validation.constraints.Max;
+import jakarta.validation.constraints.Min;
+
+/** Limits of statistics. */
+@ConfigMapping(prefix = "annals.statistics")
+public interface StatisticsConfig {
+
+    /**
+     * How many combinations of action, actor and outcome a project's day may have. The records of further ones are counted
+     * together, without any of the three: else whoever makes up an actor for every record would double the database.
+     * Once there are statistics, a change asks for a rebuild.
+     */
+    @WithDefault("10000")
+    @Min(1)
+    @Max(1_000_000)
+    int combinations();
+
+    /** How many results an answer has at most. */
+    @WithDefault("10000")
+    @Min(1)
+    @Max(1_000_000)
+    int results();
+
+    /** How many counts an answer is made from, at most. */
+    @WithDefault("1000000")
+    @Min(1)
+    @Max(100_000_000)
+    int scanLimit();
+}

@@ -1,0 +1,98 @@
+package dev.annals.statistics;
+
+import dev.annals.problem.Problem;
+import dev.annals.problem.ProblemException;
+import dev.annals.problem.ProblemType;
+import jakarta.ws.rs.core.MultivaluedMap;
+import java.time.DateTimeException;
+import java.time.LocalDate;
+import java.util.Arrays;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What is asked of the statistics.
+ *
+ * @param start the first day, in UTC; null is the first one that has records
+ * @param end the day behind the last one; null is behind all that have records
+ * @param by what the counts are told apart by; at least one
+ */
+record StatisticsQuery(@Nullable LocalDate start, @Nullable LocalDate end, Set<Dimension> by) {
+
+    /** What counts are told apart by, in the order in which results are ordered. */
+    enum Dimension {
+        DAY,
+        ACTION,
+        ACTOR,
+        OUTCOME;
+
+        /** Its name in parameters and answers. */
+        String text() {
+            return name().toLowerCase(Locale.ROOT);
+        }
+    }
+
+    private static final Pattern DAY = Pattern.compile("([0-9]{4}-[0-9]{2}-[0-9]{2})(?:T00:00(?::00(?:\\.0{1,9})?)?Z)?");
+    private static final Set<String> KNOWN = Set.of("start", "end", "by");
+    private static final String DIMENSIONS =
+            Arrays.stream(Dimension.values()).map(Dimension::text).collect(Collectors.joining(", "));
+
+    /** @throws ProblemException {@code invalid-parameter} */
+    static StatisticsQuery read(MultivaluedMap<String, String> parameters) {
+        for (Map.Entry<String, List<String>> parameter : parameters.entrySet()) {
+            if (!KNOWN.contains(parameter.getKey())) {
+                throw invalidParameter(
+                        parameter.getKey(), "There is no such parameter. Known are start, end and by.");
+            }
+            if (parameter.getValue().size() > 1) {
+                throw invalidParameter(parameter.getKey(), "It is given more than once.");
+            }
+        }
+        return new StatisticsQuery(
+                day("start", parameters.getFirst("start")),
+                day("end", parameters.getFirst("end")),
+                dimensions(parameters.getFirst("by")));
+    }
+
+    private static @Nullable LocalDate day(String name, @Nullable String text) {
+        if (text == null) {
+            return null;
+        }
+        var matcher = DAY.matcher(text);
+        try {
+            if (matcher.matches() && !text.startsWith("0000")) {
+                return LocalDate.parse(matcher.group(1));
+            }
+        } catch (DateTimeException e) {
+            // answered below
+        }
+        throw invalidParameter(
+                name, "It is a day in UTC, such as 2026-01-31 or 2026-01-31T00:00:00Z, in the years 0001 to 9999.");
+    }
+
+    private static Set<Dimension> dimensions(@Nullable String text) {
+        Set<Dimension> by = EnumSet.noneOf(Dimension.class);
+        for (String name : text == null ? new String[] {"day"} : text.split(",", -1)) {
+            Dimension found = Arrays.stream(Dimension.values())
+                    .filter(dimension -> dimension.text().equals(name))
+                    .findFirst()
+                    .orElse(null);
+            if (found == null || !by.add(found)) {
+                throw invalidParameter("by", "It names some of " + DIMENSIONS + ", each once, with commas between.");
+            }
+        }
+        return by;
+    }
+
+    private static ProblemException invalidParameter(String name, String detail) {
+        return new ProblemException(
+                Problem.of(ProblemType.INVALID_PARAMETER, "The parameter \"" + name + "\" cannot be used: " + detail)
+                        .with("parameter", name));
+    }
+}

@@ -1,0 +1,118 @@
+package dev.annals.statistics;
+
+import com.fasterxml.jackson.core.JsonGenerator;
+import dev.annals.Sql;
+import dev.annals.database.DatabaseFailure;
+import dev.annals.problem.ProblemException;
+import dev.annals.problem.ProblemType;
+import dev.annals.project.Caller;
+import dev.annals.project.Requires;
+import dev.annals.record.RecordJson;
+import dev.annals.statistics.StatisticsQuery.Dimension;
+import io.smallrye.mutiny.Uni;
+import io.vertx.mutiny.sqlclient.Pool;
+import io.vertx.mutiny.sqlclient.Row;
+import io.vertx.mutiny.sqlclient.RowSet;
+import io.vertx.mutiny.sqlclient.Tuple;
+import jakarta.ws.rs.GET;
+import jakarta.ws.rs.Path;
+import jakarta.ws.rs.Produces;
+import jakarta.ws.rs.container.ContainerRequestContext;
+import jakarta.ws.rs.core.Context;
+import jakarta.ws.rs.core.HttpHeaders;
+import jakarta.ws.rs.core.MediaType;
+import jakarta.ws.rs.core.Response;
+import jakarta.ws.rs.core.UriInfo;
+import java.io.IOException;
+import java.util.Set;
+import java.util.UUID;
+
+/** Statistics over HTTP: {@code GET /v1/project-logs/statistics}. */
+@Path("/v1/project-logs/statistics")
+@Produces(MediaType.APPLICATION_JSON)
+public class StatisticsResource {
+
+    private static final String READ_STATISTICS = Sql.named("read_statistics");
+    private static final String READ_DAILY_TOTALS = Sql.named("read_daily_totals");
+
+    private final Pool pool;
+    private final StatisticsConfig config;
+
+    StatisticsResource(Pool pool, StatisticsConfig config) {
+        this.pool = pool;
+        this.config = config;
+    }
+
+    /** Counts the records of the token's project. */
+    @GET
+    @Requires.Read
+    public Uni<Response> count(@Context UriInfo uri, @Context ContainerRequestContext request) {
+        UUID projectId = Caller.of(request).projectId();
+        StatisticsQuery query = StatisticsQuery.read(uri.getQueryParameters());
+        return DatabaseFailure.retried(read(projectId, query)).map(rows -> answer(query, rows));
+    }
+
+    private Uni<RowSet<Row>> read(UUID projectId, StatisticsQuery query) {
+        Tuple tuple = Tuple.tuple()
+                .addUUID(projectId)
+                .addLocalDate(query.start())
+                .addLocalDate(query.end());
+        if (query.by().equals(Set.of(Dimension.DAY))) {
+            return pool.preparedQuery(READ_DAILY_TOTALS).execute(tuple.addInteger(config.results()));
+        }
+        for (Dimension dimension : Dimension.values()) {
+            tuple.addBoolean(query.by().contains(dimension));
+        }
+        return pool.preparedQuery(READ_STATISTICS)
+                .execute(tuple.addInteger(config.scanLimit()).addInteger(config.results()));
+    }
+
+    private Response answer(StatisticsQuery query, RowSet<Row> rows) {
+        Row first = rows.iterator().next();
+        if (!first.getBoolean("complete")) {
+            throw new ProblemException(
+                    ProblemType.RESULT_TOO_LARGE,
+                    "The answer would have more than " + config.results() + " results, or be made from more than "
+                            + config.scanLimit()
+                            + " counts. Ask for fewer days (start, end), or for less to tell apart (by).");
+        }
+        return Response.ok(RecordJson.toBytes(128 + rows.size() * 64, json -> write(query, first, rows, json)))
+                .header(HttpHeaders.CACHE_CONTROL, "no-store")
+                .build();
+    }
+
+    private static void write(StatisticsQuery query, Row first, RowSet<Row> rows, JsonGenerator json)
+            throws IOException {
+        json.writeStartObject();
+        json.writeArrayFieldStart("by");
+        for (Dimension dimension : query.by()) {
+            json.writeString(dimension.text());
+        }
+        json.writeEndArray();
+        json.writeNumberField("through", first.getLong("through"));
+        if (first.getLong("others") != null) {
+            json.writeNumberField("others", first.getLong("others"));
+        }
+        json.writeArrayFieldStart("results");
+        for (Row row : rows) {
+            if (row.getLong("record_count") != null) {
+                writeResult(query, row, json);
+            }
+        }
+        json.writeEndArray();
+        json.writeEndObject();
+    }
+
+    private static void writeResult(StatisticsQuery query, Row row, JsonGenerator json) throws IOException {
+        json.writeStartObject();
+        for (Dimension dimension : query.by()) {
+            json.writeStringField(
+                    dimension.text(),
+                    dimension == Dimension.DAY
+                            ? row.getLocalDate("day").toString()
+                            : row.getString(dimension.text()));
+        }
+        json.writeNumberField("count", row.getLong("record_count"));
+        json.writeEndObject();
+    }
+}

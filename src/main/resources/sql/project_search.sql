@@ -1,0 +1,54 @@
+-- Indexes the next 1,024 records of a feed, once they are there. Its transaction holds the checkpoint.
+--
+-- $1 project_id   uuid
+-- $2 sequence_id  bigint    the checkpoint, a multiple of 1,024
+-- $3 bytes        integer   a longer message counts as having any word
+-- $4 words        integer   and so does one with more of them
+--
+-- One row: sequence_id bigint, $2 + 1024, or null where there are fewer records.
+with record as materialized (
+  select place.sequence_id, r."timestamp", r.action, r.actor_id, r.actor_name, r.subject_id, r.subject_name, r.outcome,
+    host(r.ip_address) as ip_address,
+    case when octet_length(r.message) <= $3 then annals.words(r.message) end as words,
+    coalesce(octet_length(r.message) > $3, false) as any_word
+  -- This table stands before `append`: that is the order in which their locks are taken elsewhere.
+  from annals.audit_record r
+  join (
+    select segment.first_sequence_id + p.position - 1 as sequence_id, p.record_id
+    from annals.feed_segment as segment
+    cross join lateral unnest(coalesce(
+      (select record_ids from annals.append where project_id = $1 and id = segment.append_id),
+      array[segment.append_id])) with ordinality as p (record_id, position)
+    where segment.project_id = $1
+      -- from the segment that holds $2
+      and segment.first_sequence_id >= coalesce(
+        (select max(first_sequence_id) from annals.feed_segment where project_id = $1 and first_sequence_id <= $2), 1)
+      and segment.first_sequence_id <= $2 + 1024
+      and segment.first_sequence_id + p.position - 1 between $2 + 1 and $2 + 1024
+    offset 0) as place on r.project_id = $1 and r.id = place.record_id
+), key as materialized (
+  select annals.search_stretch($2 / 1024) | annals.search_key($1, value.field, value.value) as key,
+    bit_or(1::bigint << ((record.sequence_id - $2 - 1) / 16)::integer) as slices
+  from record
+  cross join lateral (
+    select 1, record.action
+    union all select 2, record.actor_id
+    union all select 2, record.actor_name
+    union all select 3, record.subject_id
+    union all select 3, record.subject_name
+    union all select 4, record.outcome
+    union all select 5, record.ip_address
+    union all select 6, word from unnest(record.words) as word where cardinality(record.words) <= $4
+    union all select 7, '' where record.any_word or cardinality(record.words) > $4) as value (field, value)
+  where value.value is not null
+  group by 1
+), written as (
+  insert into annals.search_block (project_id, block, first_timestamp, last_timestamp, keys, slices)
+  select $1, $2 / 1024,
+    (select min("timestamp") from record), (select max("timestamp") from record),
+    array_agg(key order by key), array_agg(slices order by key)
+  from key
+  having (select count(*) from record) = 1024
+  returning block
+)
+select (select (block + 1) * 1024 from written) as sequence_id

@@ -1,0 +1,64 @@
+-- Counts the next records of a feed. Its transaction holds the checkpoint.
+--
+-- $1 project_id    uuid
+-- $2 sequence_id   bigint    the checkpoint
+-- $3 records       bigint    how many at most
+-- $4 combinations  integer   how many a day may have; the records of further ones are counted together
+--
+-- One row: sequence_id bigint, the last record counted; null where there was none.
+with record as materialized (
+  select place.sequence_id, (r."timestamp" at time zone 'UTC')::date as day, r.action,
+    coalesce(r.actor_id, r.actor_name) as actor, r.outcome
+  -- This table stands before `append`: that is the order in which their locks are taken elsewhere.
+  from annals.audit_record r
+  join (
+    select segment.first_sequence_id + p.position - 1 as sequence_id, p.record_id
+    from annals.feed_segment as segment
+    cross join lateral unnest(coalesce(
+      (select record_ids from annals.append where project_id = $1 and id = segment.append_id),
+      array[segment.append_id])) with ordinality as p (record_id, position)
+    where segment.project_id = $1
+      -- from the segment that holds $2; a feed has no gaps
+      and segment.first_sequence_id >= coalesce(
+        (select max(first_sequence_id) from annals.feed_segment where project_id = $1 and first_sequence_id <= $2), 1)
+      and segment.first_sequence_id <= $2 + $3
+      and segment.first_sequence_id + p.position - 1 between $2 + 1 and $2 + $3
+    offset 0) as place on r.project_id = $1 and r.id = place.record_id
+), combination as materialized (
+  select day, action, actor, outcome, count(*) as record_count, min(sequence_id) as first_sequence_id,
+    annals.combination_key(action, actor, outcome) as key
+  from record
+  group by day, action, actor, outcome
+), known as materialized (
+  select *,
+    exists (select from annals.daily_count c where c.project_id = $1 and c.day = combination.day and c.key = combination.key)
+      as known,
+    coalesce((select combination_count from annals.daily_total t where t.project_id = $1 and t.day = combination.day), 0)
+      as known_count
+  from combination
+), ranked as materialized (
+  -- in feed order, so that a rebuild admits the same ones whatever its steps are
+  select *, row_number() over (partition by day, known order by first_sequence_id) as place
+  from known
+), admitted as materialized (
+  select *, known or known_count + place <= $4::integer as admitted from ranked
+), counted as (
+  insert into annals.daily_count as c (project_id, day, key, record_count, action, actor, outcome)
+  select $1, day, annals.combination_key(shown.action, shown.actor, shown.outcome), sum(record_count),
+    shown.action, shown.actor, shown.outcome
+  from admitted
+  cross join lateral (
+    select case when admitted then action end, case when admitted then actor end, case when admitted then outcome end)
+    as shown (action, actor, outcome)
+  group by day, shown.action, shown.actor, shown.outcome
+  on conflict (project_id, day, key) do update set record_count = c.record_count + excluded.record_count
+), totalled as (
+  insert into annals.daily_total as t (project_id, day, record_count, combination_count)
+  select $1, day, sum(record_count), count(*) filter (where admitted and not known)
+  from admitted
+  group by day
+  on conflict (project_id, day) do update set
+    record_count = t.record_count + excluded.record_count,
+    combination_count = t.combination_count + excluded.combination_count
+)
+select max(sequence_id) as sequence_id from record

@@ -1,0 +1,353 @@
+package dev.annals.feed;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.annals.AuditLogFixture;
+import dev.annals.Sql;
+import dev.annals.feed.FeedQuery.Filter;
+import dev.annals.feed.FeedQuery.Order;
+import dev.annals.projection.RandomRecords;
+import dev.annals.projection.TestProjector;
+import dev.annals.projection.WithoutProjector;
+import dev.annals.record.Party;
+import dev.annals.record.StoredRecord;
+import io.quarkus.test.junit.QuarkusTest;
+import io.quarkus.test.junit.TestProfile;
+import io.vertx.mutiny.sqlclient.Pool;
+import jakarta.inject.Inject;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.time.OffsetDateTime;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.List;
+import java.util.Locale;
+import java.util.Random;
+import java.util.UUID;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Pages with filters find what a look at every record finds, however far the index is behind. */
+@QuarkusTest
+@TestProfile(WithoutProjector.class)
+class SearchIndexTest {
+
+    private static final Duration LIMIT = Duration.ofSeconds(60);
+    private static final OffsetDateTime FIRST_HOUR = OffsetDateTime.parse("2026-01-01T00:00:00Z");
+    /** As the service's connections are set. */
+    private static final String SERVICE_SETTINGS =
+            "set enable_seqscan = off; set enable_hashjoin = off; set enable_mergejoin = off; set jit = off;";
+
+    @Inject
+    AuditLogFixture log;
+
+    @Inject
+    Pool pool;
+
+    private record Limits(int defaultLimit, int maxLimit, int scanLimit, int indexedMessageBytes, int indexedWords)
+            implements FeedConfig {}
+
+    @ParameterizedTest
+    @ValueSource(longs = {1, 2, 3})
+    void pagesEqualALookAtEveryRecordWhileRecordsAreAppendedAndTheIndexLags(long seed) throws SQLException {
+        Random random = new Random(seed);
+        UUID project = log.newProject().id();
+        // some messages are longer, or have more words, than the index tells apart
+        SearchIndex index = new SearchIndex(pool, new Limits(200, 1000, 150, 45, 9));
+        FeedReader reader = new FeedReader(pool, index);
+        TestProjector projector = new TestProjector(pool, List.of(index), 10_000);
+        append(project, 3_500, random);
+        for (int walk = 0; walk < 12; walk++) {
+            Filter filter = randomFilter(random);
+            Order order = random.nextBoolean() ? Order.ASCENDING : Order.DESCENDING;
+            int limit = List.of(1, 3, 20, 200).get(random.nextInt(4));
+            List<StoredRecord> found = new ArrayList<>();
+            long through = walk(reader, project, order, limit, filter, found, page -> {
+                if (random.nextInt(8) == 0) {
+                    append(project, random.nextInt(1, 150), random);
+                }
+                if (random.nextInt(10) == 0) {
+                    projector.look();
+                }
+                if (random.nextInt(300) == 0) {
+                    execute("update annals.projection set generation = generation + 1 where name = 'search'");
+                }
+            });
+            List<Long> expected = new ArrayList<>(everyRecord(reader, project).stream()
+                    .filter(record -> record.sequenceId() <= through && passes(filter, record))
+                    .map(StoredRecord::sequenceId)
+                    .toList());
+            if (order == Order.DESCENDING) {
+                Collections.reverse(expected);
+            }
+            assertThat(found.stream().map(StoredRecord::sequenceId).toList())
+                    .as(order + " " + limit + " " + filter)
+                    .isEqualTo(expected);
+        }
+        log.checkFeed(project);
+    }
+
+    @Test
+    void theIndexIsUsedAndLeavesTheRestOut() throws SQLException {
+        UUID project = log.newProject().id();
+        append(project, 3_000, new Random(1));
+        insert(project, "'needle', 'The Needle, in a haystack!'", 1);
+        append(project, 3_000, new Random(2));
+        SearchIndex index = new SearchIndex(pool, new Limits(200, 1000, 1200, 4096, 256));
+        FeedReader reader = new FeedReader(pool, index);
+        new TestProjector(pool, List.of(index), 10_000).catchUp();
+        for (Filter filter : List.of(
+                new Filter(null, null, "needle", null, null, null, null, null),
+                new Filter(null, null, null, null, null, null, null, "NEEDLE haystack"))) {
+            for (Order order : Order.values()) {
+                FeedPage page = read(reader, project, order, null, null, 10, filter);
+                assertThat(page.records()).singleElement().satisfies(record -> assertThat(record.sequenceId())
+                        .isEqualTo(3_001));
+                assertThat(page.next()).isNull();
+            }
+        }
+    }
+
+    @Test
+    void wordsAndAddressesAreFoundOverHttpHoweverTheyAreWritten() throws SQLException {
+        AuditLogFixture.Project project = log.newProject();
+        FeedClient feed = new FeedClient(project);
+        feed.append(
+                "{\"action\": \"a\", \"message\": \"Volume 'cache-7' has been CREATED.\", \"ip_address\": \"2001:db8::7\"}",
+                "{\"action\": \"a\", \"message\": \"volume_create by jane@example.org\", \"ip_address\": \"10.0.0.7\"}",
+                "{\"action\": \"a\", \"message\": \"volumes\"}",
+                "{\"action\": \"volume\"}");
+        for (String order : List.of("", "&order=desc")) {
+            assertThat(found(feed, "q=volume" + order)).containsExactlyInAnyOrder(1L, 2L);
+            assertThat(found(feed, "q=Created+VOLUME" + order)).containsExactly(1L);
+            assertThat(found(feed, "q=cache-7" + order)).containsExactly(1L);
+            assertThat(found(feed, "q=7+cache%25" + order)).containsExactly(1L);
+            assertThat(found(feed, "q=example" + order)).containsExactly(2L);
+            assertThat(found(feed, "q=vol" + order)).isEmpty();
+            assertThat(found(feed, "ip_address=2001:DB8:0:0::7" + order)).containsExactly(1L);
+            assertThat(found(feed, "ip_address=10.0.0.7&q=jane" + order)).containsExactly(2L);
+        }
+        String link = feed.page(FeedClient.FEED + "?q=a+b&ip_address=::1").pollMore();
+        assertThat(link).contains("q=a+b", "ip_address=::1");
+        for (String refused : List.of("q=", "q=---", "q=" + "a".repeat(257), "q=a%00", "ip_address=jane", "ip_address=10.0.0.0/8")) {
+            project.wrongRequest().get(FeedClient.FEED + "?" + refused).then().statusCode(400);
+        }
+        log.checkFeed(project.id());
+    }
+
+    private static List<Long> found(FeedClient feed, String query) {
+        return FeedClient.sequenceIds(feed.walk(FeedClient.FEED + "?" + query));
+    }
+
+    /** Stretches of 1,048,576 places have keys of their own in the index: a search goes from one to the next. */
+    @Test
+    void aSearchGoesOnFromOneStretchOfTheIndexToTheNext() throws SQLException {
+        UUID project = log.newProject().id();
+        long begin = 1_021 * 1_024L;
+        // A feed that begins with places without records, as no feed does, but as fast as one of a million.
+        execute("insert into annals.feed_segment (project_id, append_id, first_sequence_id, last_sequence_id) values ('"
+                + project + "', gen_random_uuid(), 1, " + begin + ")");
+        execute("insert into annals.projection_checkpoint (project_id, projection, sequence_id, generation) select '"
+                + project + "', name, " + begin + ", generation from annals.projection where name = 'search'");
+        SearchIndex index = new SearchIndex(pool, new Limits(200, 1000, 6000, 4096, 256));
+        FeedReader reader = new FeedReader(pool, index);
+        for (int i = 0; i < 6; i++) {
+            insert(project, "'common', null", 1000);
+            insert(project, "'rare', 'Word'", 1);
+        }
+        new TestProjector(pool, List.of(index), 10_000).catchUp();
+        List<Long> expected = new ArrayList<>();
+        for (int i = 1; i <= 6; i++) {
+            expected.add(begin + i * 1001L);
+        }
+        Filter rare = new Filter(null, null, "rare", null, null, null, null, "word");
+        assertThat(ids(read(reader, project, Order.ASCENDING, null, null, 10, rare))).isEqualTo(expected);
+        Collections.reverse(expected);
+        assertThat(ids(read(reader, project, Order.DESCENDING, null, null, 10, rare))).isEqualTo(expected);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", SERVICE_SETTINGS})
+    void noStatementOfASearchReadsAWholeTable(String settings) throws SQLException {
+        UUID project = log.newProject().id();
+        insert(project, "case when n % 1000 = 0 then 'rare' else 'common' end, null", 200_000);
+        new TestProjector(pool, List.of(new SearchIndex(pool, new Limits(200, 1000, 5000, 4096, 256))), 10_000)
+                .catchUp();
+        execute("analyze");
+        String filters = ", null, null, 'rare', null, null, null, null, null";
+        try (Connection connection = log.connect();
+                Statement statement = connection.createStatement()) {
+            statement.execute(settings);
+            for (String mode : List.of("force_custom_plan", "force_generic_plan")) {
+                statement.execute("set plan_cache_mode = " + mode);
+                for (String call : List.of(
+                        "scan_feed: '" + project + "', 150000, '{150000}', '{155000}', 200" + filters,
+                        "scan_feed_back: '" + project + "', 150000, '{145000}', '{150000}', 200" + filters,
+                        "search_blocks: '" + project + "', 1, 1, 8, 256" + filters,
+                        "search_blocks: '" + project + "', -1, null, 8, 256" + filters,
+                        "search_blocks_by_time: '" + project + "', 1, 1, 8, 256, '2030-01-01', null",
+                        "read_feed: '" + project + "', 150000, 201")) {
+                    String name = call.substring(0, call.indexOf(':'));
+                    String plan = plan(statement, name, call.substring(name.length() + 1));
+                    assertThat(plan)
+                            .as(name + ", " + mode + ", " + settings)
+                            .doesNotContain("Seq Scan on audit_record", "Seq Scan on feed_segment", "Seq Scan on append");
+                    if (!settings.isEmpty()) {
+                        assertThat(plan).as(name + ", " + mode).doesNotContain("Seq Scan");
+                    }
+                }
+            }
+        }
+    }
+
+    private static String plan(Statement statement, String name, String binds) throws SQLException {
+        StringBuilder plan = new StringBuilder();
+        statement.execute("prepare statement_of_test" + types(name) + " as " + Sql.named(name));
+        try (ResultSet rows = statement.executeQuery("explain execute statement_of_test (" + binds + ")")) {
+            while (rows.next()) {
+                plan.append(rows.getString(1)).append('\n');
+            }
+        }
+        statement.execute("deallocate statement_of_test");
+        return plan.toString();
+    }
+
+    private static String types(String name) {
+        String filters = "timestamptz, timestamptz, text, text, text, text, text, text)";
+        return switch (name) {
+            case "scan_feed", "scan_feed_back" -> " (uuid, bigint, bigint[], bigint[], integer, " + filters;
+            case "search_blocks" -> " (uuid, integer, bigint, integer, integer, " + filters;
+            case "search_blocks_by_time" -> " (uuid, integer, bigint, integer, integer, timestamptz, timestamptz)";
+            default -> " (uuid, bigint, integer)";
+        };
+    }
+
+    /** Follows {@code next} to its end; gives the sequence id up to which the walk saw the feed. */
+    private static long walk(
+            FeedReader reader,
+            UUID project,
+            Order order,
+            int limit,
+            Filter filter,
+            List<StoredRecord> found,
+            Consumer<FeedPage> between) {
+        Cursor cursor = null;
+        Cursor head = null;
+        for (int pages = 0; ; pages++) {
+            assertThat(pages).isLessThan(20_000);
+            FeedPage page = read(reader, project, order, cursor, head, limit, filter);
+            assertThat(page.records().size()).isLessThanOrEqualTo(limit);
+            found.addAll(page.records());
+            if (page.next() == null) {
+                return page.pollMore().sequenceId();
+            }
+            assertThat(page.next()).isNotEqualTo(cursor);
+            cursor = page.next();
+            head = page.head();
+            between.accept(page);
+        }
+    }
+
+    private static FeedPage read(
+            FeedReader reader,
+            UUID project,
+            Order order,
+            @Nullable Cursor cursor,
+            @Nullable Cursor head,
+            int limit,
+            Filter filter) {
+        return reader.read(project, new FeedQuery(order, cursor, head, limit, filter))
+                .await()
+                .atMost(LIMIT);
+    }
+
+    private static List<Long> ids(FeedPage page) {
+        return page.records().stream().map(StoredRecord::sequenceId).toList();
+    }
+
+    private static List<StoredRecord> everyRecord(FeedReader reader, UUID project) {
+        List<StoredRecord> all = new ArrayList<>();
+        walk(reader, project, Order.ASCENDING, 1000, Filter.NONE, all, page -> {});
+        return all;
+    }
+
+    private static Filter randomFilter(Random random) {
+        OffsetDateTime start = random.nextInt(4) == 0 ? FIRST_HOUR.plusHours(random.nextInt(100)) : null;
+        OffsetDateTime end = random.nextInt(4) == 0 ? FIRST_HOUR.plusHours(random.nextInt(100)) : null;
+        List<String> words = List.of("vol 3", "vol-5", "word7", "WORD12 ümit", "volume word40", "absent", "by vol 1");
+        return new Filter(
+                start,
+                end,
+                sometimes(random, "action " + random.nextInt(7)),
+                sometimes(random, random.nextBoolean() ? "u" + random.nextInt(8) : "Name " + random.nextInt(5)),
+                sometimes(random, random.nextBoolean() ? "u" + random.nextInt(8) : "Name " + random.nextInt(5)),
+                sometimes(random, "outcome " + random.nextInt(4)),
+                sometimes(random, "10.0.0." + random.nextInt(10)),
+                sometimes(random, words.get(random.nextInt(words.size()))));
+    }
+
+    private static @Nullable String sometimes(Random random, String value) {
+        return random.nextInt(3) == 0 ? value : null;
+    }
+
+    /** What the filters mean, said another way. */
+    private static boolean passes(Filter filter, StoredRecord stored) {
+        var record = stored.record();
+        return (filter.start() == null || !record.timestamp().isBefore(filter.start()))
+                && (filter.end() == null || record.timestamp().isBefore(filter.end()))
+                && (filter.action() == null || filter.action().equals(record.action()))
+                && (filter.actor() == null || isParty(filter.actor(), record.actor()))
+                && (filter.subject() == null || isParty(filter.subject(), record.subject()))
+                && (filter.outcome() == null || filter.outcome().equals(record.outcome()))
+                && (filter.ipAddress() == null || filter.ipAddress().equals(record.ipAddress()))
+                && (filter.q() == null
+                        || (record.message() != null && words(record.message()).containsAll(words(filter.q()))));
+    }
+
+    private static boolean isParty(String wanted, @Nullable Party party) {
+        return party != null && (wanted.equals(party.id()) || wanted.equals(party.name()));
+    }
+
+    private static List<String> words(String text) {
+        return Arrays.asList(text.toLowerCase(Locale.ROOT).split("[^\\p{L}\\p{N}]+"));
+    }
+
+    private void append(UUID project, int count, Random random) {
+        try (Connection connection = log.connectAsWriter()) {
+            RandomRecords.append(connection, project, count, random);
+            connection.commit();
+        } catch (SQLException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    private void insert(UUID project, String actionAndMessage, int count) throws SQLException {
+        try (Connection connection = log.connectAsWriter();
+                PreparedStatement insert = connection.prepareStatement(
+                        "insert into annals.audit_record (project_id, action, message) select ?, " + actionAndMessage
+                                + " from generate_series(1, ?) n")) {
+            insert.setObject(1, project);
+            insert.setInt(2, count);
+            insert.executeUpdate();
+            connection.commit();
+        }
+    }
+
+    private void execute(String sql) {
+        try (Connection connection = log.connect();
+                Statement statement = connection.createStatement()) {
+            statement.execute(sql);
+            connection.commit();
+        } catch (SQLException e) {
+            throw new AssertionError(e);
+        }
+    }
+}

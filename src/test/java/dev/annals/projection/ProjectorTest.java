@@ -1,0 +1,329 @@
+package dev.annals.projection;
+
+import static io.restassured.RestAssured.given;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.annals.AuditLogFixture;
+import dev.annals.database.DatabaseFailure;
+import dev.annals.database.ServicePool;
+import dev.annals.statistics.DailyCounts;
+import io.quarkus.test.junit.QuarkusTest;
+import io.quarkus.test.junit.TestProfile;
+import io.restassured.response.ValidatableResponse;
+import io.smallrye.mutiny.Uni;
+import io.vertx.mutiny.sqlclient.Pool;
+import io.vertx.mutiny.sqlclient.SqlConnection;
+import jakarta.inject.Inject;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import java.util.UUID;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Each record counts once, whoever projects and whatever breaks. */
+@QuarkusTest
+@TestProfile(WithoutProjector.class)
+class ProjectorTest {
+
+    private static final int INSTANCES = 3;
+    private static final long SEED = 20260131;
+
+    @Inject
+    AuditLogFixture log;
+
+    @Inject
+    ServicePool connections;
+
+    @Inject
+    DailyCounts counts;
+
+    private final Random random = new Random(SEED);
+    private final List<Pool> pools = new ArrayList<>();
+    private final List<UUID> projects = new ArrayList<>();
+
+    @BeforeEach
+    void makeProjects() {
+        for (int i = 0; i < 3; i++) {
+            projects.add(log.newProject().id());
+        }
+    }
+
+    @AfterEach
+    void everyFeedIsWhole() throws SQLException {
+        for (UUID project : projects) {
+            log.checkFeed(project);
+        }
+        pools.forEach(pool -> pool.close().await().indefinitely());
+    }
+
+    @Test
+    void threeInstancesAtOnceCountEachRecordExactlyOnce() throws Exception {
+        List<TestProjector> instances = instances(counts);
+        run(instances, () -> {
+            for (int i = 0; i < 30; i++) {
+                append(random.nextInt(1, 700));
+            }
+        });
+        instances.get(0).catchUp();
+        assertCounted();
+    }
+
+    @Test
+    void instancesThatAreKilledInTheMiddleCountEachRecordExactlyOnceAndARebuildGivesTheSame() throws Exception {
+        List<TestProjector> instances = instances(counts);
+        run(instances, () -> {
+            for (int i = 0; i < 30; i++) {
+                append(random.nextInt(1, 700));
+                killProjecting();
+            }
+        });
+        instances.get(0).catchUp();
+        assertCounted();
+        List<List<String>> live = stored();
+
+        rebuild("statistics").statusCode(202);
+        run(instances, () -> {
+            for (int i = 0; i < 20; i++) {
+                killProjecting();
+            }
+        });
+        instances.get(0).catchUp();
+        assertThat(stored()).isEqualTo(live);
+    }
+
+    /** What the transaction is for: with the checkpoint in one of its own, the same load must be counted wrongly. */
+    @Test
+    void theSameLoadIsCountedWronglyWhereTheCheckpointIsNotInTheSameTransaction() throws Exception {
+        Pool apart = pool();
+        Projection broken = new Projection() {
+            @Override
+            public String name() {
+                return counts.name();
+            }
+
+            @Override
+            public Uni<Long> project(SqlConnection connection, UUID projectId, long sequenceId) {
+                return apart.withTransaction(other -> counts.project(other, projectId, sequenceId))
+                        // The crash between both transactions.
+                        .invoke(() -> {
+                            if (random.nextInt(4) == 0) {
+                                throw new IllegalStateException("crashed");
+                            }
+                        });
+            }
+
+            @Override
+            public Uni<Void> reset(SqlConnection connection, UUID projectId) {
+                return counts.reset(connection, projectId);
+            }
+        };
+        for (int i = 0; i < 10; i++) {
+            append(1000);
+        }
+        new TestProjector(pool(), List.of(broken), 1000).catchUp();
+        assertThat(stored()).isNotEqualTo(expected());
+    }
+
+    @Test
+    void aProjectThatCannotBeProjectedHindersNoOtherAndShowsInTheMetrics() throws Exception {
+        UUID poisoned = projects.get(1);
+        AtomicBoolean poison = new AtomicBoolean(true);
+        Projection sometimes = new Projection() {
+            @Override
+            public String name() {
+                return counts.name();
+            }
+
+            @Override
+            public Uni<Long> project(SqlConnection connection, UUID projectId, long sequenceId) {
+                return poison.get() && projectId.equals(poisoned)
+                        ? connection.query("select 1 / 0").execute().map(rows -> sequenceId)
+                        : counts.project(connection, projectId, sequenceId);
+            }
+
+            @Override
+            public Uni<Void> reset(SqlConnection connection, UUID projectId) {
+                return counts.reset(connection, projectId);
+            }
+        };
+        append(100);
+        TestProjector projector = new TestProjector(pool(), List.of(sometimes), 1000);
+        for (int i = 0; i < 50; i++) {
+            projector.look();
+        }
+        assertThat(projector.failing("statistics")).isEqualTo(1);
+        List<List<String>> expected = expected();
+        assertThat(stored().get(0)).isEqualTo(expected.get(0));
+        assertThat(stored().get(1)).isEmpty();
+        assertThat(stored().get(2)).isEqualTo(expected.get(2));
+
+        poison.set(false);
+        projector.catchUp();
+        assertThat(projector.failing("statistics")).isZero();
+        assertCounted();
+    }
+
+    @Test
+    void aLookAtOneProjectAfterTheOtherComesToAll() throws Exception {
+        append(10);
+        new TestProjector(pool(), List.of(counts), 1).catchUp();
+        assertCounted();
+    }
+
+    @Test
+    void aRebuildOfWhatIsNotThereIsAProblem() {
+        rebuild("nothing").statusCode(404);
+        given().auth()
+                .oauth2(log.newProject().token())
+                .post("/v1/projections/statistics/rebuild")
+                .then()
+                .statusCode(403);
+    }
+
+    @Test
+    void metricsAndHealthShowEachProjection() {
+        assertThat(given().get("/q/metrics").then().statusCode(200).extract().asString())
+                .contains(
+                        "annals_projection_lag_records{projection=\"statistics\"}",
+                        "annals_projection_lag_seconds{projection=\"statistics\"}",
+                        "annals_projection_failing{projection=\"statistics\"}");
+        assertThat(given().get("/q/health").then().statusCode(200).extract().asString())
+                .contains("statistics fails in projects");
+    }
+
+    private static ValidatableResponse rebuild(String name) {
+        return given().auth()
+                .oauth2(AuditLogFixture.ADMIN_TOKEN)
+                .post("/v1/projections/" + name + "/rebuild")
+                .then();
+    }
+
+    private Pool pool() {
+        Pool pool = connections.open(2);
+        pools.add(pool);
+        return pool;
+    }
+
+    private List<TestProjector> instances(Projection projection) {
+        List<TestProjector> instances = new ArrayList<>();
+        for (int i = 0; i < INSTANCES; i++) {
+            instances.add(new TestProjector(pool(), List.of(projection), 1000));
+        }
+        return instances;
+    }
+
+    private interface Load {
+        void run() throws Exception;
+    }
+
+    /** Lets instances project for as long as a load runs. */
+    private static void run(List<TestProjector> instances, Load load) throws Exception {
+        ExecutorService threads = Executors.newFixedThreadPool(instances.size());
+        AtomicBoolean running = new AtomicBoolean(true);
+        try {
+            List<Future<?>> ends = new ArrayList<>();
+            for (TestProjector instance : instances) {
+                ends.add(threads.submit(() -> {
+                    while (running.get()) {
+                        try {
+                            instance.look();
+                        } catch (RuntimeException e) {
+                            // Its connection was killed at the look itself, which the service would try again.
+                            if (!DatabaseFailure.isTransient(e)) {
+                                throw e;
+                            }
+                        }
+                    }
+                }));
+            }
+            load.run();
+            running.set(false);
+            for (Future<?> end : ends) {
+                end.get(60, TimeUnit.SECONDS);
+            }
+        } finally {
+            running.set(false);
+            threads.shutdownNow();
+        }
+    }
+
+    private void append(int count) throws SQLException {
+        try (Connection connection = log.connectAsWriter()) {
+            for (UUID project : projects) {
+                RandomRecords.append(connection, project, count, random);
+            }
+            connection.commit();
+        }
+    }
+
+    private void killProjecting() throws SQLException {
+        try (Connection connection = log.connect();
+                Statement statement = connection.createStatement();
+                ResultSet killed = statement.executeQuery("""
+                        select pg_terminate_backend(pid) from pg_stat_activity
+                        where datname = current_database() and application_name = 'annals' and xact_start is not null
+                          and (query like '%daily_count%' or query like '%projection_checkpoint%')
+                        order by random() limit 1
+                        """)) {
+            killed.next();
+            connection.rollback();
+        }
+    }
+
+    private void assertCounted() throws SQLException {
+        assertThat(stored()).isEqualTo(expected());
+    }
+
+    private List<List<String>> stored() throws SQLException {
+        return read("""
+                select day, action, actor, outcome, record_count from annals.daily_count where project_id = ?
+                union all
+                select day, null, null, 'total', record_count from annals.daily_total where project_id = ?
+                order by 1, 2, 3, 4
+                """);
+    }
+
+    private List<List<String>> expected() throws SQLException {
+        return read("""
+                select ("timestamp" at time zone 'UTC')::date, action, coalesce(actor_id, actor_name), outcome, count(*)
+                from annals.feed where project_id = ? group by 1, 2, 3, 4
+                union all
+                select ("timestamp" at time zone 'UTC')::date, null, null, 'total', count(*)
+                from annals.feed where project_id = ? group by 1
+                order by 1, 2, 3, 4
+                """);
+    }
+
+    private List<List<String>> read(String sql) throws SQLException {
+        List<List<String>> all = new ArrayList<>();
+        try (Connection connection = log.connect();
+                PreparedStatement select = connection.prepareStatement(sql)) {
+            for (UUID project : projects) {
+                select.setObject(1, project);
+                select.setObject(2, project);
+                List<String> rows = new ArrayList<>();
+                try (ResultSet row = select.executeQuery()) {
+                    while (row.next()) {
+                        rows.add(row.getString(1) + "|" + row.getString(2) + "|" + row.getString(3) + "|"
+                                + row.getString(4) + "|" + row.getLong(5));
+                    }
+                }
+                all.add(rows);
+            }
+            connection.rollback();
+        }
+        return all;
+    }
+}

@@ -1,0 +1,59 @@
+package dev.annals.projection;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.vertx.mutiny.sqlclient.Pool;
+import java.time.Duration;
+import java.util.List;
+
+/** An instance that takes on what is behind when a test says so. */
+public final class TestProjector {
+
+    private static final Duration LIMIT = Duration.ofSeconds(60);
+
+    private final Projector projector;
+
+    /** @param projects how many projects a look is at */
+    public TestProjector(Pool pool, List<Projection> projections, int projects) {
+        Settings settings = new Settings(
+                true,
+                Duration.ofMillis(10),
+                projects,
+                2,
+                1000,
+                Duration.ofMillis(1),
+                Duration.ofMillis(20));
+        this.projector = new Projector(pool, projections, settings);
+    }
+
+    private record Settings(
+            boolean enabled,
+            Duration interval,
+            int projects,
+            int steps,
+            int records,
+            Duration retryDelay,
+            Duration maxRetryDelay)
+            implements ProjectionConfig {}
+
+    /** One look. Gives whether there may be more. */
+    public boolean look() {
+        return projector.look().await().atMost(LIMIT);
+    }
+
+    /** Looks at every project until a whole round finds nothing behind. */
+    public void catchUp() {
+        for (int looks = 0; looks < 10_000; looks++) {
+            boolean more = look();
+            if (!more && projector.atEnd() && projector.names().stream().allMatch(name -> projector.missing(name) == 0)) {
+                return;
+            }
+        }
+        assertThat(projector.names()).as("projections that do not come to the end").isEmpty();
+    }
+
+    /** In how many projects the last step of a projection failed. */
+    public long failing(String projection) {
+        return projector.failing(projection);
+    }
+}

@@ -4,6 +4,8 @@ import {FEED, askJson} from './api.js';
 import {byId, count, make, outcomeKind, records} from './text.js';
 
 const DAY_MS = 86_400_000;
+const LAG_MS = 2_000;
+const LAG_TRIES = 5;
 const dayOf = (time) => new Date(time).toISOString().slice(0, 10);
 const dayName = new Intl.DateTimeFormat('en-GB', {weekday: 'short', day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC'});
 const shortDay = new Intl.DateTimeFormat('en-GB', {day: 'numeric', month: 'short', timeZone: 'UTC'});
@@ -17,13 +19,14 @@ let view = null;
  * Counts and draws the days; hides them where the service has no statistics.
  *
  * @param filters those that are on: a day outside their times is drawn pale
- * @param newest the newest record's timestamp, or undefined
+ * @param newest the newest record, or undefined: the service counts a little behind its feeds, and is asked again until
+ *   it has come so far
  * @param select takes the filters that a click on a day asks for
  */
-export async function loadDays({filters, newest, select, signal}) {
+export async function loadDays({filters, newest, select, signal, tries = LAG_TRIES}) {
   view = {filters, newest, select, signal};
   const today = Math.floor(Date.now() / DAY_MS);
-  daysBack ??= newest ? Math.max(0, today - Math.floor(Date.parse(newest) / DAY_MS)) : 0;
+  daysBack ??= newest ? Math.max(0, today - Math.floor(Date.parse(newest.timestamp) / DAY_MS)) : 0;
   const days = matchMedia('(min-width: 60rem)').matches ? 60 : 30;
   const end = (today - daysBack + 1) * DAY_MS;
   const start = end - days * DAY_MS;
@@ -33,6 +36,9 @@ export async function loadDays({filters, newest, select, signal}) {
     drawHistogram(statistics.results, start, days);
     byId('histogram').hidden = false;
     byId('histogram-error').hidden = true;
+    if (newest && statistics.through < newest.sequence_id && tries > 0) {
+      setTimeout(loadDays, LAG_MS, {...view, tries: tries - 1});
+    }
   } catch (problem) {
     if (problem.name === 'AbortError') {
       return;

@@ -248,6 +248,13 @@ function showEnd(progress = '') {
 const endInSight = new IntersectionObserver(
   ([entry]) => entry.isIntersecting && readOlder(), {rootMargin: '600px'});
 
+function showDays(signal) {
+  if (!signal.aborted) {
+    const newest = shown.get(rows.firstElementChild?.dataset.id);
+    loadDays({filters, newest, select: go, signal});
+  }
+}
+
 // ---- Live ----------------------------------------------------------------------------------------------------------
 
 let paused = false;
@@ -284,6 +291,9 @@ async function follow(query, signal) {
         retry = Number(event.retry) || retry;
         if (event.data !== undefined && event.event === 'record') {
           arrive(parseJson(event.data));
+        } else if (event.event === 'problem') {
+          const {status, detail, retry_after: after} = JSON.parse(event.data);
+          throw new Problem(status, detail, after);
         }
       }
     } catch (problem) {
@@ -403,13 +413,6 @@ function applyFilters(submit) {
     return [name, text && (name === 'start' || name === 'end') ? `${text}Z` : text];
   });
   go(Object.fromEntries(given.filter(([, text]) => text)));
-}
-
-function showDays(signal) {
-  if (!signal.aborted) {
-    const newest = shown.get(rows.firstElementChild?.dataset.id)?.timestamp;
-    loadDays({filters, newest, select: go, signal});
-  }
 }
 
 // ---- A record ------------------------------------------------------------------------------------------------------

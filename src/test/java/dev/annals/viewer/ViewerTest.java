@@ -1,0 +1,527 @@
+package dev.annals.viewer;
+
+import static com.microsoft.playwright.assertions.PlaywrightAssertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.deque.html.axecore.playwright.AxeBuilder;
+import com.microsoft.playwright.Browser;
+import com.microsoft.playwright.Locator;
+import com.microsoft.playwright.Page;
+import com.microsoft.playwright.Request;
+import com.microsoft.playwright.Route;
+import com.microsoft.playwright.options.AriaRole;
+import com.microsoft.playwright.options.ColorScheme;
+import dev.annals.AuditLogFixture;
+import dev.annals.viewer.Chromium.Guarded;
+import io.quarkus.test.common.http.TestHTTPResource;
+import io.quarkus.test.junit.QuarkusTest;
+import jakarta.inject.Inject;
+import java.net.URI;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** The viewer in a real browser, over real records. Every page is watched by {@link Guarded}. */
+@QuarkusTest
+class ViewerTest {
+
+    private static final String LOGIN = """
+            {"action": "user_login", "actor": {"type": "user", "id": "u-19283", "name": "jane.doe@example.org"},
+             "outcome": "success", "ip_address": "185.98.122.110", "message": "Signed in with a security key"}""";
+    private static final String REFUSAL = """
+            {"action": "role_grant", "actor": {"type": "user", "id": "u-20117", "name": "omar.haddad@example.org"},
+             "subject": {"type": "role", "id": "r-7", "name": "billing-admin"}, "outcome": "denied",
+             "message": "Refused: the role viewer does not allow this"}""";
+
+    private static Chromium chromium;
+
+    @Inject
+    AuditLogFixture log;
+
+    @TestHTTPResource("/")
+    URI service;
+
+    @BeforeAll
+    static void startBrowser() {
+        chromium = Chromium.start();
+    }
+
+    @AfterAll
+    static void stopBrowser() {
+        if (chromium != null) {
+            chromium.close();
+        }
+    }
+
+    @Test
+    void aTokenOpensTheFeedNewestFirstAndNeverStandsInTheAddress() throws Exception {
+        AuditLogFixture.Project project = log.newProject();
+        append(project, LOGIN, REFUSAL);
+        try (Guarded guarded = open()) {
+            Page page = guarded.page;
+            signIn(page, project);
+            assertThat(rows(page)).hasCount(2);
+            assertThat(rows(page).first()).containsText("role_grant");
+            assertThat(rows(page).first()).containsText("omar.haddad@example.org");
+            assertThat(page.locator("#progress")).hasText("The beginning of the feed.");
+            assertThat(page.url()).doesNotContain(project.token());
+            assertThat(page.evaluate("JSON.stringify(localStorage)").toString()).doesNotContain(project.token());
+
+            page.reload();
+            assertThat(rows(page)).hasCount(2);
+
+            page.locator("#sign-out").click();
+            assertThat(page.locator("#token")).isFocused();
+            assertThat(rows(page)).hasCount(0);
+            page.reload();
+            assertThat(page.locator("#sign-in")).isVisible();
+        }
+        log.checkFeed(project.id());
+    }
+
+    @Test
+    void aTokenThatOpensNothingGetsAClearWord() {
+        AuditLogFixture.Project writer = log.newProject("write");
+        try (Guarded guarded = open()) {
+            Page page = guarded.page;
+            Locator error = page.locator("#sign-in-error");
+            page.navigate(service.toString());
+            for (String[] attempt : new String[][] {
+                {"annals_nobody_has_this", "The token is unknown. Ask the administrator for a new one."},
+                {writer.token(), "This operation needs a token with the scope \"read\"."},
+                {"annals_ünknown", "This is no token: it has characters that no token has."}
+            }) {
+                page.fill("#token", attempt[0]);
+                page.keyboard().press("Enter");
+                assertThat(error).hasText(attempt[1]);
+                assertThat(page.locator("#viewer")).isHidden();
+            }
+        }
+    }
+
+    @Test
+    void aTokenThatIsNoLongerKnownLeadsBackToSigningIn() {
+        AuditLogFixture.Project project = log.newProject();
+        append(project, LOGIN);
+        try (Guarded guarded = open()) {
+            Page page = guarded.page;
+            signIn(page, project);
+            assertThat(rows(page)).hasCount(1);
+            page.evaluate("sessionStorage.setItem('annals.token', 'annals_taken_back')");
+            page.reload();
+            assertThat(page.locator("#sign-in-error")).containsText("The token is unknown");
+            assertThat(rows(page)).hasCount(0);
+        }
+    }
+
+    @Test
+    void recordsAppendedElsewhereArriveAtTheTopAndWaitWhilePaused() throws Exception {
+        AuditLogFixture.Project project = log.newProject();
+        try (Guarded guarded = open()) {
+            Page page = guarded.page;
+            signIn(page, project);
+            assertThat(page.locator("#live")).hasText("Live");
+            assertThat(page.locator("#progress")).containsText("No records yet");
+            append(project, LOGIN);
+            assertThat(rows(page)).hasCount(1);
+            append(project, REFUSAL);
+            assertThat(rows(page)).hasCount(2);
+            assertThat(rows(page).first()).containsText("role_grant");
+            assertThat(page.locator("#announce")).containsText("new");
+
+            page.locator("#live").click();
+            assertThat(page.locator("#live")).hasText("Paused");
+            append(project, LOGIN, LOGIN, LOGIN);
+            assertThat(page.locator("#newest")).hasText("3 new records");
+            assertThat(rows(page)).hasCount(2);
+
+            page.locator("#live").click();
+            assertThat(rows(page)).hasCount(5);
+            assertThat(page.locator("#newest")).isHidden();
+        }
+        log.checkFeed(project.id());
+    }
+
+    @Test
+    void theStreamGoesOnWhereItWasCut() throws Exception {
+        AuditLogFixture.Project project = log.newProject();
+        append(project, numbered(0, 3));
+        try (CuttableProxy proxy = new CuttableProxy(service.getPort());
+                Guarded guarded = chromium.open(new Browser.NewContextOptions(), proxy.uri())) {
+            Page page = guarded.page;
+            page.navigate(proxy.uri().toString());
+            page.fill("#token", project.token());
+            page.keyboard().press("Enter");
+            assertThat(page.locator("#live")).hasText("Live");
+            append(project, numbered(3, 6));
+            assertThat(rows(page)).hasCount(6);
+
+            for (int i = 6; i < 15; i += 3) {
+                int from = i;
+                Request resumed =
+                        page.waitForRequest(request -> request.headers().containsKey("last-event-id"), () -> {
+                            proxy.cut();
+                            append(project, numbered(from, from + 3));
+                        });
+                assertThat(resumed.headers().get("last-event-id")).startsWith(from + "-");
+                assertThat(rows(page)).hasCount(from + 3);
+            }
+            assertThat(page.locator("#rows td.number").allTextContents())
+                    .isEqualTo(IntStream.rangeClosed(1, 15)
+                            .mapToObj(i -> Integer.toString(16 - i))
+                            .collect(Collectors.toList()));
+        }
+        log.checkFeed(project.id());
+    }
+
+    @Test
+    void filtersStandInTheAddressAndHoldForWhatArrivesToo() throws Exception {
+        AuditLogFixture.Project project = log.newProject();
+        append(project, LOGIN, REFUSAL, LOGIN);
+        try (Guarded guarded = open()) {
+            Page page = guarded.page;
+            signIn(page, project);
+            assertThat(rows(page)).hasCount(3);
+            page.locator("#more-filters").click();
+            page.getByLabel("Action").fill("user_login");
+            page.getByLabel("Actor").fill("u-19283");
+            page.keyboard().press("Enter");
+            assertThat(rows(page)).hasCount(2);
+            assertThat(page).hasURL(Pattern.compile("#action=user_login&actor=u-19283$"));
+            assertThat(page.locator("#live")).hasText("Live");
+            append(project, REFUSAL, LOGIN);
+            assertThat(rows(page)).hasCount(3);
+
+            page.reload();
+            assertThat(rows(page)).hasCount(3);
+            assertThat(page.locator("#chips")).containsText("Actor");
+            page.getByLabel("Remove the filter Action").click();
+            assertThat(page).hasURL(Pattern.compile("#actor=u-19283$"));
+            page.goBack();
+            assertThat(page).hasURL(Pattern.compile("#action=user_login&actor=u-19283$"));
+
+            page.navigate(service + "#q=security+KEY&ip_address=185.98.122.110");
+            assertThat(rows(page)).hasCount(3);
+            page.getByLabel("Words in the message").fill("refused viewer");
+            page.keyboard().press("Enter");
+            assertThat(page.locator("#progress")).hasText("No record passes these filters.");
+            page.getByLabel("Remove the filter IP address").click();
+            assertThat(rows(page)).hasCount(2);
+
+            page.navigate(service + "#outcome=denied&start=2020-01-01T00:00:00Z");
+            assertThat(rows(page)).hasCount(2);
+            page.navigate(service + "#action=nothing_does_this");
+            assertThat(page.locator("#progress")).hasText("No record passes these filters.");
+            page.navigate(service + "#start=yesterday");
+            assertThat(page.locator("#problem-text")).containsText("The parameter \"start\" cannot be used");
+        }
+        log.checkFeed(project.id());
+    }
+
+    @Test
+    void aSearchReadsOnOverEmptyPagesUntilItFinds() throws Exception {
+        AuditLogFixture.Project project = log.newProject();
+        append(project, REFUSAL);
+        for (int i = 0; i < 6; i++) {
+            append(project, IntStream.range(0, 1000).mapToObj(n -> "{\"action\": \"tick\"}").toArray(String[]::new));
+        }
+        try (Guarded guarded = open()) {
+            Page page = guarded.page;
+            page.navigate(service + "#action=role_grant");
+            page.fill("#token", project.token());
+            page.keyboard().press("Enter");
+            assertThat(rows(page)).hasCount(1);
+            assertThat(page.locator("#progress")).hasText("No further record passes these filters.");
+        }
+        log.checkFeed(project.id());
+    }
+
+    @Test
+    void aSearchCanBeStoppedAndGoneOnWith() {
+        AuditLogFixture.Project project = log.newProject();
+        append(project, LOGIN);
+        try (Guarded guarded = open()) {
+            Page page = guarded.page;
+            // An endless search: every page is empty and has a next.
+            page.route(Pattern.compile("order=desc.*action="), route -> route.fulfill(new Route.FulfillOptions()
+                    .setContentType("application/json")
+                    .setBody("{\"next\": \"http://elsewhere/v1/project-logs?cursor=1-0&order=desc&action=x\","
+                            + " \"poll_more\": \"http://elsewhere/v1/project-logs?action=x\", \"results\": []}")));
+            page.navigate(service + "#action=x");
+            page.fill("#token", project.token());
+            page.keyboard().press("Enter");
+            assertThat(page.locator("#progress")).containsText("pages read, 0 found");
+            page.locator("#stop").click();
+            assertThat(page.locator("#older")).isVisible();
+            assertThat(page.locator("#progress")).isEmpty();
+            page.locator("#older").click();
+            assertThat(page.locator("#progress")).containsText("pages read, 0 found");
+            page.locator("#stop").click();
+            assertThat(page.locator("#older")).isVisible();
+        }
+    }
+
+    @Test
+    void daysAreDrawnWithTheirFailuresAndFilterByAClickOrAKey() throws Exception {
+        AuditLogFixture.Project project = log.newProject();
+        append(
+                project,
+                "{\"action\": \"a\", \"outcome\": \"success\", \"timestamp\": \"2026-03-11T23:59:59.999999Z\"}",
+                "{\"action\": \"b\", \"outcome\": \"denied\", \"timestamp\": \"2026-03-12T00:00:00Z\"}",
+                "{\"action\": \"c\", \"timestamp\": \"2026-03-12T23:00:00Z\"}",
+                "{\"action\": \"d\", \"outcome\": \"success\", \"timestamp\": \"2026-03-13T00:00:00Z\"}");
+        try (Guarded guarded = open()) {
+            Page page = guarded.page;
+            signIn(page, project);
+            assertThat(page.locator("#histogram-text")).hasText("4 records in 60 days");
+            Locator day = page.getByLabel("Thu, 12 Mar 2026: 2 records, 1 failed");
+            assertThat(day.locator("rect.failure")).hasCount(1);
+            assertThat(day.locator("rect.other")).hasCount(1);
+            assertThat(page.locator(".day")).hasCount(60);
+            day.click();
+            assertThat(page.locator("#rows .action")).hasText(new String[] {"c", "b"});
+            assertThat(page).hasURL(Pattern.compile("#start=2026-03-12T00%3A00%3A00Z&end=2026-03-13T00%3A00%3A00Z$"));
+            assertThat(day).hasAttribute("aria-pressed", "true");
+            day.focus();
+            press(page, "ArrowRight", "Enter");
+            assertThat(page.locator("#rows .action")).hasText(new String[] {"d"});
+        }
+        log.checkFeed(project.id());
+    }
+
+    @Test
+    void whereTheDaysCannotBeCountedTheRestGoesOn() {
+        AuditLogFixture.Project project = log.newProject();
+        append(project, LOGIN);
+        try (Guarded guarded = open()) {
+            Page page = guarded.page;
+            page.route("**/statistics?*", route -> route.fulfill(new Route.FulfillOptions()
+                    .setStatus(503)
+                    .setContentType("application/problem+json")
+                    .setBody("{\"detail\": \"Try again.\"}")));
+            signIn(page, project);
+            assertThat(page.locator("#histogram-error")).hasText("The days cannot be shown: Try again.");
+            assertThat(page.locator("#histogram")).isHidden();
+            assertThat(rows(page)).hasCount(1);
+            assertThat(page.locator("#live")).hasText("Live");
+        }
+    }
+
+    @Test
+    void whatARecordHoldsIsShownAndNeverRun() throws Exception {
+        AuditLogFixture.Project project = log.newProject();
+        String attack = "<img src=x onerror=alert(1)><script>alert(2)</script>";
+        append(project, """
+                {"action": "%1$s", "actor": {"type": "%1$s", "id": "%1$s", "name": "\\u202egro.elpmaxe@nimda"},
+                 "subject": {"type": "a\\u0007b", "name": "%1$s"}, "outcome": "%1$.40s", "message": "%1$s \\n%2$s",
+                 "metadata": {"%1$s": "\\u202e%1$s", "exact": 12345678901234567890, "one": 1.0}}""".formatted(attack, "wide ".repeat(1000)));
+        try (Guarded guarded = open()) {
+            Page page = guarded.page;
+            signIn(page, project);
+            assertThat(rows(page).first().locator(".message")).containsText(attack);
+            assertThat(rows(page).first().locator(".action")).hasText(attack);
+            assertThat(rows(page).first().locator(".actor")).hasText("\\u202egro.elpmaxe@nimda");
+            assertThat(rows(page).first().locator(".subject")).containsText("a\\u0007b");
+            rows(page).first().click();
+            Locator detail = page.locator("#detail");
+            assertThat(detail.locator("#detail-title")).hasText(attack);
+            detail.locator("pre").getByText("show all").click();
+            assertThat(detail.locator("pre")).containsText("\"" + attack + "\": \"\\u202e" + attack);
+            assertThat(detail.locator("pre")).containsText("\"exact\": 12345678901234567890");
+            assertThat(detail.locator("pre")).containsText("\"one\": 1.0");
+            assertThat(detail.locator("p.value")).containsText("show all");
+            assertThat(page.locator("img")).hasCount(1);
+            assertThat(page.locator("script")).hasCount(1);
+
+            detail.getByLabel("Only this Subject").click();
+            assertThat(page.locator("#chips")).containsText(attack);
+            assertThat(rows(page)).hasCount(1);
+            page.navigate(service + "#record=" + attack);
+            assertThat(detail.getByRole(AriaRole.ALERT)).isVisible();
+        }
+        log.checkFeed(project.id());
+    }
+
+    @Test
+    void everythingIsReachedByKeys() {
+        AuditLogFixture.Project project = log.newProject();
+        append(project, numbered(0, 5));
+        try (Guarded guarded = open()) {
+            Page page = guarded.page;
+            signIn(page, project);
+            assertThat(rows(page)).hasCount(5);
+            press(page, "j", "j", "j", "k");
+            assertThat(rows(page).nth(1).locator("a")).isFocused();
+            press(page, "ArrowDown", "Enter");
+            Locator title = page.locator("#detail-title");
+            assertThat(title).hasText("step_2");
+            assertThat(title).isFocused();
+            assertThat(page).hasURL(Pattern.compile("#record=[0-9a-f-]{36}$"));
+            press(page, "j");
+            assertThat(title).hasText("step_1");
+            press(page, "Escape");
+            assertThat(page.locator("#detail")).isHidden();
+            assertThat(rows(page).nth(3).locator("a")).isFocused();
+            press(page, "/");
+            assertThat(page.locator("input[name=q]")).isFocused();
+            press(page, "p", "Escape", "p");
+            assertThat(page.locator("#live")).hasText("Paused");
+            assertThat(page.locator("input[name=q]")).hasValue("p");
+            press(page, "?");
+            assertThat(page.locator("#help")).isVisible();
+            page.locator("#single-keys").uncheck();
+            press(page, "Escape", "p");
+            assertThat(page.locator("#help")).isHidden();
+            assertThat(page.locator("#live")).hasText("Paused");
+        }
+    }
+
+    @Test
+    void aLinkToARecordOpensItAfterSigningIn() {
+        AuditLogFixture.Project project = log.newProject();
+        append(project, LOGIN, REFUSAL);
+        try (Guarded guarded = open()) {
+            Page page = guarded.page;
+            page.context().grantPermissions(List.of("clipboard-read", "clipboard-write"));
+            signIn(page, project);
+            rows(page).nth(1).click();
+            page.getByText("Copy link").click();
+            assertThat(page.getByText("Copied").first()).isVisible();
+            String link = page.evaluate("navigator.clipboard.readText()").toString();
+            assertThat(link).startsWith(service.toString()).contains("#record=");
+            try (Guarded other = open()) {
+                other.page.navigate(link);
+                other.page.fill("#token", project.token());
+                other.page.keyboard().press("Enter");
+                assertThat(other.page.locator("#detail-title")).hasText("user_login");
+                assertThat(other.page.locator("#detail-body")).containsText("185.98.122.110");
+            }
+        }
+    }
+
+    @Test
+    void thePageHoldsABoundedNumberOfRows() throws Exception {
+        AuditLogFixture.Project project = log.newProject();
+        append(project, numbered(0, 1000));
+        append(project, numbered(1000, 1300));
+        try (Guarded guarded = open()) {
+            Page page = guarded.page;
+            signIn(page, project);
+            while (!page.locator("#progress").textContent().equals("The beginning of the feed.")) {
+                page.locator("#end").scrollIntoViewIfNeeded();
+                assertThat(rows(page).count()).isLessThanOrEqualTo(1000);
+            }
+            assertThat(rows(page)).hasCount(1000);
+            assertThat(rows(page).last()).containsText("step_0");
+
+            append(project, LOGIN);
+            assertThat(page.locator("#newest")).hasText("1 new record");
+            page.locator("#newest").click();
+            assertThat(rows(page).first()).containsText("user_login");
+        }
+        log.checkFeed(project.id());
+    }
+
+    @ParameterizedTest
+    @EnumSource(
+            value = ColorScheme.class,
+            names = {"LIGHT", "DARK"})
+    void thePageIsAccessibleInLightAndDarkOnADeskAndAPhone(ColorScheme scheme) {
+        AuditLogFixture.Project project = log.newProject();
+        append(project, LOGIN, REFUSAL, numbered(0, 1)[0]);
+        for (int width : new int[] {1440, 360}) {
+            Browser.NewContextOptions options = new Browser.NewContextOptions()
+                    .setColorScheme(scheme)
+                    .setViewportSize(width, 800);
+            try (Guarded guarded = chromium.open(options, service)) {
+                Page page = guarded.page;
+                page.navigate(service.toString());
+                checkAccess(page);
+                signIn(page, project);
+                assertThat(page.locator("#live")).hasText("Live");
+                assertThat(rows(page)).hasCount(3);
+                page.locator("#more-filters").click();
+                checkAccess(page);
+                page.fill("input[name=action]", "role_grant");
+                page.keyboard().press("Enter");
+                assertThat(rows(page)).hasCount(1);
+                rows(page).first().click();
+                assertThat(page.locator("pre")).isVisible();
+                checkAccess(page);
+                page.keyboard().press("Escape");
+                page.keyboard().press("?");
+                checkAccess(page);
+            }
+        }
+    }
+
+    @Test
+    void theColoursFollowTheSystemUntilSomebodyChooses() {
+        try (Guarded guarded = chromium.open(new Browser.NewContextOptions().setColorScheme(ColorScheme.DARK), service)) {
+            Page page = guarded.page;
+            page.navigate(service.toString());
+            String background = "getComputedStyle(document.body).backgroundColor";
+            assertThat(page.evaluate(background)).isEqualTo("rgb(14, 16, 20)");
+            page.getByLabel("Light colours").click();
+            assertThat(page.evaluate(background)).isEqualTo("rgb(246, 247, 249)");
+            page.reload();
+            assertThat(page.getByLabel("Dark colours")).isVisible();
+            assertThat(page.evaluate(background)).isEqualTo("rgb(246, 247, 249)");
+        }
+    }
+
+    /** No fault against WCAG 2.2 AA, contrast among it, and nothing that is wider than the window. */
+    private static void checkAccess(Page page) {
+        assertThat(new AxeBuilder(page)
+                        .withTags(List.of("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"))
+                        .analyze()
+                        .getViolations())
+                .as(page.url())
+                .isEmpty();
+        assertThat(page.evaluate("document.documentElement.scrollWidth <= innerWidth"))
+                .isEqualTo(true);
+    }
+
+    private Guarded open() {
+        return chromium.open(new Browser.NewContextOptions().setViewportSize(1440, 900), service);
+    }
+
+    private void signIn(Page page, AuditLogFixture.Project project) {
+        page.navigate(service.toString());
+        page.fill("#token", project.token());
+        page.keyboard().press("Enter");
+        assertThat(page.locator("#viewer")).isVisible();
+    }
+
+    private static Locator rows(Page page) {
+        return page.locator("#rows tr");
+    }
+
+    private static void press(Page page, String... keys) {
+        for (String key : keys) {
+            page.keyboard().press(key);
+        }
+    }
+
+    private static String[] numbered(int from, int to) {
+        return IntStream.range(from, to)
+                .mapToObj(i -> "{\"action\": \"step_" + i + "\"}")
+                .toArray(String[]::new);
+    }
+
+    private static void append(AuditLogFixture.Project project, String... records) {
+        project.request()
+                .contentType("application/json")
+                .body(("[" + String.join(",", records) + "]").getBytes(StandardCharsets.UTF_8))
+                .post("/v1/project-logs")
+                .then()
+                .statusCode(201);
+    }
+}

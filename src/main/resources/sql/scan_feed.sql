@@ -47,7 +47,9 @@ select
   r.outcome,
   host(r.ip_address) as ip_address,
   r.message,
-  r.metadata::text as metadata
+  r.metadata::text as metadata,
+  r.number_sequence,
+  r.number_value
 from place
 left join annals.audit_record r on r.project_id = $1 and r.id = place.record_id and place.sequence_id > $2
     -- filters; null is any

@@ -25,6 +25,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.LongStream;
@@ -42,7 +43,7 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(300)
 class NumbersHaveNoGapTest {
 
-    private static final int IN_FLIGHT = 1_000;
+    private static final int IN_FLIGHT = 500;
     private static final Pattern VALUE = Pattern.compile("\"values?\":\\[?(\\d+)");
     /** The project has a record with this id. */
     private static final UUID TAKEN = UUID.randomUUID();
@@ -53,7 +54,10 @@ class NumbersHaveNoGapTest {
     @TestHTTPResource("/v1/")
     URI api;
 
-    private final HttpClient http = HttpClient.newHttpClient();
+    // HTTP/2 has a limit of its own for what is in flight.
+    private final HttpClient http = HttpClient.newBuilder()
+            .version(HttpClient.Version.HTTP_1_1)
+            .build();
     private final Queue<Long> answered = new ConcurrentLinkedQueue<>();
     private final AtomicInteger stored = new AtomicInteger();
     private final AtomicInteger refused = new AtomicInteger();
@@ -77,10 +81,7 @@ class NumbersHaveNoGapTest {
     @Test
     void tenThousandAppendsOfWhichEveryFifthFailsLeaveTheNumbersFromOneOnWithoutAGap() throws Exception {
         define("invoice", "SYNCHRONOUS");
-        appendAll(
-                10_000,
-                i -> send("POST", "project-logs", body(i, ", \"number\": {\"sequence\": \"invoice\"}")),
-                List.of(201));
+        appendAll(10_000, i -> send("POST", "project-logs", body(i, ", \"number\": {\"sequence\": \"invoice\"}")));
         assertThat(stored).hasValue(8_000);
         assertThat(refused).hasValue(2_000);
         assertThat(killed).as("connections that were ended").hasPositiveValue();
@@ -97,8 +98,7 @@ class NumbersHaveNoGapTest {
                 1_000,
                 i -> draw("naive")
                         .thenCompose(value -> send(
-                                "POST", "project-logs", body(i, ", \"metadata\": {\"number\": " + value + "}"))),
-                List.of(200, 201));
+                                "POST", "project-logs", body(i, ", \"metadata\": {\"number\": " + value + "}"))));
         List<Long> numbers = numbers("(metadata ->> 'number')::bigint");
         assertThat(numbers).hasSize(800).doesNotHaveDuplicates();
         assertThat(numbers.stream().mapToLong(Long::longValue).max().orElseThrow())
@@ -111,23 +111,25 @@ class NumbersHaveNoGapTest {
         CompletableFuture<HttpResponse<String>> send(int i);
     }
 
-    private void appendAll(int count, Append append, List<Integer> expected) throws Exception {
+    private void appendAll(int count, Append append) throws Exception {
         Semaphore inFlight = new Semaphore(IN_FLIGHT);
         AtomicBoolean done = new AtomicBoolean();
         Thread killer = new Thread(() -> endConnections(done));
         killer.start();
         Queue<String> wrong = new ConcurrentLinkedQueue<>();
+        List<CompletableFuture<?>> all = new ArrayList<>();
         for (int i = 0; i < count; i++) {
             int number = i;
             inFlight.acquire();
-            append.send(i).whenComplete((answer, failure) -> {
+            all.add(append.send(i).handle((answer, failure) -> {
                 inFlight.release();
-                if (failure != null || !take(number, answer, expected)) {
+                if (failure != null || !take(number, answer)) {
                     wrong.add(number + ": " + (failure == null ? answer.statusCode() + answer.body() : failure));
                 }
-            });
+                return null;
+            }));
         }
-        inFlight.acquire(IN_FLIGHT);
+        CompletableFuture.allOf(all.toArray(CompletableFuture[]::new)).join();
         done.set(true);
         killer.join();
         assertThat(wrong).isEmpty();
@@ -138,7 +140,7 @@ class NumbersHaveNoGapTest {
     }
 
     /** Whether the answer is what it should be. */
-    private boolean take(int i, HttpResponse<String> answer, List<Integer> expected) {
+    private boolean take(int i, HttpResponse<String> answer) {
         if (fails(i)) {
             refused.incrementAndGet();
             return answer.statusCode() == 409 || answer.statusCode() == 422;
@@ -148,7 +150,8 @@ class NumbersHaveNoGapTest {
         if (value.find()) {
             answered.add(Long.valueOf(value.group(1)));
         }
-        return expected.contains(answer.statusCode());
+        // 200 where the connection ended between its commit and the answer: sent again, the record is found stored.
+        return answer.statusCode() == 201 || answer.statusCode() == 200;
     }
 
     private static String body(int i, String number) {
@@ -188,7 +191,7 @@ class NumbersHaveNoGapTest {
                         // Until the next one, as much work as this one could disturb.
                         int before = stored.get();
                         while (stored.get() < before + 200 && !done.get()) {
-                            Thread.onSpinWait();
+                            LockSupport.parkNanos(1_000_000);
                         }
                     }
                 }

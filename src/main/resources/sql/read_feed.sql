@@ -53,7 +53,9 @@ select
   null::varchar as outcome,
   null::text as ip_address,
   null::text as message,
-  null::text as metadata
+  null::text as metadata,
+  null::varchar as number_sequence,
+  null::bigint as number_value
 union all
 select
   null,
@@ -71,7 +73,9 @@ select
   r.outcome,
   host(r.ip_address),
   r.message,
-  r.metadata::text
+  r.metadata::text,
+  r.number_sequence,
+  r.number_value
 from annals.audit_record r
 where r.project_id = $1
   and r.id = any (array(select record_id from place offset least($2, 1)))

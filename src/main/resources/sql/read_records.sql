@@ -20,6 +20,8 @@ select
   r.outcome,
   host(r.ip_address) as ip_address,
   r.message,
-  r.metadata::text as metadata
+  r.metadata::text as metadata,
+  r.number_sequence,
+  r.number_value
 from annals.audit_record r
 where r.project_id = $1 and r.id = any ($2::uuid[])

@@ -42,7 +42,9 @@ select
   r.outcome,
   host(r.ip_address) as ip_address,
   r.message,
-  r.metadata::text as metadata
+  r.metadata::text as metadata,
+  r.number_sequence,
+  r.number_value
 from (
   -- a subquery in order: the records behind the last one that is wanted are never fetched
   select segment.first_sequence_id + p.position - 1 as sequence_id, p.record_id

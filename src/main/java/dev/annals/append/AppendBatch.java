@@ -5,6 +5,7 @@ import dev.annals.guid.SequentialGuid;
 import dev.annals.record.AuditRecord;
 import dev.annals.record.Party;
 import dev.annals.record.StoredRecord;
+import io.vertx.mutiny.sqlclient.Row;
 import io.vertx.mutiny.sqlclient.Tuple;
 import java.time.OffsetDateTime;
 import java.util.ArrayList;
@@ -22,6 +23,7 @@ final class AppendBatch {
 
     private static final String APPEND_RECORD = Sql.named("append_record");
     private static final String APPEND_RECORDS = Sql.named("append_records");
+    private static final String APPEND_NUMBERED_RECORDS = Sql.named("append_numbered_records");
 
     /** What the schema allows an append ({@code append_size}). */
     static final int APPEND_SIZE = 256;
@@ -30,10 +32,13 @@ final class AppendBatch {
     private final List<AuditRecord> records;
     /** One id for every {@link #APPEND_SIZE} records. */
     private final UUID[] appendIds;
+    /** Null where no record wants a number. */
+    private final @Nullable BatchNumbers numbers;
 
     AppendBatch(UUID projectId, List<AuditRecord> records, SequentialGuid guids) {
         this.projectId = projectId;
         this.records = records;
+        this.numbers = BatchNumbers.of(records);
         this.appendIds = new UUID[(records.size() + APPEND_SIZE - 1) / APPEND_SIZE];
         for (int i = 0; i < appendIds.length; i++) {
             // An append of one is named by its record and needs no row of its own.
@@ -47,11 +52,17 @@ final class AppendBatch {
 
     /** The statement that writes the batch. */
     String statement() {
+        if (numbers != null) {
+            return APPEND_NUMBERED_RECORDS;
+        }
         return records.size() == 1 ? APPEND_RECORD : APPEND_RECORDS;
     }
 
     /** The binds of {@link #statement()}. */
     Tuple binds() {
+        if (numbers != null) {
+            return numbers.addTo(manyRecords());
+        }
         return records.size() == 1 ? oneRecord() : manyRecords();
     }
 
@@ -116,8 +127,10 @@ final class AppendBatch {
         return Tuple.of(projectId, appendIds);
     }
 
-    /** The records as they are stored, in their order. */
-    List<StoredRecord> stored(Map<UUID, Long> firstSequenceIds, OffsetDateTime recordedAt) {
+    /** The records as they are stored, in their order; {@code inserted} is what {@link #statement()} answered. */
+    List<StoredRecord> stored(Map<UUID, Long> firstSequenceIds, Row inserted) {
+        OffsetDateTime recordedAt = inserted.getOffsetDateTime(0);
+        @Nullable Long[] values = numbers == null ? new Long[records.size()] : numbers.values(inserted);
         List<StoredRecord> stored = new ArrayList<>(records.size());
         for (int i = 0; i < records.size(); i++) {
             Long first = firstSequenceIds.get(appendIds[i / APPEND_SIZE]);
@@ -125,7 +138,7 @@ final class AppendBatch {
                 throw new IllegalStateException(
                         "append " + appendIds[i / APPEND_SIZE] + " was committed without a place");
             }
-            stored.add(new StoredRecord(records.get(i), first + i % APPEND_SIZE, recordedAt));
+            stored.add(new StoredRecord(records.get(i), first + i % APPEND_SIZE, recordedAt, values[i]));
         }
         return stored;
     }

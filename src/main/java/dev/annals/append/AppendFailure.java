@@ -11,6 +11,8 @@ enum AppendFailure {
     GIVE_WAY,
     /** A record with one of these ids exists. */
     TAKEN,
+    /** One of the sequences that the records name has no number for them. */
+    NO_NUMBER,
     /** The database refuses a value of one of the records. */
     REFUSED,
     /** Anything else: trying again does not help. */
@@ -25,6 +27,9 @@ enum AppendFailure {
         }
         if ("audit_record_pkey".equals(error.getConstraint())) {
             return TAKEN;
+        }
+        if ("audit_record_number".equals(error.getConstraint())) {
+            return NO_NUMBER;
         }
         // 22: data exception. 23: constraint violation. 54: a limit of the server.
         String state = error.getSqlState();

@@ -21,7 +21,6 @@ import io.vertx.mutiny.sqlclient.Tuple;
 import jakarta.enterprise.context.ApplicationScoped;
 import jakarta.enterprise.event.Observes;
 import java.time.Duration;
-import java.time.OffsetDateTime;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -41,6 +40,8 @@ import org.jboss.logging.Logger;
  * for it gathers here, and the next commit takes it all: no timer, and no wait where there is no load. Every request is
  * answered after its commit, or with its own error: a record that the database refuses fails its own request alone.
  *
+ * <p>Records that want numbers go their own way, {@link Lane}, so that the others never wait for a sequence.
+ *
  * <p>Queues are bounded; a request that finds its queue full is turned away at once. A project without waiting requests
  * has no queue.
  */
@@ -51,7 +52,9 @@ public class AppendQueue {
     private static final String READ_PLACES = Sql.named("read_places");
     private static final String READ_RECORDS = Sql.named("read_records");
 
-    private final Map<UUID, ProjectQueue> queues = new ConcurrentHashMap<>();
+    private static final String READ_VALUES_LEFT = Sql.named("read_values_left");
+
+    private final Map<Lane, ProjectQueue> queues = new ConcurrentHashMap<>();
     private final AtomicLong totalBytes = new AtomicLong();
     private final Pool pool;
     private final SequentialGuid guids;
@@ -68,6 +71,12 @@ public class AppendQueue {
         metrics.gaugeMapSize("annals.append.queue.projects", List.of(), queues);
     }
 
+    /**
+     * What a queue is for: the requests of a project that hold a record with a number, or its other requests. A sequence
+     * stays locked while anybody's transaction that has drawn from it is open; only the former wait for that.
+     */
+    private record Lane(UUID projectId, boolean numbered) {}
+
     /** The requests of one project that wait while a commit of it is under way. */
     private static final class ProjectQueue {
         final ArrayDeque<AppendRequest> waiting = new ArrayDeque<>();
@@ -80,8 +89,8 @@ public class AppendQueue {
      * @param sent one record or more, each with an id of its own
      * @param bytes about how much memory they take
      * @return what is stored, after its commit. Fails with a problem: {@code queue-full}, {@code record-id-taken} where
-     *     an id belongs to a record with other content, {@code invalid-record} where the database refuses a value,
-     *     {@code unavailable} where the database cannot be reached
+     *     an id belongs to a record with other content, {@code invalid-record} where the database refuses a value or a
+     *     sequence has no number for a record, {@code unavailable} where the database cannot be reached
      */
     public Uni<Appended> append(UUID projectId, SentRecords sent, long bytes) {
         return Uni.createFrom().deferred(() -> {
@@ -91,17 +100,18 @@ public class AppendQueue {
                         "The service is stopping. Send the request again to another instance.");
             }
             AppendRequest request = new AppendRequest(sent, bytes);
-            if (offer(projectId, request)) {
-                write(projectId, List.of(request));
+            Lane lane = new Lane(projectId, sent.wantNumbers());
+            if (offer(lane, request)) {
+                write(lane, List.of(request));
             }
             return Uni.createFrom().completionStage(request.answer);
         });
     }
 
     /** @return true where no commit of the project is under way, so that the caller must begin one with its request */
-    private boolean offer(UUID projectId, AppendRequest request) {
+    private boolean offer(Lane lane, AppendRequest request) {
         boolean[] first = {false};
-        queues.compute(projectId, (id, queue) -> {
+        queues.compute(lane, (same, queue) -> {
             if (queue == null) {
                 first[0] = true;
                 return new ProjectQueue();
@@ -122,9 +132,9 @@ public class AppendQueue {
     }
 
     /** Takes what has gathered, as much as one transaction may have; drops the queue where nothing has. */
-    private List<AppendRequest> take(UUID projectId) {
+    private List<AppendRequest> take(Lane lane) {
         List<AppendRequest> taken = new ArrayList<>();
-        queues.computeIfPresent(projectId, (id, queue) -> {
+        queues.computeIfPresent(lane, (same, queue) -> {
             int records = 0;
             long bytes = 0;
             for (AppendRequest next = queue.waiting.peek(); next != null; next = queue.waiting.peek()) {
@@ -143,17 +153,17 @@ public class AppendQueue {
     }
 
     /** Writes the requests, then whatever has gathered meanwhile, until nothing has. */
-    private void write(UUID projectId, List<AppendRequest> requests) {
-        writeTogether(projectId, requests, 0)
+    private void write(Lane lane, List<AppendRequest> requests) {
+        writeTogether(lane.projectId(), requests, 0)
                 .onFailure()
                 .invoke(failure -> requests.forEach(request -> request.fail(failure)))
                 .onFailure()
                 .recoverWithNull()
                 .subscribe()
                 .with(done -> {
-                    List<AppendRequest> gathered = take(projectId);
+                    List<AppendRequest> gathered = take(lane);
                     if (!gathered.isEmpty()) {
-                        write(projectId, gathered);
+                        write(lane, gathered);
                     }
                 });
     }
@@ -194,6 +204,7 @@ public class AppendQueue {
                         .chain(() -> writeTogether(projectId, requests, attempt + 1));
             }
             case TAKEN -> writeWithoutStored(projectId, requests, attempt);
+            case NO_NUMBER -> writeWithoutUnnumbered(projectId, requests, attempt);
             case REFUSED ->
                 requests.size() > 1
                         ? writeAlone(projectId, requests)
@@ -229,6 +240,43 @@ public class AppendQueue {
         });
     }
 
+    /** Some records cannot have the numbers they want: answers their requests, and writes the others. */
+    private Uni<Void> writeWithoutUnnumbered(UUID projectId, List<AppendRequest> requests, int attempt) {
+        return readValuesLeft(projectId, requests).chain(left -> {
+            List<AppendRequest> others = new ArrayList<>();
+            for (AppendRequest request : requests) {
+                if (!request.refuseNumbers(left)) {
+                    others.add(request);
+                }
+            }
+            if (others.isEmpty()) {
+                return Uni.createFrom().voidItem();
+            }
+            boolean progress = others.size() < requests.size();
+            if (!progress && attempt >= config.retries()) {
+                return Uni.createFrom()
+                        .failure(new ProblemException(
+                                ProblemType.UNAVAILABLE, "Other writers took the numbers. Try again."));
+            }
+            return writeTogether(projectId, others, progress ? attempt : attempt + 1);
+        });
+    }
+
+    private Uni<ValuesLeft> readValuesLeft(UUID projectId, List<AppendRequest> requests) {
+        Set<String> names = new HashSet<>();
+        for (AppendRequest request : requests) {
+            for (AuditRecord record : request.missing()) {
+                String name = record.numberSequence();
+                if (name != null) {
+                    names.add(name);
+                }
+            }
+        }
+        return DatabaseFailure.retried(pool.preparedQuery(READ_VALUES_LEFT)
+                .execute(Tuple.of(projectId, names.toArray(String[]::new)))
+                .map(ValuesLeft::new));
+    }
+
     /** Each request in a transaction of its own, so that one which the database refuses fails alone. */
     private Uni<Void> writeAlone(UUID projectId, List<AppendRequest> requests) {
         return Multi.createFrom()
@@ -251,14 +299,14 @@ public class AppendQueue {
                 .all()
                 .unis(insert(connection, batch), readPlaces(connection, batch))
                 .usingConcurrencyOf(2)
-                .with((recordedAt, places) -> batch.stored(places, recordedAt)));
+                .with((inserted, places) -> batch.stored(places, inserted)));
     }
 
-    private static Uni<OffsetDateTime> insert(SqlConnection connection, AppendBatch batch) {
+    private static Uni<Row> insert(SqlConnection connection, AppendBatch batch) {
         return connection
                 .preparedQuery(batch.statement())
                 .execute(batch.binds())
-                .map(rows -> rows.iterator().next().getOffsetDateTime(0));
+                .map(rows -> rows.iterator().next());
     }
 
     private static Uni<Map<UUID, Long>> readPlaces(SqlConnection connection, AppendBatch batch) {

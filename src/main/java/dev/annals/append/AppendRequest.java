@@ -5,10 +5,12 @@ import dev.annals.problem.Problem;
 import dev.annals.problem.ProblemException;
 import dev.annals.problem.ProblemType;
 import dev.annals.record.AuditRecord;
+import dev.annals.record.RecordReader;
 import dev.annals.record.SentRecords;
 import dev.annals.record.StoredRecord;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
@@ -58,7 +60,7 @@ final class AppendRequest {
                 any = true;
                 if (records.get(i).sameContentAs(there.record())) {
                     found[i] = there;
-                } else {
+                } else if (taken.size() < RecordReader.MAX_ERRORS) {
                     taken.add(new FieldError(inArray ? "/" + i + "/id" : "/id", "This id is taken."));
                 }
             }
@@ -73,6 +75,32 @@ final class AppendRequest {
             succeed();
         }
         return any;
+    }
+
+    /**
+     * Answers the request where a record of it cannot have the number that it wants.
+     *
+     * @param left what the requests before it in the batch left
+     * @return whether that is so
+     */
+    boolean refuseNumbers(ValuesLeft left) {
+        Map<String, Long> wanted = new HashMap<>();
+        List<FieldError> errors = new ArrayList<>();
+        for (int i = 0; i < found.length; i++) {
+            String whyNot = found[i] == null ? left.whyNot(records.get(i), wanted) : null;
+            if (whyNot != null && errors.size() < RecordReader.MAX_ERRORS) {
+                errors.add(new FieldError((inArray ? "/" + i : "") + "/number/sequence", whyNot));
+            }
+        }
+        if (errors.isEmpty()) {
+            left.take(wanted);
+            return false;
+        }
+        fail(new ProblemException(Problem.of(
+                        ProblemType.INVALID_RECORD,
+                        "Not every record can have the number that it wants, so nothing was stored: correct what errors names")
+                .withErrors(errors)));
+        return true;
     }
 
     /** Answers with the records that were found. */

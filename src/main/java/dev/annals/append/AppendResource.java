@@ -5,6 +5,7 @@ import dev.annals.project.Caller;
 import dev.annals.project.Requires;
 import dev.annals.record.RecordJson;
 import dev.annals.record.RecordReader;
+import dev.annals.record.RecordWriter;
 import dev.annals.record.SentRecords;
 import dev.annals.record.StoredRecord;
 import io.smallrye.mutiny.Uni;
@@ -94,6 +95,7 @@ public class AppendResource {
                 json.writeStartObject();
                 json.writeStringField("id", record.record().id().toString());
                 json.writeNumberField("sequence_id", record.sequenceId());
+                RecordWriter.number(record, json);
                 json.writeEndObject();
             }
             json.writeEndArray();

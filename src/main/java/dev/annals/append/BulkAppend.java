@@ -12,6 +12,7 @@ import dev.annals.record.StoredRecord;
 import io.vertx.core.Context;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpServerRequest;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashSet;
@@ -54,6 +55,10 @@ final class BulkAppend {
     private boolean ended;
     private long lines;
     private Lines gathering = new Lines();
+    /** Appends that wait until those of the other lane have come back, so that lines keep their order. */
+    private final ArrayDeque<Lines> held = new ArrayDeque<>();
+    /** Whether the appends on their way hold numbers. */
+    private boolean numbered;
     private int onTheirWay;
     private long stored;
     private long storedBefore;
@@ -127,12 +132,14 @@ final class BulkAppend {
         final List<AuditRecord> records = new ArrayList<>();
         final List<Long> numbers = new ArrayList<>();
         final Set<UUID> ids = new HashSet<>();
+        boolean numbered;
         long bytes;
 
         void add(AuditRecord record, long line, int length) {
             records.add(record);
             numbers.add(line);
             ids.add(record.id());
+            numbered |= record.numberSequence() != null;
             bytes += length + AppendResource.RECORD_OVERHEAD_BYTES;
         }
 
@@ -246,11 +253,20 @@ final class BulkAppend {
     }
 
     private void append(Lines batch) {
-        onTheirWay++;
-        if (onTheirWay >= APPENDS_ON_THEIR_WAY) {
+        held.add(batch);
+        sendHeld();
+        if (onTheirWay >= APPENDS_ON_THEIR_WAY || !held.isEmpty()) {
             request.pause();
         }
-        send(batch, 1);
+    }
+
+    private void sendHeld() {
+        while (!held.isEmpty() && (onTheirWay == 0 || held.element().numbered == numbered)) {
+            Lines batch = held.remove();
+            numbered = batch.numbered;
+            onTheirWay++;
+            send(batch, 1);
+        }
     }
 
     private void send(Lines batch, int attempt) {
@@ -293,7 +309,9 @@ final class BulkAppend {
                 sendOthers(batch.without(taken));
             }
             case INVALID_RECORD -> {
-                if (batch.records.size() == 1) {
+                if (!e.problem().errors().isEmpty()) {
+                    sendOthers(batch.without(refuse(batch, e.problem())));
+                } else if (batch.records.size() == 1) {
                     refuse(batch.numbers.get(0), e.problem());
                     oneLess();
                 } else {
@@ -306,6 +324,19 @@ final class BulkAppend {
             }
             default -> fail(e);
         }
+    }
+
+    /** Refuses the lines of a batch that a problem names, each with what concerns it. */
+    private Set<Integer> refuse(Lines batch, Problem problem) {
+        for (FieldError error : problem.errors()) {
+            int end = error.pointer().indexOf('/', 1);
+            FieldError inLine = new FieldError(error.pointer().substring(end), error.detail());
+            refuse(
+                    batch.numbers.get(Integer.parseInt(error.pointer().substring(1, end))),
+                    Problem.of(problem.type(), "The record cannot have a number, so the line was not stored")
+                            .withErrors(List.of(inLine)));
+        }
+        return placesOf(problem.errors());
     }
 
     private void sendOthers(Lines others) {
@@ -327,7 +358,8 @@ final class BulkAppend {
 
     private void oneLess() {
         onTheirWay--;
-        if (!ended && onTheirWay < APPENDS_ON_THEIR_WAY && !answer.isDone()) {
+        sendHeld();
+        if (!ended && onTheirWay < APPENDS_ON_THEIR_WAY && held.isEmpty() && !answer.isDone()) {
             request.resume();
         }
         answerWhenDone();

@@ -18,6 +18,7 @@ import org.jspecify.annotations.Nullable;
  * @param timestamp when it happened: UTC, whole microseconds, years 0001 to 9999
  * @param timestampAssigned whether the service set the timestamp because the client sent none
  * @param metadata the JSON text of an object that is not empty, or null
+ * @param numberSequence the sequence that the record takes its number from, if it wants one; its name
  */
 public record AuditRecord(
         UUID id,
@@ -29,7 +30,34 @@ public record AuditRecord(
         @Nullable String message,
         OffsetDateTime timestamp,
         boolean timestampAssigned,
-        @Nullable String metadata) {
+        @Nullable String metadata,
+        @Nullable String numberSequence) {
+
+    /** A record that wants no number. */
+    public AuditRecord(
+            UUID id,
+            String action,
+            @Nullable Party actor,
+            @Nullable Party subject,
+            @Nullable String outcome,
+            @Nullable String ipAddress,
+            @Nullable String message,
+            OffsetDateTime timestamp,
+            boolean timestampAssigned,
+            @Nullable String metadata) {
+        this(
+                id,
+                action,
+                actor,
+                subject,
+                outcome,
+                ipAddress,
+                message,
+                timestamp,
+                timestampAssigned,
+                metadata,
+                null);
+    }
 
     /**
      * Whether this record, as a client sent it, says the same as {@code stored}, so that it is a retry of it. A
@@ -45,6 +73,7 @@ public record AuditRecord(
                 && Objects.equals(ipAddress, stored.ipAddress)
                 && Objects.equals(message, stored.message)
                 && (timestampAssigned || timestamp.isEqual(stored.timestamp))
+                && Objects.equals(numberSequence, stored.numberSequence)
                 && JsonValues.sameObject(metadata, stored.metadata);
     }
 }

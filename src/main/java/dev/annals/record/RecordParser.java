@@ -16,6 +16,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.UUID;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /** Takes records from the tokens of one body, one after the other, and collects what is wrong with them. */
@@ -38,6 +39,9 @@ final class RecordParser {
     private static final int MAX_EXPONENT = 300;
     private static final int MAX_POINTER_LENGTH = 300;
 
+    /** What the schema takes ({@code sequence_name_form}). */
+    private static final Pattern SEQUENCE_NAME = Pattern.compile("[A-Za-z0-9._-]{1,128}");
+
     private enum Field {
         ID,
         ACTION,
@@ -48,6 +52,7 @@ final class RecordParser {
         MESSAGE,
         TIMESTAMP,
         METADATA,
+        NUMBER,
         SEQUENCE_ID,
         RECORDED_AT,
         UNKNOWN;
@@ -63,6 +68,7 @@ final class RecordParser {
                 case "message" -> MESSAGE;
                 case "timestamp" -> TIMESTAMP;
                 case "metadata" -> METADATA;
+                case "number" -> NUMBER;
                 case "sequence_id" -> SEQUENCE_ID;
                 case "recorded_at" -> RECORDED_AT;
                 default -> UNKNOWN;
@@ -138,6 +144,7 @@ final class RecordParser {
             case MESSAGE -> draft.message = string(0, Integer.MAX_VALUE);
             case TIMESTAMP -> draft.timestamp = timestamp();
             case METADATA -> draft.metadata = metadata();
+            case NUMBER -> draft.numberSequence = numberSequence();
             case SEQUENCE_ID, RECORDED_AT -> wrongAndSkipped("is set by the service: leave it out");
             case UNKNOWN -> wrongAndSkipped("is no field of a record: leave it out, or move it into metadata");
         }
@@ -220,6 +227,45 @@ final class RecordParser {
             wrong("must have at least one of type, id and name");
         }
         return new Party(type, id, name);
+    }
+
+    private @Nullable String numberSequence() throws IOException {
+        if (json.currentToken() == JsonToken.VALUE_NULL) {
+            return null;
+        }
+        if (json.currentToken() != JsonToken.START_OBJECT) {
+            wrongAndSkipped("must be an object with sequence, the name of a sequence");
+            return null;
+        }
+        String sequence = null;
+        int errorsBefore = errors.size();
+        Keys keys = keysAt(1);
+        while (json.nextToken() == JsonToken.FIELD_NAME) {
+            String key = json.currentName();
+            boolean again = !keys.add(key);
+            json.nextToken();
+            if (again) {
+                wrongAndSkipped("is there twice: keep one");
+                continue;
+            }
+            switch (key) {
+                case "sequence" -> sequence = sequenceName();
+                case "value" -> wrongAndSkipped("is set by the service: leave it out");
+                default -> wrongAndSkipped("is not sequence: leave it out");
+            }
+        }
+        if (sequence == null && errors.size() == errorsBefore) {
+            wrong("must have sequence, the name of a sequence");
+        }
+        return sequence;
+    }
+
+    private @Nullable String sequenceName() throws IOException {
+        String name = string(0, Integer.MAX_VALUE);
+        if (name != null && !SEQUENCE_NAME.matcher(name).matches()) {
+            wrong("must be the name of a sequence: 1 to 128 letters, digits, dots, hyphens and underscores");
+        }
+        return name;
     }
 
     /** The current object's text as it was sent; null for null and for an empty object. */
@@ -466,6 +512,9 @@ final class RecordParser {
         @Nullable
         String metadata;
 
+        @Nullable
+        String numberSequence;
+
         AuditRecord finish(SequentialGuid guids, OffsetDateTime now) {
             return new AuditRecord(
                     id == null ? guids.next() : id,
@@ -477,7 +526,8 @@ final class RecordParser {
                     message,
                     timestamp == null ? now : timestamp,
                     timestamp == null,
-                    metadata);
+                    metadata,
+                    numberSequence);
         }
     }
 }

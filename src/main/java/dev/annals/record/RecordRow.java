@@ -44,8 +44,9 @@ public final class RecordRow {
                 row.getString(14),
                 row.getOffsetDateTime(3),
                 false,
-                row.getString(15));
-        return new StoredRecord(record, sequenceId, row.getOffsetDateTime(4));
+                row.getString(15),
+                row.getString(16));
+        return new StoredRecord(record, sequenceId, row.getOffsetDateTime(4), row.getLong(17));
     }
 
     private static @Nullable Party party(Row row, int column) {

@@ -27,6 +27,9 @@ public final class RecordWriter {
     private static final SerializableString TIMESTAMP = new SerializedString("timestamp");
     private static final SerializableString RECORDED_AT = new SerializedString("recorded_at");
     private static final SerializableString METADATA = new SerializedString("metadata");
+    private static final SerializableString NUMBER = new SerializedString("number");
+    private static final SerializableString SEQUENCE = new SerializedString("sequence");
+    private static final SerializableString VALUE = new SerializedString("value");
 
     private static final JsonFactory JSON = new JsonFactoryBuilder()
             .enable(JsonWriteFeature.COMBINE_UNICODE_SURROGATES_IN_UTF8)
@@ -63,9 +66,28 @@ public final class RecordWriter {
         string(json, MESSAGE, record.message());
         string(json, TIMESTAMP, Timestamps.format(record.timestamp()));
         string(json, RECORDED_AT, Timestamps.format(stored.recordedAt()));
+        number(stored, json);
         json.writeFieldName(METADATA);
         json.writeRawValue(record.metadata() == null ? "{}" : record.metadata());
         json.writeEndObject();
+    }
+
+    /**
+     * Writes the field {@code number} into an object that is open, where the record has one.
+     *
+     * @throws IOException what {@code json} throws
+     */
+    public static void number(StoredRecord stored, JsonGenerator json) throws IOException {
+        String sequence = stored.record().numberSequence();
+        Long value = stored.numberValue();
+        if (sequence != null && value != null) {
+            json.writeFieldName(NUMBER);
+            json.writeStartObject();
+            string(json, SEQUENCE, sequence);
+            json.writeFieldName(VALUE);
+            json.writeNumber(value);
+            json.writeEndObject();
+        }
     }
 
     private static void party(JsonGenerator json, SerializableString name, @Nullable Party party) throws IOException {

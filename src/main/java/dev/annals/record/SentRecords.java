@@ -12,4 +12,9 @@ public record SentRecords(boolean inArray, List<AuditRecord> records) {
     public SentRecords {
         records = List.copyOf(records);
     }
+
+    /** Whether one of the records wants a number. */
+    public boolean wantNumbers() {
+        return records.stream().anyMatch(record -> record.numberSequence() != null);
+    }
 }

@@ -55,6 +55,11 @@ public final class TestDatabase implements QuarkusTestResourceLifecycleManager {
         }
     }
 
+    /** Uses the database of another JVM's tests, in a process that these start. */
+    public static void use(String urlWithPassword) {
+        System.setProperty(URL_PROPERTY, urlWithPassword);
+    }
+
     /** Another database on the same server, empty, gone with the JVM. */
     public static DatabaseUrl createDatabase() {
         return createDatabase(url());

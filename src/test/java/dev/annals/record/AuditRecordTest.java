@@ -94,6 +94,29 @@ class AuditRecordTest {
         assertThat(JsonValues.sameObject(deep, deep)).isTrue();
     }
 
+    @Test
+    void theSequenceOfTheNumberIsPartOfTheContent() {
+        assertThat(numbered("invoice").sameContentAs(numbered("invoice"))).isTrue();
+        assertThat(numbered("invoice").sameContentAs(numbered("order"))).isFalse();
+        assertDiffers(sent -> numbered("invoice"));
+    }
+
+    private static AuditRecord numbered(String sequence) {
+        AuditRecord r = sent();
+        return new AuditRecord(
+                r.id(),
+                r.action(),
+                r.actor(),
+                r.subject(),
+                r.outcome(),
+                r.ipAddress(),
+                r.message(),
+                r.timestamp(),
+                r.timestampAssigned(),
+                r.metadata(),
+                sequence);
+    }
+
     private static void assertDiffers(UnaryOperator<AuditRecord> change) {
         assertThat(change.apply(sent()).sameContentAs(sent())).isFalse();
         assertThat(sent().sameContentAs(change.apply(sent()))).isFalse();

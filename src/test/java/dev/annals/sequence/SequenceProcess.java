@@ -61,6 +61,11 @@ final class SequenceProcess implements AutoCloseable {
     record Limits(int generators, int queueRequests, int retries, Duration retryDelay, Duration maxRetryDelay)
             implements SequenceConfig {}
 
+    /** What it calls itself at the server. */
+    String name() {
+        return name;
+    }
+
     Sequence define(UUID projectId, Sequence.Definition definition) {
         return sequences
                 .define(projectId, "s-" + UUID.randomUUID(), definition)

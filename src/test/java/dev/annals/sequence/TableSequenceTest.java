@@ -17,11 +17,13 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -256,6 +258,97 @@ class TableSequenceTest {
             slow.rollback();
         }
         assertGapless();
+    }
+
+    @Test
+    void writersOfTwoTablesInAnyOrderNeitherDeadlockNorLeaveAGap() throws Exception {
+        attach(null);
+        String other = schema + ".other";
+        run("create table " + other + " (id bigint generated always as identity primary key, number bigint)");
+        run("grant insert on " + other + " to annals_writer");
+        run("select annals.attach_commit_order('" + other + "', 'number')");
+        List<Callable<Void>> writers = new ArrayList<>();
+        for (int i = 0; i < 8; i++) {
+            boolean otherFirst = i % 2 == 0;
+            writers.add(() -> {
+                try (Connection writer = log.connectAsWriter()) {
+                    for (int j = 0; j < 50; j++) {
+                        if (otherFirst) {
+                            execute(writer, "insert into " + other + " default values");
+                        }
+                        insert(writer, "x");
+                        if (!otherFirst) {
+                            execute(writer, "insert into " + other + " default values");
+                        }
+                        writer.commit();
+                    }
+                }
+                return null;
+            });
+        }
+        runAll(writers);
+        assertGapless();
+        assertThat(numbers("select number from " + other + " order by number"))
+                .containsExactlyElementsOf(LongStream.rangeClosed(1, 400).boxed().toList());
+    }
+
+    @Test
+    void aDetachedTableKeepsItsNumbersAndGoesOnFromThemWhenAttachedAgain() throws SQLException {
+        attach("customer");
+        run("insert into " + table + " (customer) values ('a'), ('b'), ('a')");
+        detach("number");
+        assertThat(numbers("select count(*) from pg_class c join pg_namespace n on n.oid = c.relnamespace"
+                        + " where quote_ident(n.nspname) = '" + schema + "' and relname like '%commit_order%'"))
+                .containsExactly(0L);
+        run("insert into " + table + " (customer, number) values ('a', 7)");
+        run("insert into " + table + " (customer) values ('not numbered')");
+        assertThat(texts("select customer || number from " + table + " order by id"))
+                .containsExactly("a1", "b1", "a2", "a7", null);
+        run("delete from " + table + " where number is null");
+        attach("customer");
+        run("insert into " + table + " (customer) values ('a')");
+        assertThat(numbers("select max(number) from " + table)).containsExactly(8L);
+    }
+
+    @Test
+    void onlyTheOwnerDetachesAndOnlyTheColumnThatIsNumbered() throws SQLException {
+        assertThatThrownBy(() -> detach("number")).hasMessageContaining("is not numbered in commit order");
+        attach(null);
+        assertThatThrownBy(() -> detach("id")).hasMessageContaining("is not numbered in commit order");
+        try (Connection writer = log.connectAsWriter()) {
+            assertThatThrownBy(() -> execute(
+                            writer, "select annals.detach_commit_order('" + table + "', 'number')"))
+                    .hasMessageContaining("must be owner");
+        }
+        run("insert into " + table + " (customer) values ('still numbered')");
+        assertGapless();
+    }
+
+    @Test
+    void detachingWaitsForTransactionsThatHaveWrittenAndTheirRowsAreNumbered() throws Exception {
+        attach(null);
+        try (Connection writer = log.connectAsWriter()) {
+            insert(writer, "open");
+            CompletableFuture<Void> detached = CompletableFuture.runAsync(() -> {
+                try {
+                    detach("number");
+                } catch (SQLException e) {
+                    throw new IllegalStateException(e);
+                }
+            });
+            while (numbers("select count(*) from pg_locks where mode = 'AccessExclusiveLock' and not granted")
+                            .get(0)
+                    == 0) {
+                Thread.onSpinWait();
+            }
+            writer.commit();
+            detached.get(60, TimeUnit.SECONDS);
+        }
+        assertThat(numbers("select number from " + table)).containsExactly(1L);
+    }
+
+    private void detach(String column) throws SQLException {
+        run("select annals.detach_commit_order('" + table + "', '" + column + "')");
     }
 
     private void attach(String group) throws SQLException {

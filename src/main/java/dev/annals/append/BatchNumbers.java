@@ -1,0 +1,74 @@
+package dev.annals.append;
+
+import dev.annals.record.AuditRecord;
+import io.vertx.mutiny.sqlclient.Row;
+import io.vertx.mutiny.sqlclient.Tuple;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+
+/** Which numbers the records of a batch want: each the next value of the sequence it names, in the order of the batch. */
+final class BatchNumbers {
+
+    private final @Nullable String[] sequences;
+    /** How many records before it name the same sequence; null where it names none. */
+    private final @Nullable Long[] places;
+
+    private final Map<String, Long> counts = new TreeMap<>();
+
+    private BatchNumbers(List<AuditRecord> records) {
+        sequences = new String[records.size()];
+        places = new Long[records.size()];
+        for (int i = 0; i < sequences.length; i++) {
+            String sequence = records.get(i).numberSequence();
+            sequences[i] = sequence;
+            if (sequence != null) {
+                places[i] = counts.merge(sequence, 1L, Long::sum) - 1;
+            }
+        }
+    }
+
+    /** What these records want; null where none wants a number. */
+    static @Nullable BatchNumbers of(List<AuditRecord> records) {
+        for (AuditRecord record : records) {
+            if (record.numberSequence() != null) {
+                return new BatchNumbers(records);
+            }
+        }
+        return null;
+    }
+
+    /** The binds that {@code append_numbered_records.sql} has beside those of {@code append_records.sql}. */
+    Tuple addTo(Tuple binds) {
+        return binds.addArrayOfString(sequences)
+                .addArrayOfLong(places)
+                .addArrayOfString(counts.keySet().toArray(String[]::new))
+                .addArrayOfLong(counts.values().toArray(Long[]::new));
+    }
+
+    /** The value of each record, from what {@code append_numbered_records.sql} answered. */
+    @Nullable
+    Long[] values(Row inserted) {
+        String[] names = inserted.getArrayOfStrings(1);
+        Long[] firsts = inserted.getArrayOfLongs(2);
+        Map<String, Long> firstValues = new HashMap<>();
+        for (int i = 0; i < names.length; i++) {
+            firstValues.put(names[i], firsts[i]);
+        }
+        @Nullable Long[] values = new Long[sequences.length];
+        for (int i = 0; i < values.length; i++) {
+            String sequence = sequences[i];
+            Long place = places[i];
+            if (sequence != null && place != null) {
+                Long first = firstValues.get(sequence);
+                if (first == null) {
+                    throw new IllegalStateException("records were committed without numbers of " + sequence);
+                }
+                values[i] = first + place;
+            }
+        }
+        return values;
+    }
+}

@@ -11,9 +11,7 @@ with record as materialized (
     host(r.ip_address) as ip_address,
     case when octet_length(r.message) <= $3 then annals.words(r.message) end as words,
     coalesce(octet_length(r.message) > $3, false) as any_word
-  -- This table stands before `append`: that is the order in which their locks are taken elsewhere.
-  from annals.audit_record r
-  join (
+  from (
     select segment.first_sequence_id + p.position - 1 as sequence_id, p.record_id
     from annals.feed_segment as segment
     cross join lateral unnest(coalesce(
@@ -25,7 +23,11 @@ with record as materialized (
         (select max(first_sequence_id) from annals.feed_segment where project_id = $1 and first_sequence_id <= $2), 1)
       and segment.first_sequence_id <= $2 + 1024
       and segment.first_sequence_id + p.position - 1 between $2 + 1 and $2 + 1024
-    offset 0) as place on r.project_id = $1 and r.id = place.record_id
+    offset 0) as place
+  -- a lateral subquery, so that a bad guess of the planner's cannot read all records of the project instead
+  cross join lateral (
+    select * from annals.audit_record where project_id = $1 and id = place.record_id
+    offset 0) as r
 ), key as materialized (
   select annals.search_stretch($2 / 1024) | annals.search_key($1, value.field, value.value) as key,
     bit_or(1::bigint << ((record.sequence_id - $2 - 1) / 16)::integer) as slices

@@ -9,9 +9,7 @@
 with record as materialized (
   select place.sequence_id, (r."timestamp" at time zone 'UTC')::date as day, r.action,
     coalesce(r.actor_id, r.actor_name) as actor, r.outcome
-  -- This table stands before `append`: that is the order in which their locks are taken elsewhere.
-  from annals.audit_record r
-  join (
+  from (
     select segment.first_sequence_id + p.position - 1 as sequence_id, p.record_id
     from annals.feed_segment as segment
     cross join lateral unnest(coalesce(
@@ -23,7 +21,11 @@ with record as materialized (
         (select max(first_sequence_id) from annals.feed_segment where project_id = $1 and first_sequence_id <= $2), 1)
       and segment.first_sequence_id <= $2 + $3
       and segment.first_sequence_id + p.position - 1 between $2 + 1 and $2 + $3
-    offset 0) as place on r.project_id = $1 and r.id = place.record_id
+    offset 0) as place
+  -- a lateral subquery, so that a bad guess of the planner's cannot read all records of the project instead
+  cross join lateral (
+    select * from annals.audit_record where project_id = $1 and id = place.record_id
+    offset 0) as r
 ), combination as materialized (
   select day, action, actor, outcome, count(*) as record_count, min(sequence_id) as first_sequence_id,
     annals.combination_key(action, actor, outcome) as key

@@ -115,6 +115,8 @@ class FeedNeverSkipsTest {
     private void execute(String statements) throws SQLException {
         try (Connection connection = log.connect();
                 Statement statement = connection.createStatement()) {
+            // in the order of the service's statements, so that none of them waits for this one and this one for it
+            statement.execute("lock table annals.append, annals.audit_record in access exclusive mode");
             statement.execute(statements);
             connection.commit();
         }

@@ -241,7 +241,7 @@ class ProjectorTest {
                             instance.look();
                         } catch (RuntimeException e) {
                             // Its connection was killed at the look itself, which the service would try again.
-                            if (!DatabaseFailure.isTransient(e)) {
+                            if (!DatabaseFailure.isTransient(e.getCause() == null ? e : e.getCause())) {
                                 throw e;
                             }
                         }

@@ -1,5 +1,7 @@
 package dev.annals.feed;
 
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.Timer;
 import io.smallrye.mutiny.Uni;
 import io.vertx.core.Context;
 import io.vertx.core.Vertx;
@@ -11,6 +13,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Queue;
 import java.util.UUID;
+import java.util.concurrent.TimeUnit;
 
 /**
  * Reads pages for many clients that wait: those who ask the same at the same time share one read, and only so many reads
@@ -24,15 +27,17 @@ class SharedReads {
     private final FeedReader reader;
     private final LiveConfig config;
     private final Context context;
+    private final Timer pages;
     /** The latest read of each kind that is not over. */
     private final Map<Key, Read> latest = new HashMap<>();
 
     private final Queue<Read> queue = new ArrayDeque<>();
     private int underWay;
 
-    SharedReads(FeedReader reader, LiveConfig config, Vertx vertx) {
+    SharedReads(FeedReader reader, LiveConfig config, Vertx vertx, MeterRegistry metrics) {
         this.reader = reader;
         this.config = config;
+        this.pages = metrics.timer("annals.live.pages");
         this.context = vertx.getOrCreateContext();
     }
 
@@ -97,6 +102,7 @@ class SharedReads {
 
     /** From here on nobody joins the read. */
     private synchronized void end(Read read) {
+        pages.record(System.nanoTime() - read.beganAt, TimeUnit.NANOSECONDS);
         latest.remove(read.key, read);
         Read next = queue.poll();
         if (next == null) {

@@ -28,11 +28,13 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A load of writers and readers on three projects: 8 writers over REST, 8 by plain SQL (which hold their transactions
- * open, roll back, use savepoints, write two projects), 6 readers that follow {@code poll_more} without pause. It keeps
- * account of what was committed and of what each reader saw.
+ * open, roll back, use savepoints, write two projects), 6 readers that follow {@code poll_more} without pause; or, where it
+ * is {@link #live}, 9 readers that poll, wait and listen to streams, whose connections are cut at random. It keeps account
+ * of what was committed and of what each reader saw.
  */
 final class FeedLoad {
 
@@ -52,6 +54,9 @@ final class FeedLoad {
     /** Records whose transaction broke while it committed: they may be there or not. */
     private final Set<UUID> unsure = ConcurrentHashMap.newKeySet();
 
+    /** The last sequence id of each project, once everything is written. */
+    private final Map<UUID, Long> heads = new ConcurrentHashMap<>();
+
     private final List<Reader> readers = new ArrayList<>();
     private volatile boolean writing = true;
     private volatile boolean reading = true;
@@ -68,8 +73,28 @@ final class FeedLoad {
         this.projects = List.of(log.newProject(), log.newProject(), log.newProject());
         projects.forEach(project -> committed.put(project.id(), ConcurrentHashMap.newKeySet()));
         for (int i = 0; i < LIMITS.length; i++) {
-            readers.add(new Reader(projects.get((i + i / projects.size()) % projects.size()), LIMITS[i]));
+            readers.add(new Reader(projects.get((i + i / projects.size()) % projects.size()), LIMITS[i], Way.POLL));
         }
+    }
+
+    /** A load whose readers are one a project and way, and lose their connections at random. */
+    static FeedLoad live(AuditLogFixture log, URI service) {
+        FeedLoad load = new FeedLoad(log, service, false, false);
+        load.readers.clear();
+        for (Way way : List.of(Way.CUT_POLL, Way.WAIT, Way.STREAM)) {
+            for (Project project : load.projects) {
+                load.readers.add(new Reader(project, LIMITS[load.readers.size() % LIMITS.length], way));
+            }
+        }
+        return load;
+    }
+
+    /** In which way a reader follows a feed. */
+    private enum Way {
+        POLL,
+        CUT_POLL,
+        WAIT,
+        STREAM
     }
 
     List<Project> projects() {
@@ -80,12 +105,24 @@ final class FeedLoad {
     private static final class Reader {
         final Project project;
         final int limit;
+        final Way way;
+        int cuts;
         final List<Long> sequenceIds = new ArrayList<>();
         final List<UUID> ids = new ArrayList<>();
 
-        Reader(Project project, int limit) {
+        Reader(Project project, int limit, Way way) {
             this.project = project;
             this.limit = limit;
+            this.way = way;
+        }
+
+        void add(JsonNode record) {
+            sequenceIds.add(record.get("sequence_id").longValue());
+            ids.add(UUID.fromString(record.get("id").textValue()));
+        }
+
+        boolean hasRead(@Nullable Long head) {
+            return head != null && head.longValue() == sequenceIds.size();
         }
     }
 
@@ -111,6 +148,14 @@ final class FeedLoad {
             for (Future<?> writer : writers) {
                 writer.get(60, TimeUnit.SECONDS);
             }
+            for (Project project : projects) {
+                JsonNode newest = get(
+                        project,
+                        service.resolve(FeedLinks.PATH + "?order=desc&limit=1").toString());
+                heads.put(
+                        project.id(),
+                        newest.get("results").path(0).path("sequence_id").longValue());
+            }
             reading = false;
             for (Future<?> follower : followers) {
                 follower.get(120, TimeUnit.SECONDS);
@@ -130,7 +175,7 @@ final class FeedLoad {
     /** Every reader has every committed record exactly once, in sequence order, 1 … n without a gap. */
     void checkReaders() throws SQLException {
         for (Reader reader : readers) {
-            String name = "reader with limit " + reader.limit;
+            String name = reader.way + " reader with limit " + reader.limit;
             for (int i = 0; i < reader.sequenceIds.size(); i++) {
                 assertThat(reader.sequenceIds.get(i)).as(name).isEqualTo(i + 1L);
             }
@@ -163,20 +208,69 @@ final class FeedLoad {
         return skipped.size();
     }
 
+    /** How often each reader's connection was cut. */
+    List<Integer> cuts() {
+        return readers.stream().map(reader -> reader.cuts).toList();
+    }
+
     private Void follow(Reader reader) throws Exception {
+        if (reader.way == Way.STREAM) {
+            return listen(reader);
+        }
         String url = service.resolve(FeedLinks.PATH + "?limit=" + reader.limit).toString();
         while (true) {
             boolean last = !reading;
-            JsonNode page = get(reader.project, url);
-            for (JsonNode record : page.get("results")) {
-                reader.sequenceIds.add(record.get("sequence_id").longValue());
-                reader.ids.add(UUID.fromString(record.get("id").textValue()));
+            if (reader.way != Way.POLL && !last && ThreadLocalRandom.current().nextInt(10) == 0) {
+                breakOff(reader, url);
             }
+            JsonNode page = get(reader.project, url);
+            page.get("results").forEach(reader::add);
             if (page.get("next").isNull() && last) {
                 return null;
             }
             url = page.get(page.get("next").isNull() ? "poll_more" : "next").textValue();
+            if (reader.way == Way.WAIT && !url.contains("&wait=")) {
+                url += "&wait=1";
+            }
         }
+    }
+
+    /** Asks for a page and cuts the connection, before or after the answer. */
+    private void breakOff(Reader reader, String url) throws Exception {
+        HttpRequest request = HttpRequest.newBuilder(URI.create(url))
+                .header("Authorization", "Bearer " + reader.project.token())
+                .build();
+        Future<?> answer = http.sendAsync(request, HttpResponse.BodyHandlers.discarding());
+        Thread.sleep(ThreadLocalRandom.current().nextInt(20));
+        answer.cancel(true);
+        reader.cuts++;
+    }
+
+    /** Listens to streams, one after the other, each broken off at random. */
+    private Void listen(Reader reader) throws Exception {
+        String lastId = "";
+        while (!reader.hasRead(heads.get(reader.project.id()))) {
+            HttpRequest.Builder request = HttpRequest.newBuilder(
+                            service.resolve(FeedLinks.PATH + "?limit=" + reader.limit))
+                    .header("Authorization", "Bearer " + reader.project.token())
+                    .header("Accept", "text/event-stream");
+            if (!lastId.isEmpty()) {
+                request.header("Last-Event-ID", lastId);
+            }
+            try (SseStream stream = SseStream.open(http, request.build())) {
+                int events = reading ? ThreadLocalRandom.current().nextInt(200) : Integer.MAX_VALUE;
+                for (int i = 0; i < events && !reader.hasRead(heads.get(reader.project.id())); i++) {
+                    SseStream.Block block = stream.next();
+                    if (block.data() != null) {
+                        assertThat(block.event()).as(block.data()).isEqualTo("record");
+                        reader.add(json.readTree(block.data()));
+                    }
+                    lastId = block.id() == null ? lastId : block.id();
+                }
+                reader.cuts++;
+            }
+        }
+        return null;
     }
 
     private Void writeByRest() throws Exception {

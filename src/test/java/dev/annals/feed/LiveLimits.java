@@ -1,0 +1,38 @@
+package dev.annals.feed;
+
+import io.quarkus.test.junit.QuarkusTestProfile;
+import java.util.Map;
+
+/** The service with frequent heartbeats, little patience, and room for few streams. */
+public class LiveLimits implements QuarkusTestProfile {
+
+    static final int STREAMS = 1_200;
+    static final int PROJECT_STREAMS = 1_000;
+    static final int WAITS = 6_000;
+    static final int PROJECT_WAITS = 5_000;
+    static final int SCAN_LIMIT = 20;
+    static final int TICK_MILLIS = 25;
+
+    @Override
+    public Map<String, String> getConfigOverrides() {
+        return Map.of(
+                "annals.live.streams",
+                Integer.toString(STREAMS),
+                "annals.live.project-streams",
+                Integer.toString(PROJECT_STREAMS),
+                "annals.live.waits",
+                Integer.toString(WAITS),
+                "annals.live.project-waits",
+                Integer.toString(PROJECT_WAITS),
+                "annals.live.tick",
+                TICK_MILLIS + "ms",
+                "annals.live.heads-per-statement",
+                "100",
+                "annals.live.heartbeat",
+                "100ms",
+                "annals.live.stall",
+                "1s",
+                "annals.feed.scan-limit",
+                Integer.toString(SCAN_LIMIT));
+    }
+}

@@ -1,0 +1,80 @@
+package dev.annals.feed;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.InputStreamReader;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
+import org.jspecify.annotations.Nullable;
+
+/** A stream of Server-Sent Events as its client sees it, block by block. */
+final class SseStream implements AutoCloseable {
+
+    private final HttpResponse<InputStream> answer;
+    private final BufferedReader lines;
+
+    private SseStream(HttpResponse<InputStream> answer) {
+        this.answer = answer;
+        this.lines = new BufferedReader(new InputStreamReader(answer.body(), StandardCharsets.UTF_8));
+    }
+
+    /** What stands between two empty lines; null is what it does not have. */
+    record Block(
+            @Nullable String id,
+            @Nullable String event,
+            @Nullable String data,
+            @Nullable String retry,
+            boolean comment) {}
+
+    static SseStream open(HttpClient http, HttpRequest request) throws IOException, InterruptedException {
+        HttpResponse<InputStream> answer = http.send(request, HttpResponse.BodyHandlers.ofInputStream());
+        assertThat(answer.statusCode()).isEqualTo(200);
+        assertThat(answer.headers().firstValue("Content-Type")).contains("text/event-stream");
+        return new SseStream(answer);
+    }
+
+    @Nullable
+    String header(String name) {
+        return answer.headers().firstValue(name).orElse(null);
+    }
+
+    /** The next block; one without anything where the stream has ended. */
+    Block next() throws IOException {
+        Block block = new Block(null, null, null, null, false);
+        for (String line = lines.readLine(); line != null && !line.isEmpty(); line = lines.readLine()) {
+            String value = line.substring(Math.min(line.length(), line.indexOf(':') + 2));
+            block = switch (line.substring(0, line.indexOf(':'))) {
+                case "id" -> new Block(value, block.event, block.data, block.retry, block.comment);
+                case "event" -> new Block(block.id, value, block.data, block.retry, block.comment);
+                case "data" -> {
+                    assertThat(block.data).as("a record is one line").isNull();
+                    yield new Block(block.id, block.event, value, block.retry, block.comment);
+                }
+                case "retry" -> new Block(block.id, block.event, block.data, value, block.comment);
+                case "" -> new Block(block.id, block.event, block.data, block.retry, true);
+                default -> throw new AssertionError(line);
+            };
+        }
+        return block;
+    }
+
+    /** The next block with data. */
+    Block nextEvent() throws IOException {
+        Block block = next();
+        while (block.data == null) {
+            assertThat(block).as("the stream has ended").isNotEqualTo(new Block(null, null, null, null, false));
+            block = next();
+        }
+        return block;
+    }
+
+    @Override
+    public void close() throws IOException {
+        answer.body().close();
+    }
+}

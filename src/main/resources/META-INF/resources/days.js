@@ -24,6 +24,9 @@ let view = null;
  * @param select takes the filters that a click on a day asks for
  */
 export async function loadDays({filters, newest, select, signal, tries = LAG_TRIES}) {
+  if (signal.aborted) {
+    return;
+  }
   view = {filters, newest, select, signal};
   const today = Math.floor(Date.now() / DAY_MS);
   daysBack ??= newest ? Math.max(0, today - Math.floor(Date.parse(newest.timestamp) / DAY_MS)) : 0;

@@ -249,10 +249,8 @@ const endInSight = new IntersectionObserver(
   ([entry]) => entry.isIntersecting && readOlder(), {rootMargin: '600px'});
 
 function showDays(signal) {
-  if (!signal.aborted) {
-    const newest = shown.get(rows.firstElementChild?.dataset.id);
-    loadDays({filters, newest, select: go, signal});
-  }
+  const newest = shown.get(rows.firstElementChild?.dataset.id);
+  loadDays({filters, newest, select: go, signal});
 }
 
 // ---- Live ----------------------------------------------------------------------------------------------------------

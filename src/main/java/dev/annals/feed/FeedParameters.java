@@ -141,7 +141,8 @@ public final class FeedParameters {
         }
         String address = IpAddress.canonical(value);
         if (address == null) {
-            throw invalidParameter("ip_address", "It is an IPv4 or IPv6 address, without prefix length and without zone.");
+            throw invalidParameter(
+                    "ip_address", "It is an IPv4 or IPv6 address, without prefix length and without zone.");
         }
         return address;
     }
@@ -154,7 +155,9 @@ public final class FeedParameters {
                         || value.indexOf('\0') >= 0
                         || value.codePoints().noneMatch(Character::isLetterOrDigit))) {
             throw invalidParameter(
-                    "q", "It has 1 to " + MAX_Q_LENGTH + " characters, a letter or a digit among them, and no NUL character.");
+                    "q",
+                    "It has 1 to " + MAX_Q_LENGTH
+                            + " characters, a letter or a digit among them, and no NUL character.");
         }
         return value;
     }

@@ -77,8 +77,7 @@ class EveryErrorIsAProblemTest {
     }
 
     @ParameterizedTest
-    @ValueSource(
-            strings = {"/nothing", "/v1/nothing/here", "/failing/nothing", "/q/nothing", "/index.php", "/a//b"})
+    @ValueSource(strings = {"/nothing", "/v1/nothing/here", "/failing/nothing", "/q/nothing", "/index.php", "/a//b"})
     void anAddressNobodyServesIsNotFound(String path) {
         problem(given().get(path), 404, "not-found");
         problem(given().body("{}").contentType("application/json").post(path), 404, "not-found");

@@ -16,13 +16,7 @@ public final class TestProjector {
     /** @param projects how many projects a look is at */
     public TestProjector(Pool pool, List<Projection> projections, int projects) {
         Settings settings = new Settings(
-                true,
-                Duration.ofMillis(10),
-                projects,
-                2,
-                1000,
-                Duration.ofMillis(1),
-                Duration.ofMillis(20));
+                true, Duration.ofMillis(10), projects, 2, 1000, Duration.ofMillis(1), Duration.ofMillis(20));
         this.projector = new Projector(pool, projections, settings);
     }
 
@@ -45,11 +39,15 @@ public final class TestProjector {
     public void catchUp() {
         for (int looks = 0; looks < 10_000; looks++) {
             boolean more = look();
-            if (!more && projector.atEnd() && projector.names().stream().allMatch(name -> projector.missing(name) == 0)) {
+            if (!more
+                    && projector.atEnd()
+                    && projector.names().stream().allMatch(name -> projector.missing(name) == 0)) {
                 return;
             }
         }
-        assertThat(projector.names()).as("projections that do not come to the end").isEmpty();
+        assertThat(projector.names())
+                .as("projections that do not come to the end")
+                .isEmpty();
     }
 
     /** In how many projects the last step of a projection failed. */

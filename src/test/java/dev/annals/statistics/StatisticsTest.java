@@ -77,8 +77,7 @@ class StatisticsTest {
         project(counts);
         assertThat(rows("actor")).containsExactly("Bob=1", "u1=2", "null=1");
         assertThat(rows("action")).containsExactly("a=2", "b=2");
-        assertThat(rows("outcome,action"))
-                .containsExactly("a failure=1", "a null=1", "b success=1", "b null=1");
+        assertThat(rows("outcome,action")).containsExactly("a failure=1", "a null=1", "b success=1", "b null=1");
         assertThat(get("?by=action").<Integer>path("others")).isZero();
     }
 
@@ -109,7 +108,9 @@ class StatisticsTest {
         project(new DailyCounts(new Limits(20, 1, 1), records));
         ExtractableResponse<Response> answer = get("?by=actor");
         assertThat(answer.<List<Object>>path("results")).hasSize(21);
-        assertThat(answer.<List<Integer>>path("results.count")).containsOnly(2, 20).containsOnlyOnce(20);
+        assertThat(answer.<List<Integer>>path("results.count"))
+                .containsOnly(2, 20)
+                .containsOnlyOnce(20);
         assertThat(answer.<Integer>path("results[20].count")).isEqualTo(20);
         assertThat(answer.<Integer>path("others")).isEqualTo(20);
         assertThat(answer.<List<String>>path("results.actor")).doesNotContain("ö".repeat(1000) + 20);

@@ -230,7 +230,11 @@ class ViewerTest {
         AuditLogFixture.Project project = log.newProject();
         append(project, REFUSAL);
         for (int i = 0; i < 6; i++) {
-            append(project, IntStream.range(0, 1000).mapToObj(n -> "{\"action\": \"tick\"}").toArray(String[]::new));
+            append(
+                    project,
+                    IntStream.range(0, 1000)
+                            .mapToObj(n -> "{\"action\": \"tick\"}")
+                            .toArray(String[]::new));
         }
         try (Guarded guarded = open()) {
             Page page = guarded.page;
@@ -250,10 +254,14 @@ class ViewerTest {
         try (Guarded guarded = open()) {
             Page page = guarded.page;
             // An endless search: every page is empty and has a next.
-            page.route(Pattern.compile("order=desc.*action="), route -> route.fulfill(new Route.FulfillOptions()
-                    .setContentType("application/json")
-                    .setBody("{\"next\": \"http://elsewhere/v1/project-logs?cursor=1-0&order=desc&action=x\","
-                            + " \"poll_more\": \"http://elsewhere/v1/project-logs?action=x\", \"results\": []}")));
+            page.route(
+                    Pattern.compile("order=desc.*action="),
+                    route -> route.fulfill(
+                            new Route.FulfillOptions()
+                                    .setContentType("application/json")
+                                    .setBody(
+                                            "{\"next\": \"http://elsewhere/v1/project-logs?cursor=1-0&order=desc&action=x\","
+                                                    + " \"poll_more\": \"http://elsewhere/v1/project-logs?action=x\", \"results\": []}")));
             page.navigate(service + "#action=x");
             page.fill("#token", project.token());
             page.keyboard().press("Enter");
@@ -302,10 +310,12 @@ class ViewerTest {
         append(project, LOGIN);
         try (Guarded guarded = open()) {
             Page page = guarded.page;
-            page.route("**/statistics?*", route -> route.fulfill(new Route.FulfillOptions()
-                    .setStatus(503)
-                    .setContentType("application/problem+json")
-                    .setBody("{\"detail\": \"Try again.\"}")));
+            page.route(
+                    "**/statistics?*",
+                    route -> route.fulfill(new Route.FulfillOptions()
+                            .setStatus(503)
+                            .setContentType("application/problem+json")
+                            .setBody("{\"detail\": \"Try again.\"}")));
             signIn(page, project);
             assertThat(page.locator("#histogram-error")).hasText("The days cannot be shown: Try again.");
             assertThat(page.locator("#histogram")).isHidden();
@@ -437,9 +447,8 @@ class ViewerTest {
         AuditLogFixture.Project project = log.newProject();
         append(project, LOGIN, REFUSAL, numbered(0, 1)[0]);
         for (int width : new int[] {1440, 360}) {
-            Browser.NewContextOptions options = new Browser.NewContextOptions()
-                    .setColorScheme(scheme)
-                    .setViewportSize(width, 800);
+            Browser.NewContextOptions options =
+                    new Browser.NewContextOptions().setColorScheme(scheme).setViewportSize(width, 800);
             try (Guarded guarded = chromium.open(options, service)) {
                 Page page = guarded.page;
                 page.navigate(service.toString());
@@ -464,7 +473,8 @@ class ViewerTest {
 
     @Test
     void theColoursFollowTheSystemUntilSomebodyChooses() {
-        try (Guarded guarded = chromium.open(new Browser.NewContextOptions().setColorScheme(ColorScheme.DARK), service)) {
+        try (Guarded guarded =
+                chromium.open(new Browser.NewContextOptions().setColorScheme(ColorScheme.DARK), service)) {
             Page page = guarded.page;
             page.navigate(service.toString());
             String background = "getComputedStyle(document.body).backgroundColor";

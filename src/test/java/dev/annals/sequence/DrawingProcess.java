@@ -61,7 +61,7 @@ final class DrawingProcess implements AutoCloseable {
         try (BufferedReader output =
                 new BufferedReader(new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8))) {
             for (String line = output.readLine(); line != null; line = output.readLine()) {
-                String[] words = line.split(" ");
+                String[] words = line.split(" ", -1);
                 switch (words[0]) {
                     case "name" -> name = words[1];
                     case "done" -> done.countDown();
@@ -124,7 +124,7 @@ final class DrawingProcess implements AutoCloseable {
         TestDatabase.use(input.readLine());
         UUID projectId = UUID.fromString(input.readLine());
         int rounds = Integer.parseInt(input.readLine());
-        String[] names = input.readLine().split(" ");
+        String[] names = input.readLine().split(" ", -1);
         Thread orphan = new Thread(() -> haltAtEnd(input));
         orphan.start();
         SequenceProcess process = new SequenceProcess();

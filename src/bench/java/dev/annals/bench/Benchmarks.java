@@ -3,6 +3,7 @@ package dev.annals.bench;
 import dev.annals.bench.micro.MicroPart;
 import dev.annals.bench.ordering.OrderingPart;
 import dev.annals.bench.pages.PagesPart;
+import dev.annals.bench.service.LivePart;
 import dev.annals.bench.service.ServicePart;
 import dev.annals.bench.storage.StoragePart;
 import java.nio.file.Path;
@@ -14,8 +15,8 @@ import java.util.concurrent.TimeUnit;
 /** Runs the parts that the command line names, each on a fresh database, and writes the report. */
 public final class Benchmarks {
 
-    private static final List<Part> PARTS =
-            List.of(new OrderingPart(), new PagesPart(), new ServicePart(), new MicroPart(), new StoragePart());
+    private static final List<Part> PARTS = List.of(
+            new OrderingPart(), new PagesPart(), new ServicePart(), new LivePart(), new MicroPart(), new StoragePart());
 
     private static final Path REPORT = Path.of("docs", "benchmarks.md");
     private static final Duration LIMIT = Duration.ofMinutes(90);

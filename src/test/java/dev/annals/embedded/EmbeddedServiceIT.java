@@ -3,8 +3,10 @@ package dev.annals.embedded;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.BufferedReader;
 import java.io.IOException;
+import java.io.InputStream;
 import java.io.InputStreamReader;
 import java.net.ServerSocket;
 import java.net.URI;
@@ -18,6 +20,8 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -89,6 +93,65 @@ class EmbeddedServiceIT {
         readToTheEnd(service);
         assertThat(output).noneMatch(line -> line.contains(" ERROR ") || line.contains("ended unexpectedly"));
         assertThatItStoppedCleanly(server);
+    }
+
+    /** {@code quarkus.shutdown.timeout} waits for requests under way: those that would not end are ended. */
+    @Test
+    void aTerminatedServiceAnswersWhoWaitsAndEndsStreamsWithoutWaitingForThem() throws Exception {
+        Process service = startAndWait(Map.of("ANNALS_ADMIN_TOKEN", "annals_admin"));
+        URI port = URI.create("http://127.0.0.1:" + listeningPort());
+        String project = post(port, "/v1/projects", "annals_admin", "{\"name\": \"" + UUID.randomUUID() + "\"}", "id");
+        String token =
+                post(port, "/v1/projects/" + project + "/tokens", "annals_admin", "{\"scopes\": [\"read\"]}", "token");
+        HttpRequest.Builder logs = HttpRequest.newBuilder(port.resolve("/v1/project-logs?wait=60"))
+                .header("Authorization", "Bearer " + token);
+        HttpClient client = HttpClient.newHttpClient();
+        HttpResponse<InputStream> stream = client.send(
+                logs.copy().header("Accept", "text/event-stream").build(), HttpResponse.BodyHandlers.ofInputStream());
+        CompletableFuture<HttpResponse<String>> waiting =
+                client.sendAsync(logs.build(), HttpResponse.BodyHandlers.ofString());
+        while (!metrics(port).contains("annals_live_waits 1.0")) {
+            Thread.sleep(20);
+        }
+
+        service.destroy();
+
+        assertThat(waiting.get(10, TimeUnit.SECONDS).statusCode()).isEqualTo(200);
+        assertThat(waiting.get().body()).contains("\"results\":[]", "&wait=60");
+        // To its end, without an exception: the last chunk was sent.
+        assertThat(new String(stream.body().readAllBytes(), StandardCharsets.UTF_8))
+                .startsWith("retry: 1000");
+        assertThat(service.waitFor(15, TimeUnit.SECONDS)).isTrue();
+        readToTheEnd(service);
+        assertThat(output).noneMatch(line -> line.contains(" ERROR "));
+    }
+
+    private String listeningPort() {
+        return output.stream()
+                .map(LISTENING::matcher)
+                .filter(Matcher::find)
+                .map(line -> line.group(1))
+                .findFirst()
+                .orElseThrow();
+    }
+
+    private static String post(URI service, String path, String token, String body, String field) throws Exception {
+        HttpRequest request = HttpRequest.newBuilder(service.resolve(path))
+                .header("Authorization", "Bearer " + token)
+                .header("Content-Type", "application/json")
+                .POST(HttpRequest.BodyPublishers.ofString(body))
+                .build();
+        HttpResponse<String> answer = HttpClient.newHttpClient().send(request, HttpResponse.BodyHandlers.ofString());
+        assertThat(answer.statusCode()).as(answer.body()).isEqualTo(201);
+        return new ObjectMapper().readTree(answer.body()).get(field).textValue();
+    }
+
+    private static String metrics(URI service) throws Exception {
+        return HttpClient.newHttpClient()
+                .send(
+                        HttpRequest.newBuilder(service.resolve("/q/metrics")).build(),
+                        HttpResponse.BodyHandlers.ofString())
+                .body();
     }
 
     @Test

@@ -35,6 +35,7 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(120)
 class EmbeddedServiceIT {
 
+    private static final String ADMIN_TOKEN = "annals_admin_token_of_the_tests";
     private static final Path JAR = Path.of("target", "quarkus-app", "quarkus-run.jar");
     private static final Pattern LISTENING = Pattern.compile("Listening on: http://[^:]+:(\\d+)");
 
@@ -98,11 +99,11 @@ class EmbeddedServiceIT {
     /** {@code quarkus.shutdown.timeout} waits for requests under way: those that would not end are ended. */
     @Test
     void aTerminatedServiceAnswersWhoWaitsAndEndsStreamsWithoutWaitingForThem() throws Exception {
-        Process service = startAndWait(Map.of("ANNALS_ADMIN_TOKEN", "annals_admin"));
+        Process service = startAndWait(Map.of("ANNALS_ADMIN_TOKEN", ADMIN_TOKEN));
         URI port = URI.create("http://127.0.0.1:" + listeningPort());
-        String project = post(port, "/v1/projects", "annals_admin", "{\"name\": \"" + UUID.randomUUID() + "\"}", "id");
+        String project = post(port, "/v1/projects", ADMIN_TOKEN, "{\"name\": \"" + UUID.randomUUID() + "\"}", "id");
         String token =
-                post(port, "/v1/projects/" + project + "/tokens", "annals_admin", "{\"scopes\": [\"read\"]}", "token");
+                post(port, "/v1/projects/" + project + "/tokens", ADMIN_TOKEN, "{\"scopes\": [\"read\"]}", "token");
         HttpRequest.Builder logs = HttpRequest.newBuilder(port.resolve("/v1/project-logs?wait=60"))
                 .header("Authorization", "Bearer " + token);
         HttpClient client = HttpClient.newHttpClient();

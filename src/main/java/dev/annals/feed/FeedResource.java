@@ -9,6 +9,7 @@ import dev.annals.record.RecordJson;
 import dev.annals.record.RecordWriter;
 import dev.annals.record.StoredRecord;
 import io.smallrye.mutiny.Uni;
+import io.vertx.core.http.HttpMethod;
 import io.vertx.core.http.HttpServerRequest;
 import jakarta.ws.rs.GET;
 import jakarta.ws.rs.HeaderParam;
@@ -79,6 +80,10 @@ public class FeedResource {
         if (lastEventId != null && !lastEventId.isEmpty()) {
             query = new FeedQuery(
                     query.order(), FeedParameters.cursor(lastEventId), null, query.limit(), query.filter());
+        }
+        if (http.method().equals(HttpMethod.HEAD)) {
+            return Uni.createFrom()
+                    .item(Response.ok().type(MediaType.SERVER_SENT_EVENTS).build());
         }
         return live.stream(projectId, query, http);
     }

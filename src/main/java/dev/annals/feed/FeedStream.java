@@ -5,11 +5,14 @@ import dev.annals.problem.Problem;
 import dev.annals.problem.ProblemException;
 import dev.annals.problem.ProblemMapper;
 import dev.annals.problem.ProblemType;
+import io.netty.channel.ChannelFutureListener;
 import io.smallrye.mutiny.subscription.UniEmitter;
 import io.vertx.core.Context;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.http.HttpServerResponse;
+import io.vertx.core.http.HttpVersion;
+import io.vertx.core.net.impl.ConnectionBase;
 import jakarta.ws.rs.core.HttpHeaders;
 import jakarta.ws.rs.core.MediaType;
 import jakarta.ws.rs.core.Response;
@@ -126,7 +129,7 @@ final class FeedStream extends Follower {
     private void beat() {
         if (full) {
             if (System.nanoTime() - fullSince >= config.stall().toNanos()) {
-                request.connection().close();
+                abort();
             }
             return;
         }
@@ -170,10 +173,19 @@ final class FeedStream extends Follower {
             answer.fail(new ProblemException(
                     ProblemType.UNAVAILABLE, "The service is stopping. Open the stream at another instance."));
         } else if (full) {
-            // The end would wait for the client.
-            request.connection().close();
+            abort();
         } else {
             close();
+        }
+    }
+
+    /** Drops the client with all that it has not taken, which an orderly end would wait for. */
+    private void abort() {
+        if (request.connection() instanceof ConnectionBase connection && request.version() != HttpVersion.HTTP_2) {
+            // Past the handler that sends first what waits to be sent.
+            connection.channelHandlerContext().close().addListener(ChannelFutureListener.CLOSE_ON_FAILURE);
+        } else {
+            response.reset();
         }
     }
 

@@ -21,9 +21,11 @@ import java.time.Duration;
 import java.util.Base64;
 import java.util.EnumSet;
 import java.util.HexFormat;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -48,6 +50,9 @@ public class AccessTokens {
             .maximumSize(10_000)
             .expireAfterWrite(Duration.ofSeconds(30))
             .build();
+
+    /** Queries under way: all who waited and come back with one token take one query, not one each. */
+    private final Map<Hash, Uni<@Nullable Caller>> lookUps = new ConcurrentHashMap<>();
 
     AccessTokens(Pool pool, SequentialGuid guids, AnnalsConfig config) {
         this.pool = pool;
@@ -82,6 +87,10 @@ public class AccessTokens {
         if (caller != null) {
             return Uni.createFrom().item(caller);
         }
+        return lookUps.computeIfAbsent(hash, this::lookUp);
+    }
+
+    private Uni<@Nullable Caller> lookUp(Hash hash) {
         return DatabaseFailure.retried(pool.preparedQuery(FIND_TOKEN)
                         .execute(Tuple.of(hash.buffer()))
                         .map(this::readCaller))
@@ -89,7 +98,11 @@ public class AccessTokens {
                     if (found != null) {
                         known.put(hash, found);
                     }
-                });
+                })
+                .onTermination()
+                .invoke(() -> lookUps.remove(hash))
+                .memoize()
+                .indefinitely();
     }
 
     private @Nullable Caller readCaller(RowSet<Row> rows) {

@@ -3,8 +3,11 @@ package dev.annals.embedded;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
+import java.io.InputStream;
 import java.net.ServerSocket;
+import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
@@ -16,6 +19,9 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterAll;
@@ -28,6 +34,7 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(120)
 class EmbeddedServiceIT {
 
+    private static final String ADMIN_TOKEN = "annals_admin_token_of_the_tests";
     private static final Pattern TOUR =
             Pattern.compile("(?s)(?<export>export ANNALS_TOKEN=annals_\\S+).*?(?<curl>curl .*?/v1/project-logs)");
 
@@ -77,6 +84,36 @@ class EmbeddedServiceIT {
         service.awaitEnd();
         assertThat(service.output).noneMatch(line -> line.contains(" ERROR ") || line.contains("ended unexpectedly"));
         assertThatItStoppedCleanly(server);
+    }
+
+    /** {@code quarkus.shutdown.timeout} waits for requests under way: those that would not end are ended. */
+    @Test
+    void aTerminatedServiceAnswersWhoWaitsAndEndsStreamsWithoutWaitingForThem() throws Exception {
+        ServiceProcess service = startAndWait(Map.of("ANNALS_ADMIN_TOKEN", ADMIN_TOKEN));
+        String project = post(service.uri("/v1/projects"), "{\"name\": \"" + UUID.randomUUID() + "\"}", "id");
+        String token =
+                post(service.uri("/v1/projects/" + project + "/tokens"), "{\"scopes\": [\"read\"]}", "token");
+        HttpRequest.Builder logs = HttpRequest.newBuilder(service.uri("/v1/project-logs?wait=60"))
+                .header("Authorization", "Bearer " + token);
+        HttpClient client = HttpClient.newHttpClient();
+        HttpResponse<InputStream> stream = client.send(
+                logs.copy().header("Accept", "text/event-stream").build(), HttpResponse.BodyHandlers.ofInputStream());
+        CompletableFuture<HttpResponse<String>> waiting =
+                client.sendAsync(logs.build(), HttpResponse.BodyHandlers.ofString());
+        while (!get(service.uri("/q/metrics")).contains("annals_live_waits 1.0")) {
+            Thread.sleep(20);
+        }
+
+        service.process().destroy();
+
+        assertThat(waiting.get(10, TimeUnit.SECONDS).statusCode()).isEqualTo(200);
+        assertThat(waiting.get().body()).contains("\"results\":[]", "&wait=60");
+        // To its end, without an exception: the last chunk was sent.
+        assertThat(new String(stream.body().readAllBytes(), StandardCharsets.UTF_8))
+                .startsWith("retry: 1000");
+        assertThat(service.process().waitFor(15, TimeUnit.SECONDS)).isTrue();
+        service.awaitEnd();
+        assertThat(service.output).noneMatch(line -> line.contains(" ERROR "));
     }
 
     @Test
@@ -147,6 +184,23 @@ class EmbeddedServiceIT {
         TestDatabase.deleteTree(fresh);
     }
 
+    private static String post(URI address, String body, String field) throws Exception {
+        HttpRequest request = HttpRequest.newBuilder(address)
+                .header("Authorization", "Bearer " + ADMIN_TOKEN)
+                .header("Content-Type", "application/json")
+                .POST(HttpRequest.BodyPublishers.ofString(body))
+                .build();
+        HttpResponse<String> answer = HttpClient.newHttpClient().send(request, HttpResponse.BodyHandlers.ofString());
+        assertThat(answer.statusCode()).as(answer.body()).isEqualTo(201);
+        return new ObjectMapper().readTree(answer.body()).get(field).textValue();
+    }
+
+    private static String get(URI address) throws Exception {
+        return HttpClient.newHttpClient()
+                .send(HttpRequest.newBuilder(address).build(), HttpResponse.BodyHandlers.ofString())
+                .body();
+    }
+
     private static int freePort() throws IOException {
         try (ServerSocket socket = new ServerSocket(0)) {
             return socket.getLocalPort();
@@ -194,11 +248,7 @@ class EmbeddedServiceIT {
 
     private ServiceProcess startAndWait(Map<String, String> settings) throws Exception {
         ServiceProcess service = start(settings).awaitListening();
-        HttpRequest health = HttpRequest.newBuilder(service.uri("/q/health")).build();
-        assertThat(HttpClient.newHttpClient()
-                        .send(health, HttpResponse.BodyHandlers.ofString())
-                        .body())
-                .contains("\"status\": \"UP\"");
+        assertThat(get(service.uri("/q/health"))).contains("\"status\": \"UP\"");
         return service;
     }
 }

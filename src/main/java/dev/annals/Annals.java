@@ -1,5 +1,6 @@
 package dev.annals;
 
+import dev.annals.client.Client;
 import dev.annals.database.DatabaseUrl;
 import dev.annals.database.DatabaseUrlConfigSource;
 import dev.annals.embedded.EmbeddedDatabase;
@@ -33,10 +34,14 @@ public final class Annals {
     private Annals() {}
 
     /**
-     * Runs the service until it is told to stop, or, with {@code sequence-benchmark} as first argument, the measurement of
-     * sequence generators. Exit code 1 with one sentence on standard error: it cannot start.
+     * Runs the service until it is told to stop; with one of its commands as first argument, the {@link Client}; with
+     * {@code sequence-benchmark}, the measurement of sequence generators. Exit code 1 with one sentence on standard
+     * error: it cannot start.
      */
     public static void main(String... arguments) {
+        if (Client.isFor(arguments)) {
+            System.exit(Client.run(arguments));
+        }
         if (arguments.length > 0 && arguments[0].equals(SequenceBenchmark.NAME)) {
             runBenchmark(Arrays.copyOfRange(arguments, 1, arguments.length));
             return;

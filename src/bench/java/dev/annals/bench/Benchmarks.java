@@ -3,6 +3,7 @@ package dev.annals.bench;
 import dev.annals.bench.micro.MicroPart;
 import dev.annals.bench.ordering.OrderingPart;
 import dev.annals.bench.pages.PagesPart;
+import dev.annals.bench.service.ExportPart;
 import dev.annals.bench.service.ServicePart;
 import dev.annals.bench.storage.StoragePart;
 import java.nio.file.Path;
@@ -15,7 +16,7 @@ import java.util.concurrent.TimeUnit;
 public final class Benchmarks {
 
     private static final List<Part> PARTS =
-            List.of(new OrderingPart(), new PagesPart(), new ServicePart(), new MicroPart(), new StoragePart());
+            List.of(new OrderingPart(), new PagesPart(), new ServicePart(), new MicroPart(), new StoragePart(), new ExportPart());
 
     private static final Path REPORT = Path.of("docs", "benchmarks.md");
     private static final Duration LIMIT = Duration.ofMinutes(90);

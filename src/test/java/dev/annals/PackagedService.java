@@ -11,6 +11,7 @@ import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -114,8 +115,9 @@ public final class PackagedService implements AutoCloseable {
     }
 
     @Override
-    public void close() throws Exception {
+    public void close() {
         // In order, so that the database goes too.
-        terminate();
+        process.destroy();
+        assertThat(process.onExit()).succeedsWithin(Duration.ofSeconds(60));
     }
 }

@@ -73,8 +73,7 @@ class ClientIT {
         Process append = service.client("append")
                 .redirectError(directory.resolve("append.log").toFile())
                 .start();
-        try (tail.getInputStream();
-                BufferedReader followed = new BufferedReader(new InputStreamReader(tail.getInputStream(), UTF_8))) {
+        try (BufferedReader followed = new BufferedReader(new InputStreamReader(tail.getInputStream(), UTF_8))) {
             Thread restarts = new Thread(ClientIT::restart);
             try (OutputStream lines = append.getOutputStream()) {
                 for (int round = 0; round < ROUNDS; round++) {

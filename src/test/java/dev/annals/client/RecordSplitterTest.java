@@ -15,8 +15,11 @@ import org.junit.jupiter.params.provider.ValueSource;
 class RecordSplitterTest {
 
     private static final String CSV = "sequence_id,message\r\n1,\"a\"\r\n2,\"b\r\n\"\"99,\"\"\r\n\"\r\n3,\"c\"\r\n";
-    private static final String LINES = "{\"sequence_id\":1}\n{\"sequence\":\"000000000000000002\"}\n"
-            + "{\"metadata\":{\"sequence\":9},\"unmapped\":{\"sequence_id\":3}}\n";
+    private static final String LINES = """
+            {"sequence_id":1}
+            {"sequence":"000000000000000002"}
+            {"metadata":{"sequence":9},"unmapped":{"sequence_id":3}}
+            """;
 
     @ParameterizedTest
     @ValueSource(booleans = {true, false})

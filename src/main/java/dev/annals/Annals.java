@@ -1,5 +1,6 @@
 package dev.annals;
 
+import dev.annals.client.Client;
 import dev.annals.database.DatabaseUrl;
 import dev.annals.database.DatabaseUrlConfigSource;
 import dev.annals.embedded.EmbeddedDatabase;
@@ -39,14 +40,17 @@ public final class Annals {
     private Annals() {}
 
     /**
-     * Runs the service until it is told to stop; or, with a command as first argument, that: {@code migrate}, {@code
-     * verify}, {@code sequence-benchmark}. Exit code 1 with one sentence on standard error: it cannot start; 2: the
-     * command line is wrong.
+     * Runs the service until it is told to stop; or, with a command as first argument, that: those of the {@link Client},
+     * {@code migrate}, {@code verify}, {@code sequence-benchmark}. Exit code 1 with one sentence on standard error: it
+     * cannot start; 2: the command line is wrong.
      */
     public static void main(String... arguments) {
         if (arguments.length == 0) {
             serve();
             return;
+        }
+        if (Client.isFor(arguments)) {
+            System.exit(Client.run(arguments));
         }
         String[] options = Arrays.copyOfRange(arguments, 1, arguments.length);
         try {
@@ -55,8 +59,9 @@ public final class Annals {
                 case Verify.NAME -> verify(options);
                 case SequenceBenchmark.NAME -> runBenchmark(options);
                 default -> {
-                    System.err.println("There is no command " + arguments[0] + "; there are " + Migrate.NAME + ", "
-                            + Verify.NAME + " and " + SequenceBenchmark.NAME + ". Without one, the service runs.");
+                    System.err.println("There is no command " + arguments[0] + "; there are "
+                            + String.join(", ", Client.NAMES) + ", " + Migrate.NAME + ", " + Verify.NAME + " and "
+                            + SequenceBenchmark.NAME + ". Without one, the service runs.");
                     System.exit(WRONG_COMMAND_LINE);
                 }
             }

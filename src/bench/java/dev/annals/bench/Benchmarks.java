@@ -4,6 +4,7 @@ import dev.annals.bench.micro.MicroPart;
 import dev.annals.bench.ordering.OrderingPart;
 import dev.annals.bench.pages.PagesPart;
 import dev.annals.bench.search.SearchPart;
+import dev.annals.bench.service.ExportPart;
 import dev.annals.bench.service.LivePart;
 import dev.annals.bench.service.ServicePart;
 import dev.annals.bench.service.StartupPart;
@@ -23,6 +24,7 @@ public final class Benchmarks {
             new SearchPart(),
             new ServicePart(),
             new LivePart(),
+            new ExportPart(),
             new MicroPart(),
             new StoragePart(),
             new StartupPart());

@@ -2,7 +2,6 @@ package dev.annals.export;
 
 import dev.annals.feed.FeedConfig;
 import dev.annals.feed.FeedLinks;
-import dev.annals.feed.FeedPage;
 import dev.annals.feed.FeedReader;
 import dev.annals.problem.Problem;
 import dev.annals.problem.ProblemException;
@@ -60,11 +59,27 @@ public class ExportResource {
         ExportRequest asked = ExportRequest.read(
                 uri.getQueryParameters(), routing.request().headers().getAll(HttpHeaders.ACCEPT_ENCODING), feedConfig);
         requireChunks(routing.request());
-        Runnable giveBack = exports.take(projectId);
-        routing.addEndHandler(ended -> giveBack.run());
-        return exports.bounds(projectId).chain(bounds -> reader.read(
-                        projectId, ExportStream.firstQuery(asked.query(), config))
-                .map(page -> answer(routing.request(), uri, projectId, asked, bounds, page)));
+        boolean bodyless = routing.request().method().equals(HttpMethod.HEAD);
+        Runnable giveBack = bodyless ? () -> {} : exports.take(projectId);
+        return exports.bounds(projectId)
+                .chain(bounds -> reader.read(projectId, ExportStream.firstQuery(asked.query(), config))
+                        .map(page -> headers(uri, projectId, asked, bounds)
+                                .entity(
+                                        bodyless
+                                                ? null
+                                                : new ExportStream(
+                                                        reader,
+                                                        projectId,
+                                                        asked,
+                                                        page,
+                                                        bounds.head().sequenceId(),
+                                                        config,
+                                                        giveBack))
+                                .build()))
+                .onFailure()
+                .invoke(giveBack)
+                .onCancellation()
+                .invoke(giveBack);
     }
 
     /** Without chunks the end of the connection is the end of the body, and a part looks like the whole. */
@@ -81,29 +96,18 @@ public class ExportResource {
         }
     }
 
-    private Response answer(
-            HttpServerRequest request,
-            UriInfo uri,
-            UUID projectId,
-            ExportRequest asked,
-            Exports.Bounds bounds,
-            FeedPage firstPage) {
-        long head = bounds.head().sequenceId();
+    private Response.ResponseBuilder headers(
+            UriInfo uri, UUID projectId, ExportRequest asked, Exports.Bounds bounds) {
         Response.ResponseBuilder answer = Response.ok()
                 .header(HttpHeaders.CONTENT_TYPE, asked.format().mediaType())
-                .header(HttpHeaders.CONTENT_DISPOSITION, "attachment; filename=\"" + fileName(projectId, asked, bounds)
-                        + "\"")
+                .header(
+                        HttpHeaders.CONTENT_DISPOSITION,
+                        "attachment; filename=\"" + fileName(projectId, asked, bounds) + "\"")
                 .header(HttpHeaders.LINK, "<" + links.pollMore(uri, bounds.head()) + ">; rel=\"poll-more\"")
                 .header(HttpHeaders.CACHE_CONTROL, "no-store")
                 .header(HttpHeaders.VARY, HttpHeaders.ACCEPT_ENCODING)
                 .header("X-Content-Type-Options", "nosniff");
-        if (asked.gzip()) {
-            answer.header(HttpHeaders.CONTENT_ENCODING, "gzip");
-        }
-        if (!request.method().equals(HttpMethod.HEAD)) {
-            answer.entity(new ExportStream(reader, projectId, asked, firstPage, head, config));
-        }
-        return answer.build();
+        return asked.gzip() ? answer.header(HttpHeaders.CONTENT_ENCODING, "gzip") : answer;
     }
 
     /** Nothing but letters, digits, dots, dashes and underscores: safe in a header and in every file system. */

@@ -44,6 +44,7 @@ final class ExportStream {
     private final FeedPage firstPage;
     private final long head;
     private final ExportConfig config;
+    private final Runnable giveBack;
     private final ByteArrayOutputStream made = new ByteArrayOutputStream();
     private final boolean gzip;
 
@@ -64,6 +65,7 @@ final class ExportStream {
      * @param request what is exported
      * @param firstPage what {@link #firstQuery} brought
      * @param head the sequence id of the last record to export
+     * @param giveBack called when the export has ended, in whatever way
      */
     ExportStream(
             FeedReader reader,
@@ -71,7 +73,8 @@ final class ExportStream {
             ExportRequest request,
             FeedPage firstPage,
             long head,
-            ExportConfig config) {
+            ExportConfig config,
+            Runnable giveBack) {
         this.reader = reader;
         this.projectId = projectId;
         this.format = request.format();
@@ -80,6 +83,7 @@ final class ExportStream {
         this.firstPage = firstPage;
         this.head = head;
         this.config = config;
+        this.giveBack = giveBack;
         this.pageRecords = Math.min(FIRST_PAGE_RECORDS, config.pageRecords());
     }
 
@@ -225,6 +229,7 @@ final class ExportStream {
             ended = true;
             disarm();
             bytes = Buffer.buffer();
+            giveBack.run();
             atEnd.run();
         }
     }

@@ -36,7 +36,8 @@ public class ExportWriter implements ServerMessageBodyWriter<ExportStream> {
         RoutingContext routing = context.unwrap(RoutingContext.class);
         HttpServerResponse response = routing.response();
         context.suspend();
-        routing.addEndHandler(closed -> export.stop());
+        // The framework keeps the connection's one handler for itself, and passes it on.
+        context.serverResponse().addCloseHandler(export::stop);
         export.start(response, routing.vertx().getOrCreateContext(), context::resume);
     }
 

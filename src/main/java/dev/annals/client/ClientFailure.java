@@ -1,0 +1,38 @@
+package dev.annals.client;
+
+import java.io.Serial;
+
+/** Ends a command with an exit code and a sentence for people. */
+final class ClientFailure extends RuntimeException {
+
+    static final int FAILED = 1;
+    static final int USAGE = 2;
+    static final int TOKEN = 3;
+    static final int REWOUND = 4;
+    static final int REFUSED = 5;
+
+    @Serial
+    private static final long serialVersionUID = 1;
+
+    private final int exitCode;
+    private final String parameter;
+
+    ClientFailure(int exitCode, String message) {
+        this(exitCode, message, "");
+    }
+
+    ClientFailure(int exitCode, String message, String parameter) {
+        super(message, null, false, false);
+        this.exitCode = exitCode;
+        this.parameter = parameter;
+    }
+
+    /** The query parameter that the service refused; empty where that is not what failed. */
+    String parameter() {
+        return parameter;
+    }
+
+    int exitCode() {
+        return exitCode;
+    }
+}

@@ -1,0 +1,240 @@
+package dev.annals.client;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.quarkus.runtime.annotations.RegisterForReflection;
+import java.io.IOException;
+import java.io.InputStream;
+import java.net.URI;
+import java.net.URLEncoder;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandler;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.Map;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Option;
+
+/**
+ * Where the service is, and how long to put up with its absence. Requests that fail in passing (no connection, 502, 503,
+ * 504) are sent again, with growing pauses; what the service refuses ends the command.
+ */
+@RegisterForReflection
+final class Connection {
+
+    static final String FEED = "/v1/project-logs";
+    static final ObjectMapper JSON = new ObjectMapper();
+
+    private static final Duration CONNECT = Duration.ofSeconds(10);
+    private static final Duration ANSWER = Duration.ofSeconds(60);
+    private static final long FIRST_PAUSE_MILLIS = 100;
+    private static final long LONGEST_PAUSE_MILLIS = 5_000;
+
+    @Option(names = "--url", paramLabel = "URL", description = "The service, instead of ANNALS_URL.")
+    @Nullable
+    String url;
+
+    @Option(
+            names = "--patience",
+            paramLabel = "SECONDS",
+            description = "How long to try again while the service does not answer. Default: 60; with --follow, for ever.")
+    @Nullable
+    Integer patience;
+
+    private final HttpClient http = HttpClient.newBuilder()
+            .version(HttpClient.Version.HTTP_1_1)
+            .connectTimeout(CONNECT)
+            .build();
+    private boolean forEver;
+    private long failingSince;
+    private long pauseMillis;
+
+    /** From now on only {@code --patience} sets an end to trying again. */
+    void tryForEver() {
+        forEver = true;
+    }
+
+    /** A request to a path and query of the service, which the caller completes. */
+    HttpRequest.Builder request(String path) {
+        String base = url == null ? setting("ANNALS_URL", "http://localhost:8080") : url;
+        String token = setting("ANNALS_TOKEN", "");
+        if (token.isEmpty()) {
+            throw new ClientFailure(
+                    ClientFailure.TOKEN,
+                    "Set ANNALS_TOKEN to a token of the project; the service prints one at its first start.");
+        }
+        try {
+            return HttpRequest.newBuilder(URI.create(base.replaceAll("/+$", "") + path))
+                    .header("Authorization", "Bearer " + token)
+                    .timeout(ANSWER);
+        } catch (IllegalArgumentException e) {
+            // Whose message may hold the token.
+            throw new ClientFailure(
+                    ClientFailure.USAGE,
+                    "The URL or the token cannot be used: a URL begins with http:// or https://, and a token has no"
+                            + " white space. Check ANNALS_URL and ANNALS_TOKEN.");
+        }
+    }
+
+    private static String setting(String name, String otherwise) {
+        String value = System.getenv(name);
+        return value == null || value.isBlank() ? otherwise : value.strip();
+    }
+
+    /** Sends a request until it is answered with 200, and returns the body. */
+    byte[] send(HttpRequest request, Duration wait) throws InterruptedException {
+        while (true) {
+            try {
+                HttpResponse<byte[]> answer = once(request, BodyHandlers.ofByteArray(), ANSWER.plus(wait));
+                if (answer.statusCode() == 200) {
+                    worked();
+                    return answer.body();
+                }
+                refuseOrPause(answer.statusCode(), answer.body());
+            } catch (IOException e) {
+                failed(e.getMessage() == null ? e.getClass().getSimpleName() : e.getMessage());
+            }
+        }
+    }
+
+    /**
+     * Sends a request until it is answered with 200, and returns the body for the caller to read and close. Whether reading
+     * it works out, the caller tells by {@link #worked} or {@link #failed}.
+     */
+    InputStream open(HttpRequest request) throws InterruptedException {
+        while (true) {
+            try {
+                HttpResponse<InputStream> answer = once(request, BodyHandlers.ofInputStream(), ANSWER);
+                if (answer.statusCode() == 200) {
+                    return answer.body();
+                }
+                try (InputStream body = answer.body()) {
+                    refuseOrPause(answer.statusCode(), body.readAllBytes());
+                }
+            } catch (IOException e) {
+                failed(e.getMessage() == null ? e.getClass().getSimpleName() : e.getMessage());
+            }
+        }
+    }
+
+    /** The client's own limit ends when the headers are there; this one holds for the body, too. */
+    private <T> HttpResponse<T> once(HttpRequest request, BodyHandler<T> handler, Duration limit)
+            throws IOException, InterruptedException {
+        Future<HttpResponse<T>> answer = http.sendAsync(request, handler);
+        try {
+            return answer.get(limit.toMillis(), TimeUnit.MILLISECONDS);
+        } catch (TimeoutException e) {
+            answer.cancel(true);
+            throw new IOException("no answer within " + limit.toSeconds() + " seconds", e);
+        } catch (ExecutionException e) {
+            throw e.getCause() instanceof IOException io ? io : new IOException(e.getCause());
+        }
+    }
+
+    /** The service answered as it should. */
+    void worked() {
+        if (failingSince != 0) {
+            Terminal.say("The service answers again.");
+        }
+        failingSince = 0;
+        pauseMillis = 0;
+    }
+
+    /**
+     * The service did not answer, or broke off: waits a little.
+     *
+     * @throws ClientFailure where it has failed for longer than is to be put up with
+     */
+    void failed(String why) throws InterruptedException {
+        long now = System.nanoTime();
+        if (failingSince == 0) {
+            failingSince = now;
+            pauseMillis = FIRST_PAUSE_MILLIS;
+            Terminal.say("The service does not answer (" + why + "); trying again.");
+        }
+        long limitSeconds = patience != null ? patience : forEver ? Long.MAX_VALUE : 60;
+        if (TimeUnit.NANOSECONDS.toSeconds(now - failingSince) >= limitSeconds) {
+            throw new ClientFailure(
+                    ClientFailure.FAILED,
+                    "Given up: the service did not answer for " + limitSeconds + " seconds (" + why
+                            + "). Check ANNALS_URL, and that the service runs.");
+        }
+        Thread.sleep(pauseMillis);
+        pauseMillis = Math.min(LONGEST_PAUSE_MILLIS, pauseMillis * 2);
+    }
+
+    private void refuseOrPause(int status, byte[] body) throws InterruptedException {
+        Problem problem = Problem.of(status, body);
+        if (status == 502 || status == 503 || status == 504) {
+            failed(problem.text());
+            return;
+        }
+        if (problem.isRewound()) {
+            throw new ClientFailure(ClientFailure.REWOUND, problem.text());
+        }
+        if (status == 401 || status == 403) {
+            throw new ClientFailure(ClientFailure.TOKEN, problem.text() + " Check ANNALS_TOKEN.");
+        }
+        throw new ClientFailure(ClientFailure.FAILED, problem.text(), problem.parameter());
+    }
+
+    /** What an answer with an error says. */
+    record Problem(String type, String title, String detail, String parameter) {
+
+        static Problem of(int status, byte[] body) {
+            try {
+                JsonNode problem = JSON.readTree(body);
+                if (problem != null && problem.isObject()) {
+                    return of(problem);
+                }
+            } catch (IOException e) {
+                // no problem of the service's: some proxy's page
+            }
+            return new Problem("", "HTTP status " + status, "", "");
+        }
+
+        static Problem of(JsonNode problem) {
+            StringBuilder detail = new StringBuilder(problem.path("detail").asText());
+            for (JsonNode error : problem.path("errors")) {
+                detail.append("; ")
+                        .append(error.path("pointer").asText())
+                        .append(' ')
+                        .append(error.path("detail").asText());
+            }
+            return new Problem(
+                    problem.path("type").asText(),
+                    problem.path("title").asText(),
+                    detail.toString(),
+                    problem.path("parameter").asText());
+        }
+
+        boolean isRewound() {
+            return type.equals("urn:annals:problem:feed-rewound");
+        }
+
+        String text() {
+            return detail.isEmpty() ? title : title + ": " + detail;
+        }
+    }
+
+    /** The query of a URL, of the parameters that are not null. */
+    static String query(Map<String, @Nullable String> parameters) {
+        StringBuilder query = new StringBuilder();
+        parameters.forEach((name, value) -> {
+            if (value != null) {
+                query.append(query.isEmpty() ? '?' : '&')
+                        .append(name)
+                        .append('=')
+                        .append(URLEncoder.encode(value, StandardCharsets.UTF_8));
+            }
+        });
+        return query.toString();
+    }
+}

@@ -1,0 +1,58 @@
+package dev.annals.client;
+
+import io.quarkus.runtime.annotations.RegisterForReflection;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Option;
+
+/** Which records a command asks for: the feed's own filters, by their own names. */
+@RegisterForReflection
+final class Filters {
+
+    @Option(names = "--start", paramLabel = "TIME", description = "Only records of this time or later (RFC 3339).")
+    @Nullable
+    String start;
+
+    @Option(names = "--end", paramLabel = "TIME", description = "Only records before this time.")
+    @Nullable
+    String end;
+
+    @Option(names = "--action", description = "Only records with this action.")
+    @Nullable
+    String action;
+
+    @Option(names = "--actor", description = "Only records whose actor has this id or name.")
+    @Nullable
+    String actor;
+
+    @Option(names = "--subject", description = "Only records whose subject has this id or name.")
+    @Nullable
+    String subject;
+
+    @Option(names = "--outcome", description = "Only records with this outcome.")
+    @Nullable
+    String outcome;
+
+    @Option(names = "--ip-address", paramLabel = "ADDRESS", description = "Only records with this IP address.")
+    @Nullable
+    String ipAddress;
+
+    @Option(names = "--q", paramLabel = "WORDS", description = "Only records whose message has all these words.")
+    @Nullable
+    String words;
+
+    /** These filters as query parameters, to add others to. */
+    Map<String, @Nullable String> parameters() {
+        Map<String, @Nullable String> parameters = new LinkedHashMap<>();
+        parameters.put("start", start);
+        parameters.put("end", end);
+        parameters.put("action", action);
+        parameters.put("actor", actor);
+        parameters.put("subject", subject);
+        parameters.put("outcome", outcome);
+        parameters.put("ip_address", ipAddress);
+        parameters.put("q", words);
+        return parameters;
+    }
+}

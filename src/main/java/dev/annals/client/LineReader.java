@@ -1,0 +1,61 @@
+package dev.annals.client;
+
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import org.jspecify.annotations.Nullable;
+
+/** Reads lines of bytes that end at a line feed, and tells whether another can be had without waiting. */
+final class LineReader {
+
+    /** Stands for a line that is longer than any record: its bytes are skipped. */
+    static final byte[] TOO_LONG = {};
+
+    private static final int MAX_LINE_BYTES = 1 << 20;
+
+    private final InputStream in;
+    private final byte[] buffer = new byte[65_536];
+    private int position;
+    private int limit;
+
+    LineReader(InputStream in) {
+        this.in = in;
+    }
+
+    /** The next line without its end; null at the end of the input; {@link #TOO_LONG}. */
+    byte @Nullable [] next() throws IOException {
+        ByteArrayOutputStream line = new ByteArrayOutputStream();
+        boolean any = false;
+        while (true) {
+            if (position == limit) {
+                limit = Math.max(0, in.read(buffer));
+                position = 0;
+                if (limit == 0) {
+                    return any ? whole(line) : null;
+                }
+            }
+            any = true;
+            int end = position;
+            while (end < limit && buffer[end] != '\n') {
+                end++;
+            }
+            if (line.size() <= MAX_LINE_BYTES) {
+                line.write(buffer, position, end - position);
+            }
+            position = end;
+            if (end < limit) {
+                position++;
+                return whole(line);
+            }
+        }
+    }
+
+    private static byte[] whole(ByteArrayOutputStream line) {
+        return line.size() > MAX_LINE_BYTES ? TOO_LONG : line.toByteArray();
+    }
+
+    /** Whether something of the next line is there already. */
+    boolean hasMore() throws IOException {
+        return position < limit || in.available() > 0;
+    }
+}

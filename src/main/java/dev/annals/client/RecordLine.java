@@ -1,0 +1,42 @@
+package dev.annals.client;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.io.IOException;
+
+/** A record as one line for people. */
+final class RecordLine {
+
+    private RecordLine() {}
+
+    /** Time, sequence id, outcome, action, actor → subject, IP address and message; every text of it escaped. */
+    static String of(byte[] json) throws IOException {
+        JsonNode record = Connection.JSON.readTree(json);
+        StringBuilder line = new StringBuilder(160);
+        line.append(Terminal.escaped(record.path("timestamp").asText()))
+                .append("  ")
+                .append(record.path("sequence_id").asLong());
+        add(line, "  ", record.path("outcome").asText());
+        add(line, "  ", record.path("action").asText());
+        add(line, "  ", party(record.path("actor")));
+        add(line, " \u2192 ", party(record.path("subject")));
+        add(line, "  ", record.path("ip_address").asText());
+        add(line, "  ", record.path("message").asText());
+        return line.append('\n').toString();
+    }
+
+    private static void add(StringBuilder line, String before, String text) {
+        if (!text.isEmpty()) {
+            line.append(before).append(Terminal.escaped(text));
+        }
+    }
+
+    private static String party(JsonNode party) {
+        for (String field : new String[] {"name", "id", "type"}) {
+            String text = party.path(field).asText();
+            if (!text.isEmpty()) {
+                return text;
+            }
+        }
+        return "";
+    }
+}

@@ -1,0 +1,61 @@
+package dev.annals.client;
+
+import java.io.FileDescriptor;
+import java.io.FileOutputStream;
+import java.io.OutputStream;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+
+/** What a command prints. Records are hostile text: nothing in them may steer a terminal or pass for another line. */
+final class Terminal {
+
+    private Terminal() {}
+
+    /** Standard output, without a buffer: it tells when nobody reads any more, and is UTF-8 whatever the locale. */
+    static OutputStream output() {
+        return new FileOutputStream(FileDescriptor.out);
+    }
+
+    /** Says a sentence on standard error. */
+    @SuppressWarnings("SystemOut") // a command line tool
+    static void say(String sentence) {
+        PrintStream error = new PrintStream(System.err, true, StandardCharsets.UTF_8);
+        error.println("annals: " + escaped(sentence));
+    }
+
+    /**
+     * Text with every character escaped that a terminal acts upon or does not show: controls (C0, C1, DEL), line and
+     * paragraph separators, what changes the direction of writing, other invisible characters but for the joiner of emoji,
+     * and lone surrogates.
+     */
+    static String escaped(String text) {
+        StringBuilder escaped = new StringBuilder(text.length() + 16);
+        text.codePoints().forEach(c -> {
+            switch (c) {
+                case '\n' -> escaped.append("\\n");
+                case '\r' -> escaped.append("\\r");
+                case '\t' -> escaped.append("\\t");
+                default -> {
+                    if (isShown(c)) {
+                        escaped.appendCodePoint(c);
+                    } else {
+                        escaped.append(c <= 0xFFFF ? String.format("\\u%04x", c) : String.format("\\U%08x", c));
+                    }
+                }
+            }
+        });
+        return escaped.toString();
+    }
+
+    private static boolean isShown(int c) {
+        return switch (Character.getType(c)) {
+            case Character.CONTROL,
+                    Character.SURROGATE,
+                    Character.LINE_SEPARATOR,
+                    Character.PARAGRAPH_SEPARATOR,
+                    Character.UNASSIGNED -> false;
+            case Character.FORMAT -> c == '\u200D';
+            default -> true;
+        };
+    }
+}

@@ -1,0 +1,219 @@
+package dev.annals.client;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import dev.annals.PackagedService;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.OutputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.MethodOrderer;
+import org.junit.jupiter.api.Order;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestMethodOrder;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The commands as their users run them, against the packaged service, over its deaths and restarts. */
+@Timeout(300)
+@TestMethodOrder(MethodOrderer.OrderAnnotation.class)
+class ClientIT {
+
+    private static final int ROUNDS = 40;
+    private static final int LINES_A_ROUND = 25;
+
+    @TempDir
+    static Path directory;
+
+    private static PackagedService service;
+
+    @BeforeAll
+    static void start() throws Exception {
+        service = new PackagedService(directory.resolve("data"));
+    }
+
+    @AfterAll
+    static void stop() throws Exception {
+        if (service != null) {
+            service.close();
+        }
+    }
+
+    private record Result(int exitCode, String output, String error) {}
+
+    private static Result run(ProcessBuilder command, String input) throws Exception {
+        Path error = Files.createTempFile(directory, "error", "");
+        Process process = command.redirectError(error.toFile()).start();
+        try (OutputStream in = process.getOutputStream()) {
+            in.write(input.getBytes(UTF_8));
+        } catch (IOException e) {
+            // it ended without reading
+        }
+        String output = new String(process.getInputStream().readAllBytes(), UTF_8);
+        return new Result(process.waitFor(), output, Files.readString(error));
+    }
+
+    @Test
+    @Order(1)
+    void recordsThatAreAppendedAndFollowedOverRestartsAreNeitherLostNorRepeated() throws Exception {
+        Path cursor = directory.resolve("cursor");
+        Process tail = service.client("tail", "--follow", "--json", "--from-start", "--cursor-file=" + cursor)
+                .redirectError(directory.resolve("tail.log").toFile())
+                .start();
+        Process append = service.client("append")
+                .redirectError(directory.resolve("append.log").toFile())
+                .start();
+        try (BufferedReader followed = new BufferedReader(new InputStreamReader(tail.getInputStream(), UTF_8))) {
+            Thread restarts = new Thread(ClientIT::restart);
+            try (OutputStream lines = append.getOutputStream()) {
+                for (int round = 0; round < ROUNDS; round++) {
+                    if (round == 5) {
+                        restarts.start();
+                    }
+                    for (int i = 0; i < LINES_A_ROUND; i++) {
+                        lines.write(("{\"action\": \"n\", \"message\": \"" + (round * LINES_A_ROUND + i) + "\"}\n")
+                                .getBytes(UTF_8));
+                    }
+                    lines.flush();
+                    Thread.sleep(100);
+                }
+            }
+            assertThat(append.waitFor()).as(log("append.log")).isZero();
+            restarts.join();
+            int count = ROUNDS * LINES_A_ROUND;
+            assertThat(run(service.client("append", "--action=end"), "").exitCode()).isZero();
+
+            List<JsonNode> records = new ArrayList<>();
+            for (String line = followed.readLine(); line != null; line = followed.readLine()) {
+                records.add(Connection.JSON.readTree(line));
+                if (records.get(records.size() - 1).get("action").asText().equals("end")) {
+                    break;
+                }
+            }
+            assertThat(records.stream().map(record -> record.get("sequence_id").asInt()))
+                    .isEqualTo(IntStream.rangeClosed(1, count + 1).boxed().toList());
+            assertThat(records.stream().limit(count).map(record -> record.get("message").asText()))
+                    .isEqualTo(IntStream.range(0, count).mapToObj(Integer::toString).toList());
+            assertThat(log("tail.log")).contains("trying again", "answers again");
+        } finally {
+            append.destroyForcibly();
+            tail.destroy();
+            tail.waitFor(30, TimeUnit.SECONDS);
+        }
+        assertThat(Files.readString(cursor)).matches("(1001-[0-9a-f]{8}|1000-[0-9a-f]{8})\n");
+        Files.writeString(cursor, "1000\n");
+        Result rest = run(service.client("tail", "--cursor-file=" + cursor), "");
+        assertThat(rest.output()).hasLineCount(1).contains("  1001  end");
+        assertThat(run(service.client("tail", "--cursor-file=" + cursor), "").output())
+                .isEmpty();
+    }
+
+    private static void restart() {
+        try {
+            service.kill();
+            service.start();
+            service.terminate();
+            service.start();
+        } catch (Exception e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    private static String log(String name) throws IOException {
+        return Files.readString(directory.resolve(name));
+    }
+
+    @Test
+    @Order(2)
+    void anExportIsWholeAndWhatBrokeOffIsResumed() throws Exception {
+        run(
+                service.client("append", "--action=lines", "--message=one,\n\"two\"\r\n=3", "--metadata={\"a\": 1.50}"),
+                "");
+        run(service.client("append", "--action=last"), "");
+        for (String format : List.of("ndjson", "csv", "cloudevents", "ocsf")) {
+            Path whole = directory.resolve("whole." + format);
+            Result result = run(service.client("export", "--format=" + format, "-o", whole.toString()), "");
+            assertThat(result.exitCode()).as(result.error()).isZero();
+            byte[] bytes = Files.readAllBytes(whole);
+            assertThat(run(service.client("export", "--format=" + format), "").output())
+                    .isEqualTo(new String(bytes, UTF_8));
+            Path part = directory.resolve("part." + format);
+            for (int length : List.of(0, 5, bytes.length / 2, bytes.length - 1, bytes.length)) {
+                Files.write(part, java.util.Arrays.copyOf(bytes, length));
+                Result resumed =
+                        run(service.client("export", "--format=" + format, "-o", part.toString(), "--resume"), "");
+                assertThat(resumed.exitCode()).as(resumed.error()).isZero();
+                assertThat(part).hasSameBinaryContentAs(whole);
+            }
+            assertThat(run(service.client("export", "-o", whole.toString()), "").exitCode())
+                    .isEqualTo(2);
+        }
+    }
+
+    @Test
+    @Order(3)
+    void whatIsRefusedIsNamedAndTheRestStored() throws Exception {
+        Result result = run(
+                service.client("append"),
+                "{\"action\": \"good\"}\nno json\n\n{\"action\": 7}\n{\"id\": null, \"action\": \"good\"}\n");
+        assertThat(result.exitCode()).isEqualTo(5);
+        assertThat(result.error())
+                .contains("Line 2 is refused", "Line 4 is refused", "/action", "2 records are stored")
+                .contains("2 are refused");
+    }
+
+    @Test
+    @Order(4)
+    void hostileTextSteersNoTerminal() throws Exception {
+        run(
+                service.client("append"),
+                "{\"action\": \"\\u001b[2J\\u009b31m\", \"message\": \"a\\nb\\r\\u0007\\u202e\\u2028\"}\n");
+        Result shown = run(service.client("tail", "-n", "1"), "");
+        assertThat(shown.output())
+                .hasLineCount(1)
+                .endsWith("\\u001b[2J\\u009b31m  a\\nb\\r\\u0007\\u202e\\u2028\n");
+        Result json = run(service.client("tail", "-n", "1", "--json"), "");
+        assertThat(json.output()).hasLineCount(1).contains("\\u001B[2J");
+        assertThat(json.output().chars()).noneMatch(c -> c < ' ' && c != '\n');
+    }
+
+    @Test
+    @Order(5)
+    void everyKindOfFailureHasItsExitCodeAndSaysWhatToDo() throws Exception {
+        ProcessBuilder noToken = service.client("tail");
+        noToken.environment().remove("ANNALS_TOKEN");
+        assertFails(noToken, 3, "Set ANNALS_TOKEN");
+        ProcessBuilder wrongToken = service.client("tail");
+        wrongToken.environment().put("ANNALS_TOKEN", "annals_nobody");
+        assertFails(wrongToken, 3, "Check ANNALS_TOKEN");
+        ProcessBuilder brokenToken = service.client("tail");
+        brokenToken.environment().put("ANNALS_TOKEN", "annals_\u00e4 b");
+        assertFails(brokenToken, 2, "a token has no white space");
+        assertFails(service.client("tail", "--cursor=999999999"), 4, "--from-start");
+        assertFails(service.client("export", "--cursor=999999999"), 4, "Feed rewound");
+        assertFails(service.client("tail", "--cursor=garbage"), 2, "holds no cursor");
+        assertFails(service.client("tail", "--start=yesterday"), 1, "RFC 3339");
+        assertFails(service.client("tail", "--colour"), 2, "--colour");
+        assertFails(service.client("export", "--resume"), 2, "-o FILE");
+        assertFails(service.client("tail", "--url=http://127.0.0.1:1", "--patience=0"), 1, "Check ANNALS_URL");
+        Result help = run(service.client("help"), "");
+        assertThat(help.exitCode()).isZero();
+        assertThat(help.output()).contains("tail", "append", "export", "ANNALS_TOKEN");
+    }
+
+    private static void assertFails(ProcessBuilder command, int exitCode, String advice) throws Exception {
+        Result result = run(command, "");
+        assertThat(result.error()).contains(advice).doesNotContain("\tat ");
+        assertThat(result.exitCode()).as(result.error()).isEqualTo(exitCode);
+    }
+}

@@ -1,5 +1,7 @@
 """What .ci/fuzz-api leaves out, and why."""
 
+import urllib.parse
+
 import schemathesis
 from schemathesis.generation import GenerationMode
 
@@ -23,5 +25,9 @@ def before_load_schema(context, raw_schema):
 
 @schemathesis.hook
 def filter_case(context, case):
+    # The HTTP server itself refuses longer request lines (64 KiB), with a 414 that has no body.
+    if len(urllib.parse.urlencode(case.query or {}, doseq=True)) > 60_000:
+        return False
     # A field that is null counts as left out. OpenAPI 3.0 cannot say so of a reference, such as actor.
-    return case.meta is None or case.meta.generation.mode != GenerationMode.NEGATIVE or not holds_null(case.body)
+    negative = case.meta is not None and case.meta.generation.mode == GenerationMode.NEGATIVE
+    return not (negative and holds_null(case.body))

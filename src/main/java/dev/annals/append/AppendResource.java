@@ -55,6 +55,7 @@ public class AppendResource {
     public Uni<Response> append(
             @Context HttpServerRequest http, @Context UriInfo uri, @Context ContainerRequestContext request) {
         UUID projectId = Caller.of(request).projectId();
+        RequestBody.requireNoParameters(uri.getQueryParameters());
         return RequestBody.read(http, config.maxBodyBytes()).chain(body -> {
             SentRecords sent = reader.read(body);
             long bytes = body.length + (long) sent.records().size() * RECORD_OVERHEAD_BYTES;
@@ -71,7 +72,8 @@ public class AppendResource {
     public Uni<Response> appendStream(
             @Context HttpServerRequest http, @Context UriInfo uri, @Context ContainerRequestContext request) {
         UUID projectId = Caller.of(request).projectId();
-        RequestBody.requireNdjson(http, uri.getQueryParameters());
+        RequestBody.requireNoParameters(uri.getQueryParameters());
+        RequestBody.requireNdjson(http);
         BulkAppend bulk = new BulkAppend(http, vertx.getOrCreateContext(), projectId, reader, queue, config);
         return Uni.createFrom()
                 .completionStage(bulk::run)

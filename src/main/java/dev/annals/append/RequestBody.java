@@ -78,19 +78,27 @@ public final class RequestBody {
     }
 
     /**
-     * Checks the headers and parameters of a body that is read as it streams in.
+     * Checks the headers of a body that is read as it streams in.
      *
-     * @throws ProblemException {@code unsupported-media-type} for an encoding that is not read here, {@code
-     *     invalid-parameter} for {@code atomic=true}: what streams in cannot be stored whole or not at all
+     * @throws ProblemException {@code unsupported-media-type} for an encoding that is not read here
      */
-    static void requireNdjson(HttpServerRequest request, MultivaluedMap<String, String> parameters) {
+    static void requireNdjson(HttpServerRequest request) {
         requireNoEncoding(request);
+    }
+
+    /**
+     * Checks the parameters of an append.
+     *
+     * @throws ProblemException {@code invalid-parameter} for any but {@code atomic=false}: what streams in cannot be
+     *     stored whole or not at all, and everything else is
+     */
+    static void requireNoParameters(MultivaluedMap<String, String> parameters) {
         for (Map.Entry<String, List<String>> parameter : parameters.entrySet()) {
             if (!parameter.getKey().equals("atomic") || !parameter.getValue().equals(List.of("false"))) {
                 throw new ProblemException(Problem.of(
                                 ProblemType.INVALID_PARAMETER,
-                                "The only parameter is atomic=false, which is the default: lines are stored as they"
-                                        + " come. Send an array for all or nothing.")
+                                "The only parameter is atomic=false, for NDJSON, which is the default: lines are stored"
+                                        + " as they come. Send an array for all or nothing.")
                         .with("parameter", parameter.getKey()));
             }
         }

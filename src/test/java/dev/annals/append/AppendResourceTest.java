@@ -1,10 +1,12 @@
 package dev.annals.append;
 
+import static org.hamcrest.Matchers.equalTo;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.annals.contract.ContractFilter;
 import dev.annals.AuditLogFixture;
 import io.quarkus.test.junit.QuarkusTest;
 import io.restassured.response.ExtractableResponse;
@@ -70,6 +72,22 @@ class AppendResourceTest {
                 project.request().get(location).then().statusCode(200).extract().asString();
         assertSameJson(found, answer.asString());
         assertThat(log.checkFeed(project.id())).isEqualTo(1);
+    }
+
+    @Test
+    void anUnknownParameterIsRefused() throws Exception {
+        for (String parameter : List.of("atomic=true", "atomic=AAA", "wait=1")) {
+            project.wrongRequest()
+                    .filter(ContractFilter.ofAnswers())
+                    .contentType("application/json")
+                    .body("{\"action\": \"a\"}")
+                    .post("/v1/project-logs?" + parameter)
+                    .then()
+                    .statusCode(400)
+                    .body("type", equalTo("urn:annals:problem:invalid-parameter"))
+                    .body("parameter", equalTo(parameter.replaceAll("=.*", "")));
+        }
+        assertThat(log.checkFeed(project.id())).isZero();
     }
 
     @Test

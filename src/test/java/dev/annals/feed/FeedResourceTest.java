@@ -17,6 +17,8 @@ import java.sql.Connection;
 import java.sql.Statement;
 import java.util.List;
 import java.util.stream.LongStream;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -205,6 +207,16 @@ class FeedResourceTest {
 
         assertThat(sequenceIds(feed.walk(first.next()))).containsExactly(1L);
         assertThat(feed.page(first.pollMore()).sequenceIds()).containsExactly(6L);
+    }
+
+    @Test
+    void allFiltersAtTheirGreatestLengthFitIntoTheUrl() {
+        String longest = URLEncoder.encode("€".repeat(1024), StandardCharsets.UTF_8);
+        String query = Stream.of("action", "actor", "subject", "outcome")
+                .map(filter -> "&" + filter + "=" + longest)
+                .collect(Collectors.joining());
+
+        assertThat(feed.page(FEED + "?limit=1" + query).sequenceIds()).isEmpty();
     }
 
     @ParameterizedTest

@@ -23,6 +23,7 @@ import java.util.logging.Logger;
 import java.util.logging.SimpleFormatter;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 @QuarkusTest
@@ -91,6 +92,25 @@ class EveryErrorIsAProblemTest {
         assertThat(problem(given().put("/failing/body"), 405, "method-not-allowed")
                         .header("Allow"))
                 .isEqualTo("OPTIONS, POST");
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "/v1/project-logs                | GET, HEAD, OPTIONS, POST",
+                "/v1/project-logs/1              | GET, HEAD, OPTIONS",
+                "/v1/sequences/a                 | DELETE, GET, HEAD, OPTIONS, PUT",
+                "/v1/sequences/a/values          | OPTIONS, POST",
+                "/v1/projects/1/tokens           | OPTIONS, POST"
+            })
+    void optionsNamesTheMethodsOfItsAddress(String path, String methods) {
+        given().auth()
+                .oauth2(AuditLogFixture.ADMIN_TOKEN)
+                .options(path)
+                .then()
+                .statusCode(200)
+                .header("Allow", methods);
     }
 
     @Test

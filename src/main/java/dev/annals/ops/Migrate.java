@@ -43,8 +43,9 @@ public class Migrate implements QuarkusApplication {
     @Command(
             name = NAME,
             mixinStandardHelpOptions = true,
-            description = "Brings the schema of the database that ANNALS_DATABASE_URL names up to date, and ends. The user"
-                    + " needs to own the database and to create roles. Exit code 0: it is up to date.")
+            description =
+                    "Brings the schema of the database that ANNALS_DATABASE_URL names up to date, and ends. The user"
+                            + " needs to own the database and to create roles. Exit code 0: it is up to date.")
     @RegisterForReflection
     static final class Options {
 

@@ -26,9 +26,10 @@ import picocli.CommandLine.Spec;
 @Command(
         name = Verify.NAME,
         mixinStandardHelpOptions = true,
-        description = "Checks every project of a database: that sequence ids run from 1 without a gap, that each belongs to a"
-                + " record, and that each record has one. The database is the one that ANNALS_DATABASE_URL names, a hot"
-                + " standby too, or the service's own in ANNALS_DATA_DIR while no service runs on it.",
+        description =
+                "Checks every project of a database: that sequence ids run from 1 without a gap, that each belongs to a"
+                        + " record, and that each record has one. The database is the one that ANNALS_DATABASE_URL names, a hot"
+                        + " standby too, or the service's own in ANNALS_DATA_DIR while no service runs on it.",
         exitCodeListHeading = "Exit codes:%n",
         exitCodeList = {"0:sound", "1:something is wrong; each finding is a line", "2:nothing was checked"})
 @RegisterForReflection

@@ -48,8 +48,10 @@ class DumpAndRestoreTest {
             AuditLogFixture.insert(late, OTHER_PROJECT, "several");
             insertSingle(early, PROJECT);
             AuditLogFixture.insert(early, PROJECT, "several");
-            execute("source", "insert into annals.audit_record (project_id, action) select '" + PROJECT
-                    + "', 'many ' || n from generate_series(1, 300) as n");
+            execute(
+                    "source",
+                    "insert into annals.audit_record (project_id, action) select '" + PROJECT
+                            + "', 'many ' || n from generate_series(1, 300) as n");
             late.commit();
         }
         places = places("source");

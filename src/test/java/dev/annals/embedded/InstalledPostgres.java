@@ -53,7 +53,13 @@ public final class InstalledPostgres implements AutoCloseable {
     /** Copies this server while it runs, and starts the copy as a hot standby that follows it. */
     public InstalledPostgres startStandby(Path directory) throws Exception {
         Path copy = directory.resolve("standby");
-        run("pg_basebackup", "--dbname=" + libpq("postgres"), "--pgdata=" + copy, "--write-recovery-conf", "--checkpoint=fast", "--no-sync");
+        run(
+                "pg_basebackup",
+                "--dbname=" + libpq("postgres"),
+                "--pgdata=" + copy,
+                "--write-recovery-conf",
+                "--checkpoint=fast",
+                "--no-sync");
         return startIn(copy);
     }
 
@@ -66,7 +72,8 @@ public final class InstalledPostgres implements AutoCloseable {
                 "--wait",
                 "--silent",
                 "--log=" + data.resolveSibling(data.getFileName() + ".log"),
-                "--options=-p " + server.url.port() + " -c listen_addresses=127.0.0.1 -c unix_socket_directories='' -c fsync=off");
+                "--options=-p " + server.url.port()
+                        + " -c listen_addresses=127.0.0.1 -c unix_socket_directories='' -c fsync=off");
         return server;
     }
 
@@ -107,7 +114,8 @@ public final class InstalledPostgres implements AutoCloseable {
         }
         command.add(programs().resolve(program).toString());
         command.addAll(List.of(arguments));
-        ProcessBuilder builder = new ProcessBuilder(command).directory(Path.of("/").toFile());
+        ProcessBuilder builder =
+                new ProcessBuilder(command).directory(Path.of("/").toFile());
         builder.redirectErrorStream(true).redirectOutput(output.toFile());
         builder.environment().keySet().removeIf(name -> name.startsWith("PG"));
         builder.environment().put("LC_ALL", "C");

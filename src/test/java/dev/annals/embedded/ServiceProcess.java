@@ -56,7 +56,8 @@ public final class ServiceProcess implements AutoCloseable {
 
     private static List<String> program() throws IOException {
         if (Files.exists(JAR)) {
-            String java = Path.of(System.getProperty("java.home"), "bin", "java").toString();
+            String java =
+                    Path.of(System.getProperty("java.home"), "bin", "java").toString();
             return List.of(java, "-jar", JAR.toAbsolutePath().toString());
         }
         try (Stream<Path> files = Files.list(Path.of("target"))) {

@@ -93,9 +93,12 @@ class ShutdownUnderLoadIT {
         for (Sent append : sent) {
             long present = append.ids().stream().filter(stored::containsKey).count();
             if (append.status() == 201) {
-                assertThat(present).as("answered with 201").isEqualTo(append.ids().size());
+                assertThat(present)
+                        .as("answered with 201")
+                        .isEqualTo(append.ids().size());
             } else if (append.status() == 0) {
-                assertThat(present).as("not answered").isIn(0L, (long) append.ids().size());
+                assertThat(present).as("not answered").isIn(0L, (long)
+                        append.ids().size());
             } else {
                 assertThat(present).as("answered with " + append.status()).isZero();
             }

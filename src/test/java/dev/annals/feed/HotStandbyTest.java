@@ -71,7 +71,8 @@ class HotStandbyTest {
         try (Connection connection = standby.url("postgres").connect()) {
             while (!writers.stream().allMatch(Future::isDone)) {
                 List<UUID> now = feed(connection);
-                assertThat(now).startsWith(seen.toArray(UUID[]::new));
+                assertThat(now).hasSizeGreaterThanOrEqualTo(seen.size());
+                assertThat(now.subList(0, seen.size())).isEqualTo(seen);
                 seen = now;
             }
             for (Future<?> writer : writers) {
@@ -93,9 +94,7 @@ class HotStandbyTest {
         execute(standby.url("postgres"), "select pg_promote()", insert("on the new primary"));
 
         try (Connection connection = standby.url("postgres").connect()) {
-            assertThat(feed(connection))
-                    .hasSize(seen.size() + 1)
-                    .startsWith(seen.toArray(UUID[]::new));
+            assertThat(feed(connection)).hasSize(seen.size() + 1).startsWith(seen.toArray(UUID[]::new));
         }
         assertSound(standby);
     }
@@ -144,8 +143,8 @@ class HotStandbyTest {
         while (!replayed) {
             TimeUnit.MILLISECONDS.sleep(20);
             try (Statement statement = connection.createStatement();
-                    ResultSet row = statement.executeQuery(
-                            "select pg_last_wal_replay_lsn() >= '" + written + "'::pg_lsn")) {
+                    ResultSet row =
+                            statement.executeQuery("select pg_last_wal_replay_lsn() >= '" + written + "'::pg_lsn")) {
                 row.next();
                 replayed = row.getBoolean(1);
             }

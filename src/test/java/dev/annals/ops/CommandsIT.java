@@ -45,7 +45,9 @@ class CommandsIT {
             assertThat(String.join("\n", early.output)).contains("The service stops: ");
         }
         run(0, owner, "migrate", "--service-user=" + login);
-        assertThat(run(0, owner, "migrate")).contains("The schema is at version ").doesNotContain("annals_");
+        assertThat(run(0, owner, "migrate"))
+                .contains("The schema is at version ")
+                .doesNotContain("annals_");
 
         try (ServiceProcess service = serveLimited().awaitListening()) {
             HttpResponse<String> created = HttpClient.newHttpClient()
@@ -90,9 +92,12 @@ class CommandsIT {
 
     private ServiceProcess serveLimited() throws Exception {
         return ServiceProcess.start(Map.of(
-                "ANNALS_DATABASE_URL", limited.withPassword(),
-                "ANNALS_DATABASE_MIGRATE_AT_START", "false",
-                "ANNALS_ADMIN_TOKEN", AuditLogFixture.ADMIN_TOKEN));
+                "ANNALS_DATABASE_URL",
+                limited.withPassword(),
+                "ANNALS_DATABASE_MIGRATE_AT_START",
+                "false",
+                "ANNALS_ADMIN_TOKEN",
+                AuditLogFixture.ADMIN_TOKEN));
     }
 
     private static String run(int exitCode, DatabaseUrl database, String... command) throws Exception {

@@ -52,8 +52,8 @@ class VerifyTest {
     @Test
     void aSingleRecordThatWasWrittenWithoutTriggersIsFound() throws SQLException {
         UUID record = UUID.randomUUID();
-        damage("insert into annals.audit_record (project_id, id, append_id, action) values ('" + project + "', '" + record
-                + "', '" + record + "', 'lost')");
+        damage("insert into annals.audit_record (project_id, id, append_id, action) values ('" + project + "', '"
+                + record + "', '" + record + "', 'lost')");
 
         assertThat(findings()).singleElement().asString().contains(record.toString(), "has no place");
     }
@@ -71,7 +71,8 @@ class VerifyTest {
 
     @Test
     void segmentsThatOverlapAreFound() throws SQLException {
-        damage("update annals.feed_segment set first_sequence_id = 2, last_sequence_id = 2 where first_sequence_id = 4");
+        damage(
+                "update annals.feed_segment set first_sequence_id = 2, last_sequence_id = 2 where first_sequence_id = 4");
 
         assertThat(findings())
                 .anyMatch(finding -> finding.contains("sequence ids 2 to 2 belong to append"))
@@ -97,7 +98,8 @@ class VerifyTest {
         damage("update annals.append set record_ids = record_ids[1:2] where cardinality(record_ids) = 3");
 
         assertThat(findings())
-                .anyMatch(finding -> finding.contains("the segment at 1 has 3 places") && finding.contains("has 2 records"))
+                .anyMatch(finding ->
+                        finding.contains("the segment at 1 has 3 places") && finding.contains("has 2 records"))
                 .anyMatch(finding -> finding.contains("has no place"));
     }
 
@@ -110,7 +112,8 @@ class VerifyTest {
 
     @Test
     void aRecordThatIsReadTwiceIsFound() throws SQLException {
-        damage("update annals.append set record_ids = record_ids[1:2] || record_ids[1] where cardinality(record_ids) = 3");
+        damage(
+                "update annals.append set record_ids = record_ids[1:2] || record_ids[1] where cardinality(record_ids) = 3");
         damage("delete from annals.audit_record where action = 'record 3 of 3'");
 
         assertThat(findings()).singleElement().asString().contains("303 records take 304 places");

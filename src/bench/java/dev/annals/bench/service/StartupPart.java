@@ -21,8 +21,8 @@ public final class StartupPart implements Part {
     private static final int CONNECTIONS = 32;
     private static final long REST_MILLIS = 3_000;
     private static final String RUN = Path.of("docker", "run-jvm").toString();
-    private static final List<Path> ARCHIVES = List.of(
-            Path.of("target", "quarkus-app", "annals.aot"), Path.of("target", "quarkus-app", "annals.jsa"));
+    private static final List<Path> ARCHIVES =
+            List.of(Path.of("target", "quarkus-app", "annals.aot"), Path.of("target", "quarkus-app", "annals.jsa"));
 
     /** One start. */
     private record Start(double seconds, long atRest, long underLoad) {}
@@ -43,11 +43,20 @@ public final class StartupPart implements Part {
         try (BenchDatabase database = server.createDatabase("annals_bench_startup")) {
             database.migrate();
             Targets targets = new Targets(database);
-            String java = Path.of(System.getProperty("java.home"), "bin", "java").toString();
+            String java =
+                    Path.of(System.getProperty("java.home"), "bin", "java").toString();
             for (int round = 0; round < settings.choose(3, 7); round++) {
                 deleteArchives();
-                measure(starts, "`java -jar quarkus-run.jar`", targets, settings, List.of(
-                        java, "-jar", Path.of("target", "quarkus-app", "quarkus-run.jar").toString()));
+                measure(
+                        starts,
+                        "`java -jar quarkus-run.jar`",
+                        targets,
+                        settings,
+                        List.of(
+                                java,
+                                "-jar",
+                                Path.of("target", "quarkus-app", "quarkus-run.jar")
+                                        .toString()));
                 measure(starts, "`docker/run-jvm`, not trained", targets, settings, List.of(RUN));
                 train();
                 measure(starts, "`docker/run-jvm`", targets, settings, List.of(RUN));
@@ -58,7 +67,8 @@ public final class StartupPart implements Part {
         Table table = new Table("start", "first answer, s", "at rest, MB", "under load, MB");
         starts.forEach((name, measured) -> table.row(
                 name,
-                String.format("%.2f", median(measured.stream().map(Start::seconds).toList())),
+                String.format(
+                        "%.2f", median(measured.stream().map(Start::seconds).toList())),
                 megabytes(measured.stream().map(Start::atRest).toList()),
                 megabytes(measured.stream().map(Start::underLoad).toList())));
         return """
@@ -67,7 +77,10 @@ public final class StartupPart implements Part {
                 %.0f s of appends over %d connections. Medians of %d starts each, in turns. `docker/run-jvm --train` made the
                 archive of classes that the last line starts from.
 
-                """.formatted(settings.warmUp().toMillis() / 1e3, CONNECTIONS, starts.values().iterator().next().size())
+                """.formatted(
+                                settings.warmUp().toMillis() / 1e3,
+                                CONNECTIONS,
+                                starts.values().iterator().next().size())
                 + table;
     }
 
@@ -78,8 +91,10 @@ public final class StartupPart implements Part {
             TimeUnit.MILLISECONDS.sleep(REST_MILLIS);
             long atRest = annals.process().residentBytes();
             LoadClient.closedLoop(annals, CONNECTIONS, Calls.single(annals, 1), settings.warmUp());
-            Start start =
-                    new Start(annals.process().secondsToFirstAnswer(), atRest, annals.process().residentBytes());
+            Start start = new Start(
+                    annals.process().secondsToFirstAnswer(),
+                    atRest,
+                    annals.process().residentBytes());
             Progress.say(name + " " + start);
             starts.computeIfAbsent(name, none -> new ArrayList<>()).add(start);
         }

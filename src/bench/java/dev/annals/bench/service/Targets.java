@@ -55,10 +55,14 @@ final class Targets {
 
     private Map<String, String> environment() {
         return Map.of(
-                "ANNALS_DATABASE_URL", database.url().withPassword(),
-                "ANNALS_ADMIN_TOKEN", ADMIN_TOKEN,
-                "ANNALS_PORT", JavaProcess.PORT,
-                "JAVA_HOME", System.getProperty("java.home"));
+                "ANNALS_DATABASE_URL",
+                database.url().withPassword(),
+                "ANNALS_ADMIN_TOKEN",
+                ADMIN_TOKEN,
+                "ANNALS_PORT",
+                JavaProcess.PORT,
+                "JAVA_HOME",
+                System.getProperty("java.home"));
     }
 
     private Target withProjects(JavaProcess process, int projects) throws IOException, InterruptedException {

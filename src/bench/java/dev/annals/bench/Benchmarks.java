@@ -15,13 +15,14 @@ import java.util.concurrent.TimeUnit;
 /** Runs the parts that the command line names, each on a fresh database, and writes the report. */
 public final class Benchmarks {
 
-    private static final List<Part> PARTS = List.of(
-            new OrderingPart(),
-            new PagesPart(),
-            new SearchPart(),
-            new ServicePart(),
-            new MicroPart(),
-            new StoragePart());
+    private static final List<Part> PARTS =
+            List.of(
+                    new OrderingPart(),
+                    new PagesPart(),
+                    new SearchPart(),
+                    new ServicePart(),
+                    new MicroPart(),
+                    new StoragePart());
 
     private static final Path REPORT = Path.of("docs", "benchmarks.md");
     private static final Duration LIMIT = Duration.ofMinutes(90);

@@ -53,8 +53,10 @@ public class StatisticsResource {
     }
 
     private Uni<RowSet<Row>> read(UUID projectId, StatisticsQuery query) {
-        Tuple tuple =
-                Tuple.tuple().addUUID(projectId).addLocalDate(query.start()).addLocalDate(query.end());
+        Tuple tuple = Tuple.tuple()
+                .addUUID(projectId)
+                .addLocalDate(query.start())
+                .addLocalDate(query.end());
         if (query.by().equals(Set.of(Dimension.DAY))) {
             return pool.preparedQuery(READ_DAILY_TOTALS).execute(tuple.addInteger(config.results()));
         }
@@ -106,7 +108,9 @@ public class StatisticsResource {
         for (Dimension dimension : query.by()) {
             json.writeStringField(
                     dimension.text(),
-                    dimension == Dimension.DAY ? row.getLocalDate("day").toString() : row.getString(dimension.text()));
+                    dimension == Dimension.DAY
+                            ? row.getLocalDate("day").toString()
+                            : row.getString(dimension.text()));
         }
         json.writeNumberField("count", row.getLong("record_count"));
         json.writeEndObject();

@@ -52,8 +52,8 @@ public final class SearchPages implements AutoCloseable {
         Cursor cursor = from;
         int found = 0;
         while (true) {
-            FeedQuery query = new FeedQuery(
-                    ascending ? Order.ASCENDING : Order.DESCENDING, cursor, null, wanted - found, filter);
+            FeedQuery query =
+                    new FeedQuery(ascending ? Order.ASCENDING : Order.DESCENDING, cursor, null, wanted - found, filter);
             FeedPage page = reader.read(projectId, query).await().atMost(LIMIT);
             found += page.records().size();
             cursor = page.next();

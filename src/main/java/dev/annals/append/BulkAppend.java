@@ -59,6 +59,7 @@ final class BulkAppend {
     private final ArrayDeque<Lines> held = new ArrayDeque<>();
     /** Whether the appends on their way hold numbers. */
     private boolean numbered;
+
     private int onTheirWay;
     private long stored;
     private long storedBefore;

@@ -153,7 +153,11 @@ final class AppendCommand implements Callable<Integer> {
     }
 
     private static void party(
-            JsonGenerator json, String name, @Nullable String type, @Nullable String partyId, @Nullable String partyName)
+            JsonGenerator json,
+            String name,
+            @Nullable String type,
+            @Nullable String partyId,
+            @Nullable String partyName)
             throws IOException {
         if (type != null || partyId != null || partyName != null) {
             json.writeObjectFieldStart(name);
@@ -238,8 +242,10 @@ final class AppendCommand implements Callable<Integer> {
                 .POST(HttpRequest.BodyPublishers.ofByteArray(batch.toByteArray()))
                 .build();
         JsonNode summary = Connection.JSON.readTree(service.send(request, Duration.ZERO));
-        stored += summary.path("stored").asLong() + summary.path("stored_before").asLong();
-        lastSequenceId = Math.max(lastSequenceId, summary.path("last_sequence_id").asLong());
+        stored +=
+                summary.path("stored").asLong() + summary.path("stored_before").asLong();
+        lastSequenceId =
+                Math.max(lastSequenceId, summary.path("last_sequence_id").asLong());
         long unnamed = summary.path("refused").asLong();
         for (JsonNode refusal : summary.path("refusals")) {
             int place = refusal.path("line").asInt() - 1;

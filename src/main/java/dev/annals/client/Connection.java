@@ -44,7 +44,8 @@ final class Connection {
     @Option(
             names = "--patience",
             paramLabel = "SECONDS",
-            description = "How long to try again while the service does not answer. Default: 60; with --follow, for ever.")
+            description =
+                    "How long to try again while the service does not answer. Default: 60; with --follow, for ever.")
     @Nullable
     Integer patience;
 

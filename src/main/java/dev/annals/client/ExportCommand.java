@@ -68,8 +68,9 @@ final class ExportCommand implements Callable<Integer> {
 
     @Option(
             names = "--resume",
-            description = "Go on behind the last whole record in FILE: of an export that broke off, or that is to be brought"
-                    + " up to date.")
+            description =
+                    "Go on behind the last whole record in FILE: of an export that broke off, or that is to be brought"
+                            + " up to date.")
     boolean resume;
 
     private volatile long lastPart;
@@ -98,8 +99,8 @@ final class ExportCommand implements Callable<Integer> {
                     ClientFailure.USAGE,
                     "The file " + to + " is there already: go on with it by --resume, or name another.");
         }
-        try (FileChannel channel = FileChannel.open(
-                to, StandardOpenOption.CREATE, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
+        try (FileChannel channel =
+                FileChannel.open(to, StandardOpenOption.CREATE, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
             // Whatever of the file is whole, read once; writing goes on behind it.
             LateOutput late = new LateOutput();
             RecordSplitter splitter = new RecordSplitter(format == Format.csv, late);
@@ -144,8 +145,7 @@ final class ExportCommand implements Callable<Integer> {
         parameters.put("format", format.name());
         long before = splitter.records();
         while (true) {
-            parameters.put(
-                    "cursor", splitter.records() > 0 ? Long.toString(splitter.lastSequenceId()) : cursor);
+            parameters.put("cursor", splitter.records() > 0 ? Long.toString(splitter.lastSequenceId()) : cursor);
             splitter.beginAgain();
             String broken = pass(parameters, splitter);
             out.flush();
@@ -161,8 +161,7 @@ final class ExportCommand implements Callable<Integer> {
     /** Passes an answer on; null where it came whole, otherwise what broke it. */
     private @Nullable String pass(Map<String, @Nullable String> parameters, RecordSplitter splitter)
             throws IOException, InterruptedException {
-        InputStream body = service.open(service.request(
-                        Connection.FEED + "/export" + Connection.query(parameters))
+        InputStream body = service.open(service.request(Connection.FEED + "/export" + Connection.query(parameters))
                 .build());
         ScheduledExecutorService watch = watch(body);
         byte[] part = new byte[65_536];

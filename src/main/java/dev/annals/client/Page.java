@@ -56,8 +56,8 @@ record Page(List<byte[]> records, @Nullable String next, String pollMore) {
         while (json.nextToken() == JsonToken.START_OBJECT) {
             int start = (int) json.currentTokenLocation().getByteOffset();
             json.skipChildren();
-            records.add(Arrays.copyOfRange(
-                    body, start, (int) json.currentLocation().getByteOffset()));
+            records.add(
+                    Arrays.copyOfRange(body, start, (int) json.currentLocation().getByteOffset()));
         }
     }
 

@@ -46,7 +46,9 @@ final class TailCommand implements Callable<Integer> {
     @Mixin
     Filters filters = new Filters();
 
-    @Option(names = {"-f", "--follow"}, description = "Go on, and print what is recorded from now on.")
+    @Option(
+            names = {"-f", "--follow"},
+            description = "Go on, and print what is recorded from now on.")
     boolean follow;
 
     @Option(names = "-n", paramLabel = "COUNT", description = "How many of the newest records to print. Default: 10.")
@@ -123,7 +125,8 @@ final class TailCommand implements Callable<Integer> {
     private static String checked(String text, String where) {
         if (!CURSOR_TEXT.matcher(text).matches()) {
             throw new ClientFailure(
-                    ClientFailure.USAGE, where + " holds no cursor: that is a sequence id, or looks like 10225-9f3a61c2.");
+                    ClientFailure.USAGE,
+                    where + " holds no cursor: that is a sequence id, or looks like 10225-9f3a61c2.");
         }
         return text;
     }
@@ -199,10 +202,7 @@ final class TailCommand implements Callable<Integer> {
         }
         Path written = cursorFile.resolveSibling(cursorFile.getFileName() + ".new");
         try (FileChannel file = FileChannel.open(
-                written,
-                StandardOpenOption.CREATE,
-                StandardOpenOption.TRUNCATE_EXISTING,
-                StandardOpenOption.WRITE)) {
+                written, StandardOpenOption.CREATE, StandardOpenOption.TRUNCATE_EXISTING, StandardOpenOption.WRITE)) {
             file.write(ByteBuffer.wrap((place + "\n").getBytes(StandardCharsets.US_ASCII)));
             file.force(true);
         }

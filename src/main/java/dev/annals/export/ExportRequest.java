@@ -49,8 +49,8 @@ record ExportRequest(ExportFormat format, FeedQuery query, boolean gzip) {
             throw FeedParameters.invalidParameter(FORMAT, "It is given more than once.");
         }
         return ExportFormat.named(names.get(0))
-                .orElseThrow(() ->
-                        FeedParameters.invalidParameter(FORMAT, "It is one of " + ExportFormat.names() + "."));
+                .orElseThrow(
+                        () -> FeedParameters.invalidParameter(FORMAT, "It is one of " + ExportFormat.names() + "."));
     }
 
     private static boolean takesGzip(List<String> acceptEncoding) {

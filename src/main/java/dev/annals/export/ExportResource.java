@@ -37,8 +37,7 @@ public class ExportResource {
     private final FeedConfig feedConfig;
     private final ExportConfig config;
 
-    ExportResource(
-            FeedReader reader, Exports exports, FeedLinks links, FeedConfig feedConfig, ExportConfig config) {
+    ExportResource(FeedReader reader, Exports exports, FeedLinks links, FeedConfig feedConfig, ExportConfig config) {
         this.reader = reader;
         this.exports = exports;
         this.links = links;
@@ -52,9 +51,7 @@ public class ExportResource {
     @Produces({ExportFormat.LINES, ExportFormat.CSV_TYPE})
     @Requires.Read
     public Uni<Response> export(
-            @Context RoutingContext routing,
-            @Context UriInfo uri,
-            @Context ContainerRequestContext request) {
+            @Context RoutingContext routing, @Context UriInfo uri, @Context ContainerRequestContext request) {
         UUID projectId = Caller.of(request).projectId();
         ExportRequest asked = ExportRequest.read(
                 uri.getQueryParameters(), routing.request().headers().getAll(HttpHeaders.ACCEPT_ENCODING), feedConfig);
@@ -96,8 +93,7 @@ public class ExportResource {
         }
     }
 
-    private Response.ResponseBuilder headers(
-            UriInfo uri, UUID projectId, ExportRequest asked, Exports.Bounds bounds) {
+    private Response.ResponseBuilder headers(UriInfo uri, UUID projectId, ExportRequest asked, Exports.Bounds bounds) {
         Response.ResponseBuilder answer = Response.ok()
                 .header(HttpHeaders.CONTENT_TYPE, asked.format().mediaType())
                 .header(
@@ -113,9 +109,7 @@ public class ExportResource {
     /** Nothing but letters, digits, dots, dashes and underscores: safe in a header and in every file system. */
     private static String fileName(UUID projectId, ExportRequest asked, Exports.Bounds bounds) {
         String name = bounds.projectName().replaceAll("[^A-Za-z0-9]+", "-").replaceAll("^-|-$", "");
-        long from = asked.query().cursor() == null
-                ? 1
-                : asked.query().cursor().sequenceId() + 1;
+        long from = asked.query().cursor() == null ? 1 : asked.query().cursor().sequenceId() + 1;
         return "annals-" + (name.isEmpty() ? projectId : name.substring(0, Math.min(MAX_NAME, name.length())))
                 + "-" + from + "-" + Math.max(from - 1, bounds.head().sequenceId())
                 + "." + asked.format().extension();

@@ -56,8 +56,8 @@ final class OcsfEvent {
             Map.entry("removed", 4));
     private static final Map<Integer, String> ACTIVITY_NAMES = Map.of(1, "Create", 2, "Read", 3, "Update", 4, "Delete");
 
-    private static final Map<String, Integer> STATUSES = Map.of(
-            "success", 1, "succeeded", 1, "ok", 1, "failure", 2, "failed", 2, "error", 2, "denied", 2);
+    private static final Map<String, Integer> STATUSES =
+            Map.of("success", 1, "succeeded", 1, "ok", 1, "failure", 2, "failed", 2, "error", 2, "denied", 2);
     private static final Map<Integer, String> STATUS_NAMES = Map.of(1, "Success", 2, "Failure");
 
     private static final Map<String, Integer> USER_TYPES = Map.of("user", 1, "admin", 2, "system", 3, "service", 4);

@@ -22,6 +22,7 @@ public final class FeedParameters {
 
     /** The parameter that says where to begin. */
     public static final String CURSOR = "cursor";
+
     static final String LIMIT = "limit";
     static final String ORDER = "order";
     static final String WAIT = "wait";
@@ -29,8 +30,8 @@ public final class FeedParameters {
     public static final List<String> FILTERS =
             List.of("start", "end", "action", "actor", "subject", "outcome", "ip_address", "q");
 
-    private static final Set<String> KNOWN =
-            Stream.concat(Stream.of(CURSOR, LIMIT, ORDER, WAIT), FILTERS.stream()).collect(Collectors.toUnmodifiableSet());
+    private static final Set<String> KNOWN = Stream.concat(Stream.of(CURSOR, LIMIT, ORDER, WAIT), FILTERS.stream())
+            .collect(Collectors.toUnmodifiableSet());
     private static final String DESCENDING = "desc";
     private static final int MAX_FILTER_LENGTH = 1024;
     private static final int MAX_Q_LENGTH = 256;
@@ -141,7 +142,8 @@ public final class FeedParameters {
         }
         String address = IpAddress.canonical(value);
         if (address == null) {
-            throw invalidParameter("ip_address", "It is an IPv4 or IPv6 address, without prefix length and without zone.");
+            throw invalidParameter(
+                    "ip_address", "It is an IPv4 or IPv6 address, without prefix length and without zone.");
         }
         return address;
     }
@@ -154,7 +156,9 @@ public final class FeedParameters {
                         || value.indexOf('\0') >= 0
                         || value.codePoints().noneMatch(Character::isLetterOrDigit))) {
             throw invalidParameter(
-                    "q", "It has 1 to " + MAX_Q_LENGTH + " characters, a letter or a digit among them, and no NUL character.");
+                    "q",
+                    "It has 1 to " + MAX_Q_LENGTH
+                            + " characters, a letter or a digit among them, and no NUL character.");
         }
         return value;
     }

@@ -37,9 +37,11 @@ public class SearchIndex implements Projection {
     private static final int SLICE = BLOCK / Long.SIZE;
     /** Blocks to ask for at first, which is enough for values that are common, and then. */
     private static final int FEW_BLOCKS = 8;
+
     private static final int MANY_BLOCKS = 248;
     /** Stretches of 2<sup>20</sup> places whose blocks are asked for together. */
     private static final int STRETCHES = 256;
+
     private static final int STRETCH_BITS = 20;
 
     private final Pool pool;
@@ -96,7 +98,9 @@ public class SearchIndex implements Projection {
     private record Found(long head, long through, List<Block> blocks, long covered) {
 
         int slices() {
-            return blocks.stream().mapToInt(block -> Long.bitCount(block.slices())).sum();
+            return blocks.stream()
+                    .mapToInt(block -> Long.bitCount(block.slices()))
+                    .sum();
         }
     }
 
@@ -144,16 +148,15 @@ public class SearchIndex implements Projection {
                     .map(found -> rangesBack(before, new Found(found.head(), 0, List.of(), 1), query.limit() + 1));
         }
         return find(projectId, query, before == null ? null : before - 1, FEW_BLOCKS)
-                .chain(found -> found.blocks().size() < FEW_BLOCKS
-                                || found.slices() > query.limit()
-                                || found.covered() == 1
-                        ? Uni.createFrom().item(found)
-                        : find(projectId, query, found.covered() - 1, MANY_BLOCKS)
-                                .map(more -> new Found(
-                                        found.head(),
-                                        found.through(),
-                                        both(found, more),
-                                        Math.min(found.covered(), more.covered()))))
+                .chain(found ->
+                        found.blocks().size() < FEW_BLOCKS || found.slices() > query.limit() || found.covered() == 1
+                                ? Uni.createFrom().item(found)
+                                : find(projectId, query, found.covered() - 1, MANY_BLOCKS)
+                                        .map(more -> new Found(
+                                                found.head(),
+                                                found.through(),
+                                                both(found, more),
+                                                Math.min(found.covered(), more.covered()))))
                 .map(found -> rangesBack(before, found, config.scanLimit()));
     }
 
@@ -169,8 +172,7 @@ public class SearchIndex implements Projection {
         for (Block block : found.blocks()) {
             for (int slice = Long.SIZE - 1; slice >= 0; slice--) {
                 long first = block.first() + (long) slice * SLICE;
-                if ((block.slices() >>> slice & 1) == 1
-                        && !ranges.add(first, Math.min(first + SLICE - 1, highest))) {
+                if ((block.slices() >>> slice & 1) == 1 && !ranges.add(first, Math.min(first + SLICE - 1, highest))) {
                     return ranges;
                 }
             }
@@ -221,10 +223,14 @@ public class SearchIndex implements Projection {
         boolean all = blocks.isEmpty() || blocks.size() < limit;
         long covered;
         if (ascending) {
-            covered = all ? Math.min(through, endOfStretches(begin)) : last(blocks).last();
+            covered = all
+                    ? Math.min(through, endOfStretches(begin))
+                    : last(blocks).last();
             covered = Math.max(begin - 1, covered);
         } else {
-            covered = all ? startOfStretches(Math.min(begin, through)) : last(blocks).first();
+            covered = all
+                    ? startOfStretches(Math.min(begin, through))
+                    : last(blocks).first();
         }
         return new Found(head, through, blocks, covered);
     }

@@ -243,8 +243,8 @@ public class Projector {
     private boolean failed(Target target, Throwable failure) {
         Failure before = failures.get(target);
         int count = before == null ? 1 : before.count() + 1;
-        long delay = Math.min(
-                config.maxRetryDelay().toNanos(), config.retryDelay().toNanos() << Math.min(count - 1, 16));
+        long delay =
+                Math.min(config.maxRetryDelay().toNanos(), config.retryDelay().toNanos() << Math.min(count - 1, 16));
         // Instances that failed at the same moment try again at different ones.
         delay += ThreadLocalRandom.current().nextLong(delay / 4 + 1);
         if (before != null || failures.size() < MAX_FAILURES) {
@@ -263,9 +263,8 @@ public class Projector {
     /** One transaction: takes the checkpoint, takes records in, moves the checkpoint. Gives whether it moved. */
     private Uni<Boolean> step(Target target) {
         return pool.withTransaction(connection -> lock(connection, target)
-                .chain(checkpoint -> checkpoint == null
-                        ? Uni.createFrom().item(false)
-                        : project(connection, target, checkpoint)));
+                .chain(checkpoint ->
+                        checkpoint == null ? Uni.createFrom().item(false) : project(connection, target, checkpoint)));
     }
 
     private Uni<@Nullable Checkpoint> lock(SqlConnection connection, Target target) {

@@ -45,18 +45,7 @@ public record AuditRecord(
             OffsetDateTime timestamp,
             boolean timestampAssigned,
             @Nullable String metadata) {
-        this(
-                id,
-                action,
-                actor,
-                subject,
-                outcome,
-                ipAddress,
-                message,
-                timestamp,
-                timestampAssigned,
-                metadata,
-                null);
+        this(id, action, actor, subject, outcome, ipAddress, message, timestamp, timestampAssigned, metadata, null);
     }
 
     /**

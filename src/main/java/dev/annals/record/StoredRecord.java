@@ -12,7 +12,10 @@ import org.jspecify.annotations.Nullable;
  * @param numberValue its number: the value of the sequence that the record names; null where it names none
  */
 public record StoredRecord(
-        AuditRecord record, long sequenceId, OffsetDateTime recordedAt, @Nullable Long numberValue) {
+        AuditRecord record,
+        long sequenceId,
+        OffsetDateTime recordedAt,
+        @Nullable Long numberValue) {
 
     /** A record without a number. */
     public StoredRecord(AuditRecord record, long sequenceId, OffsetDateTime recordedAt) {

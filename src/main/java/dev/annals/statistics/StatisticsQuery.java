@@ -38,7 +38,8 @@ record StatisticsQuery(@Nullable LocalDate start, @Nullable LocalDate end, Set<D
         }
     }
 
-    private static final Pattern DAY = Pattern.compile("([0-9]{4}-[0-9]{2}-[0-9]{2})(?:T00:00(?::00(?:\\.0{1,9})?)?Z)?");
+    private static final Pattern DAY =
+            Pattern.compile("([0-9]{4}-[0-9]{2}-[0-9]{2})(?:T00:00(?::00(?:\\.0{1,9})?)?Z)?");
     private static final Set<String> KNOWN = Set.of("start", "end", "by");
     private static final String DIMENSIONS =
             Arrays.stream(Dimension.values()).map(Dimension::text).collect(Collectors.joining(", "));
@@ -47,8 +48,7 @@ record StatisticsQuery(@Nullable LocalDate start, @Nullable LocalDate end, Set<D
     static StatisticsQuery read(MultivaluedMap<String, String> parameters) {
         for (Map.Entry<String, List<String>> parameter : parameters.entrySet()) {
             if (!KNOWN.contains(parameter.getKey())) {
-                throw invalidParameter(
-                        parameter.getKey(), "There is no such parameter. Known are start, end and by.");
+                throw invalidParameter(parameter.getKey(), "There is no such parameter. Known are start, end and by.");
             }
             if (parameter.getValue().size() > 1) {
                 throw invalidParameter(parameter.getKey(), "It is given more than once.");

@@ -53,10 +53,8 @@ public class StatisticsResource {
     }
 
     private Uni<RowSet<Row>> read(UUID projectId, StatisticsQuery query) {
-        Tuple tuple = Tuple.tuple()
-                .addUUID(projectId)
-                .addLocalDate(query.start())
-                .addLocalDate(query.end());
+        Tuple tuple =
+                Tuple.tuple().addUUID(projectId).addLocalDate(query.start()).addLocalDate(query.end());
         if (query.by().equals(Set.of(Dimension.DAY))) {
             return pool.preparedQuery(READ_DAILY_TOTALS).execute(tuple.addInteger(config.results()));
         }
@@ -108,9 +106,7 @@ public class StatisticsResource {
         for (Dimension dimension : query.by()) {
             json.writeStringField(
                     dimension.text(),
-                    dimension == Dimension.DAY
-                            ? row.getLocalDate("day").toString()
-                            : row.getString(dimension.text()));
+                    dimension == Dimension.DAY ? row.getLocalDate("day").toString() : row.getString(dimension.text()));
         }
         json.writeNumberField("count", row.getLong("record_count"));
         json.writeEndObject();

@@ -52,7 +52,8 @@ public final class FeedFile implements FeedFollower.Store, Closeable {
                 throw new IOException("Another process writes " + file);
             }
             Path place = file.resolveSibling(file.getFileName() + ".cursor");
-            String[] said = Files.exists(place) ? Files.readString(place).strip().split(" ") : new String[] {"0"};
+            String[] said =
+                    Files.exists(place) ? Files.readString(place).strip().split(" ") : new String[] {"0"};
             FeedFile copy = new FeedFile(records, place, Long.parseLong(said[0]), said.length > 1 ? said[1] : "");
             if (records.size() < copy.length || (!Files.exists(place) && records.size() > 0)) {
                 throw new IOException(file + " does not belong to " + place + ". Restore both, or delete both.");

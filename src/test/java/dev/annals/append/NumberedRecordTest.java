@@ -131,10 +131,7 @@ class NumberedRecordTest {
                 .body(
                         "errors.pointer",
                         contains(
-                                "/1/number/sequence",
-                                "/3/number/sequence",
-                                "/4/number/sequence",
-                                "/7/number/sequence"))
+                                "/1/number/sequence", "/3/number/sequence", "/4/number/sequence", "/7/number/sequence"))
                 .body("errors[0].detail", containsString("PUT /v1/sequences/unknown"))
                 .body("errors[1].detail", containsString("deleted"))
                 .body("errors[2].detail", containsString("ASYNC_BATCH"))
@@ -150,9 +147,17 @@ class NumberedRecordTest {
     @ParameterizedTest
     @ValueSource(
             strings = {
-                "7", "\"invoice\"", "[]", "{}", "{\"sequence\": null}", "{\"sequence\": 7}", "{\"sequence\": \"\"}",
-                "{\"sequence\": \"a b\"}", "{\"sequence\": \"invoice\", \"value\": 1043}",
-                "{\"sequence\": \"invoice\", \"sequence\": \"invoice\"}", "{\"sequence\": \"invoice\", \"x\": 1}"
+                "7",
+                "\"invoice\"",
+                "[]",
+                "{}",
+                "{\"sequence\": null}",
+                "{\"sequence\": 7}",
+                "{\"sequence\": \"\"}",
+                "{\"sequence\": \"a b\"}",
+                "{\"sequence\": \"invoice\", \"value\": 1043}",
+                "{\"sequence\": \"invoice\", \"sequence\": \"invoice\"}",
+                "{\"sequence\": \"invoice\", \"x\": 1}"
             })
     void aNumberThatIsNotExactlyTheNameOfASequenceIsRefused(String number) throws SQLException {
         given().spec(project.wrongRequest())

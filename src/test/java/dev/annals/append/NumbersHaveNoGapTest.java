@@ -55,9 +55,8 @@ class NumbersHaveNoGapTest {
     URI api;
 
     // HTTP/2 has a limit of its own for what is in flight.
-    private final HttpClient http = HttpClient.newBuilder()
-            .version(HttpClient.Version.HTTP_1_1)
-            .build();
+    private final HttpClient http =
+            HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
     private final Queue<Long> answered = new ConcurrentLinkedQueue<>();
     private final AtomicInteger stored = new AtomicInteger();
     private final AtomicInteger refused = new AtomicInteger();
@@ -97,14 +96,16 @@ class NumbersHaveNoGapTest {
         appendAll(
                 1_000,
                 i -> draw("naive")
-                        .thenCompose(value -> send(
-                                "POST", "project-logs", body(i, ", \"metadata\": {\"number\": " + value + "}"))));
+                        .thenCompose(value ->
+                                send("POST", "project-logs", body(i, ", \"metadata\": {\"number\": " + value + "}"))));
         List<Long> numbers = numbers("(metadata ->> 'number')::bigint");
         assertThat(numbers).hasSize(800).doesNotHaveDuplicates();
         assertThat(numbers.stream().mapToLong(Long::longValue).max().orElseThrow())
                 .as("the greatest number")
                 .isGreaterThan(800);
-        assertThat(numbers).as("along the feed").isNotEqualTo(numbers.stream().sorted().toList());
+        assertThat(numbers)
+                .as("along the feed")
+                .isNotEqualTo(numbers.stream().sorted().toList());
     }
 
     private interface Append {

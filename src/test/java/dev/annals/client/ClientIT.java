@@ -91,7 +91,8 @@ class ClientIT {
             assertThat(append.waitFor()).as(log("append.log")).isZero();
             restarts.join();
             int count = ROUNDS * LINES_A_ROUND;
-            assertThat(run(service.client("append", "--action=end"), "").exitCode()).isZero();
+            assertThat(run(service.client("append", "--action=end"), "").exitCode())
+                    .isZero();
 
             List<JsonNode> records = new ArrayList<>();
             for (String line = followed.readLine(); line != null; line = followed.readLine()) {
@@ -102,8 +103,12 @@ class ClientIT {
             }
             assertThat(records.stream().map(record -> record.get("sequence_id").asInt()))
                     .isEqualTo(IntStream.rangeClosed(1, count + 1).boxed().toList());
-            assertThat(records.stream().limit(count).map(record -> record.get("message").asText()))
-                    .isEqualTo(IntStream.range(0, count).mapToObj(Integer::toString).toList());
+            assertThat(records.stream()
+                            .limit(count)
+                            .map(record -> record.get("message").asText()))
+                    .isEqualTo(IntStream.range(0, count)
+                            .mapToObj(Integer::toString)
+                            .toList());
             assertThat(log("tail.log")).contains("trying again", "answers again");
         } finally {
             append.destroyForcibly();
@@ -179,9 +184,7 @@ class ClientIT {
                 service.client("append"),
                 "{\"action\": \"\\u001b[2J\\u009b31m\", \"message\": \"a\\nb\\r\\u0007\\u202e\\u2028\"}\n");
         Result shown = run(service.client("tail", "-n", "1"), "");
-        assertThat(shown.output())
-                .hasLineCount(1)
-                .endsWith("\\u001b[2J\\u009b31m  a\\nb\\r\\u0007\\u202e\\u2028\n");
+        assertThat(shown.output()).hasLineCount(1).endsWith("\\u001b[2J\\u009b31m  a\\nb\\r\\u0007\\u202e\\u2028\n");
         Result json = run(service.client("tail", "-n", "1", "--json"), "");
         assertThat(json.output()).hasLineCount(1).contains("\\u001B[2J");
         assertThat(json.output().chars()).noneMatch(c -> c < ' ' && c != '\n');

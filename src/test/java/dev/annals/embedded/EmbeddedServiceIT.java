@@ -91,8 +91,7 @@ class EmbeddedServiceIT {
     void aTerminatedServiceAnswersWhoWaitsAndEndsStreamsWithoutWaitingForThem() throws Exception {
         ServiceProcess service = startAndWait(Map.of("ANNALS_ADMIN_TOKEN", ADMIN_TOKEN));
         String project = post(service.uri("/v1/projects"), "{\"name\": \"" + UUID.randomUUID() + "\"}", "id");
-        String token =
-                post(service.uri("/v1/projects/" + project + "/tokens"), "{\"scopes\": [\"read\"]}", "token");
+        String token = post(service.uri("/v1/projects/" + project + "/tokens"), "{\"scopes\": [\"read\"]}", "token");
         HttpRequest.Builder logs = HttpRequest.newBuilder(service.uri("/v1/project-logs?wait=60"))
                 .header("Authorization", "Bearer " + token);
         HttpClient client = HttpClient.newHttpClient();

@@ -23,8 +23,7 @@ import java.util.List;
 record ExportClient(Project project, URI service) {
 
     static final String PATH = "/v1/project-logs/export";
-    static final ObjectMapper JSON =
-            new ObjectMapper().enable(DeserializationFeature.USE_BIG_DECIMAL_FOR_FLOATS);
+    static final ObjectMapper JSON = new ObjectMapper().enable(DeserializationFeature.USE_BIG_DECIMAL_FOR_FLOATS);
     private static final HttpClient HTTP =
             HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
 
@@ -57,8 +56,8 @@ record ExportClient(Project project, URI service) {
     /** An export's lines, each read as JSON. */
     List<JsonNode> lines(String query) throws IOException, InterruptedException {
         String text = text(query);
-        assertThat(text).satisfiesAnyOf(t -> assertThat(t).isEmpty(), t -> assertThat(t)
-                .endsWith("\n"));
+        assertThat(text)
+                .satisfiesAnyOf(t -> assertThat(t).isEmpty(), t -> assertThat(t).endsWith("\n"));
         List<JsonNode> lines = new ArrayList<>();
         for (String line : text.split("\n", -1)) {
             if (!line.isEmpty()) {

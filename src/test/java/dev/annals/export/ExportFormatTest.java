@@ -131,18 +131,21 @@ class ExportFormatTest {
             assertThat(event.getType()).matches("dev\\.annals\\.record\\.([A-Za-z0-9._~-]|%[0-9A-F]{2})+");
             assertThat(java.net.URLDecoder.decode(event.getType(), UTF_8))
                     .isEqualTo("dev.annals.record." + record.get("action").asText());
-            assertThat(event.getTime()).isEqualTo(OffsetDateTime.parse(record.get("timestamp").asText()));
+            assertThat(event.getTime())
+                    .isEqualTo(OffsetDateTime.parse(record.get("timestamp").asText()));
             assertThat(event.getDataContentType()).isEqualTo("application/json");
-            assertThat(ExportClient.JSON.readTree(lines[i]).get("data"))
-                    .isEqualTo(record);
+            assertThat(ExportClient.JSON.readTree(lines[i]).get("data")).isEqualTo(record);
             String sequence = (String) event.getExtension("sequence");
-            assertThat(Long.parseLong(sequence)).isEqualTo(record.get("sequence_id").asLong());
+            assertThat(Long.parseLong(sequence))
+                    .isEqualTo(record.get("sequence_id").asLong());
             assertThat(sequence).isGreaterThan(before);
             before = sequence;
             assertThatAttributesAreAllowed(ExportClient.JSON.readTree(lines[i]));
             if (event.getSubject() != null) {
                 assertThat(event.getSubject())
-                        .isIn(record.at("/subject/id").asText(), record.at("/subject/name").asText());
+                        .isIn(
+                                record.at("/subject/id").asText(),
+                                record.at("/subject/name").asText());
             }
         }
         assertThat(client.lines("?format=cloudevents&cursor=" + before)).isEmpty();
@@ -155,7 +158,9 @@ class ExportFormatTest {
             if (value.isTextual()) {
                 assertThat(value.asText()).isNotEmpty();
                 assertThat(value.asText().codePoints())
-                        .allMatch(c -> c > 0x1F && !(c >= 0x7F && c <= 0x9F) && !(c >= 0xFDD0 && c <= 0xFDEF)
+                        .allMatch(c -> c > 0x1F
+                                && !(c >= 0x7F && c <= 0x9F)
+                                && !(c >= 0xFDD0 && c <= 0xFDEF)
                                 && (c & 0xFFFE) != 0xFFFE);
             }
         }
@@ -171,7 +176,8 @@ class ExportFormatTest {
             JsonNode record = feed.get(i);
             OcsfSchema.check(schema, "api_activity", event);
             assertThat(event.get("type_uid").asInt())
-                    .isEqualTo(event.get("class_uid").asInt() * 100 + event.get("activity_id").asInt());
+                    .isEqualTo(event.get("class_uid").asInt() * 100
+                            + event.get("activity_id").asInt());
             assertThat(event.at("/api/operation")).isEqualTo(record.get("action"));
             assertThat(event.get("time_dt")).isEqualTo(record.get("timestamp"));
             assertThat(event.get("time").asLong())

@@ -37,8 +37,8 @@ class ExportIT {
             HttpResponse<InputStream> unread = export(service, "?format=ocsf");
             for (String format : List.of("ndjson", "csv", "cloudevents", "ocsf")) {
                 int lines = 0;
-                try (BufferedReader reader = new BufferedReader(
-                        new InputStreamReader(export(service, "?format=" + format).body(), UTF_8))) {
+                try (BufferedReader reader = new BufferedReader(new InputStreamReader(
+                        export(service, "?format=" + format).body(), UTF_8))) {
                     while (reader.readLine() != null) {
                         lines++;
                     }
@@ -61,11 +61,14 @@ class ExportIT {
             @Override
             public byte[] next() {
                 next.incrementAndGet();
-                return ("{\"action\": \"a\", \"message\": \"" + MESSAGE + "\"}\n").repeat(100).getBytes(UTF_8);
+                return ("{\"action\": \"a\", \"message\": \"" + MESSAGE + "\"}\n")
+                        .repeat(100)
+                        .getBytes(UTF_8);
             }
         };
         HttpResponse<String> answer = HTTP.send(
-                request(service, "").header("Content-Type", "application/x-ndjson")
+                request(service, "")
+                        .header("Content-Type", "application/x-ndjson")
                         .POST(HttpRequest.BodyPublishers.ofByteArrays(lines))
                         .build(),
                 HttpResponse.BodyHandlers.ofString());
@@ -73,8 +76,8 @@ class ExportIT {
     }
 
     private static HttpResponse<InputStream> export(PackagedService service, String query) throws Exception {
-        HttpResponse<InputStream> answer = HTTP.send(
-                request(service, "/export" + query).build(), HttpResponse.BodyHandlers.ofInputStream());
+        HttpResponse<InputStream> answer =
+                HTTP.send(request(service, "/export" + query).build(), HttpResponse.BodyHandlers.ofInputStream());
         assertThat(answer.statusCode()).isEqualTo(200);
         return answer;
     }

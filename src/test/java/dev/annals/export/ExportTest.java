@@ -118,7 +118,8 @@ class ExportTest {
     })
     void whatCannotBeExportedIsAProblemBeforeTheFirstByte(String query, int status, String slug) {
         client.append("{\"action\": \"a\"}");
-        assertProblem(project.wrongRequest().get(ExportClient.PATH + "?" + query).then(), status, slug);
+        assertProblem(
+                project.wrongRequest().get(ExportClient.PATH + "?" + query).then(), status, slug);
     }
 
     @Test
@@ -162,8 +163,7 @@ class ExportTest {
                 .statusCode(201)
                 .extract()
                 .path("id");
-        Project hostile = new Project(
-                UUID.fromString(id), log.newToken(UUID.fromString(id), "read", "write"));
+        Project hostile = new Project(UUID.fromString(id), log.newToken(UUID.fromString(id), "read", "write"));
         new ExportClient(hostile, service).append("{\"action\": \"a\"}");
         ValidatableResponse answer =
                 hostile.request().get(ExportClient.PATH).then().statusCode(200);
@@ -230,7 +230,11 @@ class ExportTest {
     @Test
     void headBringsTheHeadersAlone() {
         client.append("{\"action\": \"a\"}");
-        assertThat(project.wrongRequest().head(ExportClient.PATH + "?format=csv").then().statusCode(200).extract())
+        assertThat(project.wrongRequest()
+                        .head(ExportClient.PATH + "?format=csv")
+                        .then()
+                        .statusCode(200)
+                        .extract())
                 .satisfies(answer -> {
                     assertThat(answer.header("Content-Disposition")).endsWith("-1-1.csv\"");
                     assertThat(answer.asByteArray()).isEmpty();
@@ -245,7 +249,10 @@ class ExportTest {
                                     + "\r\n\r\n")
                             .getBytes(UTF_8));
             String answer = new String(socket.getInputStream().readAllBytes(), UTF_8);
-            assertThat(answer).contains(" 505 ").contains("application/problem+json").contains("use HTTP/1.1");
+            assertThat(answer)
+                    .contains(" 505 ")
+                    .contains("application/problem+json")
+                    .contains("use HTTP/1.1");
         }
     }
 

@@ -58,8 +58,14 @@ final class HostileRecords {
         for (String text : TEXTS) {
             ObjectNode record = ExportClient.JSON.createObjectNode();
             record.put("action", text.isEmpty() ? "a" : text.substring(0, Math.min(200, text.length())));
-            record.putObject("actor").put("type", shortened(text)).put("id", text).put("name", text);
-            record.putObject("subject").put("type", shortened(text)).put("id", text).put("name", text);
+            record.putObject("actor")
+                    .put("type", shortened(text))
+                    .put("id", text)
+                    .put("name", text);
+            record.putObject("subject")
+                    .put("type", shortened(text))
+                    .put("id", text)
+                    .put("name", text);
             record.put("outcome", text.isEmpty() ? "success" : text.substring(0, Math.min(60, text.length())));
             record.put("message", text);
             record.putObject("metadata").put(text, text);
@@ -68,10 +74,12 @@ final class HostileRecords {
         records.add("{\"action\": \"bare\"}");
         records.add("{\"action\": \"typed\", \"actor\": {\"type\": \"robot\"}, \"subject\": {\"type\": \"door\"}}");
         records.add("{\"action\": \"userDeleted\", \"outcome\": \"failed\", \"ip_address\": \"2001:db8::7\"}");
-        records.add("{\"action\": \"old\", \"timestamp\": \"0001-01-01T00:00:00.000001Z\", \"ip_address\": \"10.1.2.3\"}");
+        records.add(
+                "{\"action\": \"old\", \"timestamp\": \"0001-01-01T00:00:00.000001Z\", \"ip_address\": \"10.1.2.3\"}");
         records.add("{\"action\": \"late\", \"timestamp\": \"9999-12-31T23:59:59.999999Z\"}");
         records.add("{\"action\": \"long\", \"message\": \"" + "\\u00e4".repeat(10_000) + "\"}");
-        records.add("{\"action\": \"numbers\", \"metadata\": {\"n\": 12345678901234567890.000000000001, \"z\": -0.5e-7}}");
+        records.add(
+                "{\"action\": \"numbers\", \"metadata\": {\"n\": 12345678901234567890.000000000001, \"z\": -0.5e-7}}");
         return records;
     }
 

@@ -12,9 +12,10 @@ final class OcsfSchema {
     static void check(JsonNode schema, String type, JsonNode object) {
         JsonNode rules = schema.get(type);
         assertThat(object.isObject()).as(type).isTrue();
-        rules.get("required").forEach(name -> assertThat(object.has(name.asText()))
-                .as("%s.%s in %s", type, name.asText(), object)
-                .isTrue());
+        rules.get("required")
+                .forEach(name -> assertThat(object.has(name.asText()))
+                        .as("%s.%s in %s", type, name.asText(), object)
+                        .isTrue());
         if (rules.has("at_least_one")) {
             assertThat(rules.get("at_least_one"))
                     .as("at least one in %s: %s", type, object)
@@ -40,9 +41,10 @@ final class OcsfSchema {
                 assertThat(value.asText())
                         .as(name)
                         .matches("\\d{4}-\\d{2}-\\d{2}[Tt]\\d{2}:\\d{2}:\\d{2}(?:\\.\\d+)?([Zz]|[+-]\\d{2}:\\d{2})?");
-            case "long" -> assertThat(value.canConvertToLong() && value.isIntegralNumber())
-                    .as(name)
-                    .isTrue();
+            case "long" ->
+                assertThat(value.canConvertToLong() && value.isIntegralNumber())
+                        .as(name)
+                        .isTrue();
             case "integer" -> {
                 assertThat(value.canConvertToInt() && value.isIntegralNumber())
                         .as(name)

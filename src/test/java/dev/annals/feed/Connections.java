@@ -74,8 +74,7 @@ final class Connections implements AutoCloseable {
 
     /** How many of the connections have received this text. */
     int received(String text) {
-        return (int)
-                answers.stream().filter(answer -> answer.has(text)).count();
+        return (int) answers.stream().filter(answer -> answer.has(text)).count();
     }
 
     @Override

@@ -245,9 +245,8 @@ class LiveFeedTest {
                 "text/* | text/event-stream",
             })
     void theHeaderAcceptChoosesBetweenPageAndStream(String accept, String expected) throws Exception {
-        var answer = http.send(
-                request("").setHeader("Accept", accept).build(),
-                HttpResponse.BodyHandlers.ofInputStream());
+        var answer =
+                http.send(request("").setHeader("Accept", accept).build(), HttpResponse.BodyHandlers.ofInputStream());
         answer.body().close();
         assertThat(answer.statusCode()).isEqualTo(200);
         assertThat(answer.headers().firstValue("Content-Type").orElseThrow()).startsWith(expected);

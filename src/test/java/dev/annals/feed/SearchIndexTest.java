@@ -109,8 +109,9 @@ class SearchIndexTest {
                 new Filter(null, null, null, null, null, null, null, "NEEDLE haystack"))) {
             for (Order order : Order.values()) {
                 FeedPage page = read(reader, project, order, null, null, 10, filter);
-                assertThat(page.records()).singleElement().satisfies(record -> assertThat(record.sequenceId())
-                        .isEqualTo(3_001));
+                assertThat(page.records())
+                        .singleElement()
+                        .satisfies(record -> assertThat(record.sequenceId()).isEqualTo(3_001));
                 assertThat(page.next()).isNull();
             }
         }
@@ -137,7 +138,8 @@ class SearchIndexTest {
         }
         String link = feed.page(FeedClient.FEED + "?q=a+b&ip_address=::1").pollMore();
         assertThat(link).contains("q=a+b", "ip_address=::1");
-        for (String refused : List.of("q=", "q=---", "q=" + "a".repeat(257), "q=a%00", "ip_address=jane", "ip_address=10.0.0.0/8")) {
+        for (String refused :
+                List.of("q=", "q=---", "q=" + "a".repeat(257), "q=a%00", "ip_address=jane", "ip_address=10.0.0.0/8")) {
             project.wrongRequest().get(FeedClient.FEED + "?" + refused).then().statusCode(400);
         }
         log.checkFeed(project.id());
@@ -169,9 +171,11 @@ class SearchIndexTest {
             expected.add(begin + i * 1001L);
         }
         Filter rare = new Filter(null, null, "rare", null, null, null, null, "word");
-        assertThat(ids(read(reader, project, Order.ASCENDING, null, null, 10, rare))).isEqualTo(expected);
+        assertThat(ids(read(reader, project, Order.ASCENDING, null, null, 10, rare)))
+                .isEqualTo(expected);
         Collections.reverse(expected);
-        assertThat(ids(read(reader, project, Order.DESCENDING, null, null, 10, rare))).isEqualTo(expected);
+        assertThat(ids(read(reader, project, Order.DESCENDING, null, null, 10, rare)))
+                .isEqualTo(expected);
     }
 
     @ParameterizedTest
@@ -199,7 +203,8 @@ class SearchIndexTest {
                     String plan = plan(statement, name, call.substring(name.length() + 1));
                     assertThat(plan)
                             .as(name + ", " + mode + ", " + settings)
-                            .doesNotContain("Seq Scan on audit_record", "Seq Scan on feed_segment", "Seq Scan on append");
+                            .doesNotContain(
+                                    "Seq Scan on audit_record", "Seq Scan on feed_segment", "Seq Scan on append");
                     if (!settings.isEmpty()) {
                         assertThat(plan).as(name + ", " + mode).doesNotContain("Seq Scan");
                     }

@@ -47,16 +47,25 @@ record SdkProgram(List<String> command, Path importsFrom) {
                         + "|jakarta\\.annotation-api)-[0-9.]+\\.jar"))
                 .collect(Collectors.joining(File.pathSeparator));
         Path classes = Files.createDirectories(PROGRAMS.resolve("java-classes"));
-        List<String> arguments = new ArrayList<>(
-                List.of("--release", "11", "-proc:none", "-nowarn", "-cp", classes + File.pathSeparator + libraries, "-d", classes.toString()));
+        List<String> arguments = new ArrayList<>(List.of(
+                "--release",
+                "11",
+                "-proc:none",
+                "-nowarn",
+                "-cp",
+                classes + File.pathSeparator + libraries,
+                "-d",
+                classes.toString()));
         arguments.add(program.toString());
         if (PREPARED.add("java")) {
             try (Stream<Path> sources = Files.walk(generated("java").resolve("src/main/java"))) {
-                sources.map(Path::toString).filter(file -> file.endsWith(".java")).forEach(arguments::add);
+                sources.map(Path::toString)
+                        .filter(file -> file.endsWith(".java"))
+                        .forEach(arguments::add);
             }
         }
-        int status =
-                ToolProvider.getSystemJavaCompiler().run(null, System.out, System.err, arguments.toArray(String[]::new));
+        int status = ToolProvider.getSystemJavaCompiler()
+                .run(null, System.out, System.err, arguments.toArray(String[]::new));
         assertThat(status).as("javac's status for " + name).isZero();
         return new SdkProgram(
                 List.of(
@@ -131,7 +140,9 @@ record SdkProgram(List<String> command, Path importsFrom) {
 
     private static Path generated(String language) {
         Path client = SDK.resolve(language);
-        assertThat(client).as("make the clients first: mvn -Psdk generate-sources").isDirectory();
+        assertThat(client)
+                .as("make the clients first: mvn -Psdk generate-sources")
+                .isDirectory();
         return client;
     }
 

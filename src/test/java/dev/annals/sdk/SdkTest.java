@@ -124,7 +124,9 @@ class SdkTest {
                 Thread.sleep(1);
             }
             // Hits it between two pages, as it reads one, or as it writes one.
-            Thread.sleep(ThreadLocalRandom.current().nextLong(100), ThreadLocalRandom.current().nextInt(1_000_000));
+            Thread.sleep(
+                    ThreadLocalRandom.current().nextLong(100),
+                    ThreadLocalRandom.current().nextInt(1_000_000));
             assertThat(follower.isAlive()).as(output()).isTrue();
             follower.destroyForcibly().waitFor();
             List<Long> copied = copy.sequenceIds();
@@ -197,7 +199,9 @@ class SdkTest {
         @Override
         public long progress() throws Exception {
             Path place = folder.resolve("records.ndjson.cursor");
-            return Files.exists(place) ? Long.parseLong(Files.readString(place).strip().split(" ", 2)[0]) : 0;
+            return Files.exists(place)
+                    ? Long.parseLong(Files.readString(place).strip().split(" ", 2)[0])
+                    : 0;
         }
 
         @Override

@@ -32,8 +32,9 @@ class SeveralProcessesTest {
     @Test
     void aProcessThatIsKilledWhileItDrawsLosesItsBatchIsIssuedNothingTwiceAndItsSeriesGoesOn() throws Exception {
         UUID project = log.newProject().id();
-        List<SequenceKind> kinds =
-                Arrays.stream(SequenceKind.values()).filter(SequenceKind::isDrawn).toList();
+        List<SequenceKind> kinds = Arrays.stream(SequenceKind.values())
+                .filter(SequenceKind::isDrawn)
+                .toList();
         try (SequenceProcess definer = new SequenceProcess()) {
             for (SequenceKind kind : kinds) {
                 definer.sequences
@@ -99,8 +100,8 @@ class SeveralProcessesTest {
     /** Waits until the server has found a process' connections closed. */
     private void awaitGone(String name) throws Exception {
         try (Connection connection = log.connect();
-                PreparedStatement count =
-                        connection.prepareStatement("select count(*) from pg_stat_activity where application_name = ?")) {
+                PreparedStatement count = connection.prepareStatement(
+                        "select count(*) from pg_stat_activity where application_name = ?")) {
             connection.setAutoCommit(true);
             count.setString(1, name);
             while (true) {

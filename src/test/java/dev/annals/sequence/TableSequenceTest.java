@@ -289,7 +289,8 @@ class TableSequenceTest {
         runAll(writers);
         assertGapless();
         assertThat(numbers("select number from " + other + " order by number"))
-                .containsExactlyElementsOf(LongStream.rangeClosed(1, 400).boxed().toList());
+                .containsExactlyElementsOf(
+                        LongStream.rangeClosed(1, 400).boxed().toList());
     }
 
     @Test
@@ -316,8 +317,7 @@ class TableSequenceTest {
         attach(null);
         assertThatThrownBy(() -> detach("id")).hasMessageContaining("is not numbered in commit order");
         try (Connection writer = log.connectAsWriter()) {
-            assertThatThrownBy(() -> execute(
-                            writer, "select annals.detach_commit_order('" + table + "', 'number')"))
+            assertThatThrownBy(() -> execute(writer, "select annals.detach_commit_order('" + table + "', 'number')"))
                     .hasMessageContaining("must be owner");
         }
         run("insert into " + table + " (customer) values ('still numbered')");

@@ -105,8 +105,8 @@ public final class SearchPart implements Part {
         Map<Indexes, UUID> projects = new EnumMap<>(Indexes.class);
         try {
             for (Indexes indexes : Indexes.values()) {
-                BenchDatabase database =
-                        server.createDatabase("annals_bench_search_" + indexes.name().toLowerCase(Locale.ROOT));
+                BenchDatabase database = server.createDatabase(
+                        "annals_bench_search_" + indexes.name().toLowerCase(Locale.ROOT));
                 databases.put(indexes, database);
                 database.migrate();
                 UUID project = database.addProjects(1).get(0);
@@ -120,7 +120,8 @@ public final class SearchPart implements Part {
                     List.of(Indexes.values()),
                     settings.rounds(),
                     indexes -> insertRate(databases.get(indexes), projects.get(indexes), settings.measurement()));
-            Table table = new Table("index on audit_record", "records/s", "lowest – highest", "to none", "bytes a record");
+            Table table =
+                    new Table("index on audit_record", "records/s", "lowest – highest", "to none", "bytes a record");
             for (Indexes indexes : Indexes.values()) {
                 table.row(
                         indexes.toString(),
@@ -179,8 +180,9 @@ public final class SearchPart implements Part {
                 through = next;
             }
             double seconds = (System.nanoTime() - begin) / 1e9;
-            database.execute("insert into annals.projection_checkpoint (project_id, projection, sequence_id, generation)"
-                    + " values ('" + project + "', 'search', " + through + ", 1)");
+            database.execute(
+                    "insert into annals.projection_checkpoint (project_id, projection, sequence_id, generation)"
+                            + " values ('" + project + "', 'search', " + through + ", 1)");
             database.execute(ONE_COLUMN);
             database.execute("vacuum analyze");
             long bytes = database.queryLong("select pg_total_relation_size('annals.search_block')") / records;
@@ -188,16 +190,14 @@ public final class SearchPart implements Part {
             for (Search search : searchesOf(records)) {
                 addRow(table, database, pages, project, through, search, settings);
             }
-            return String.format(
-                    """
+            return String.format("""
                     A project of %,d records. A search reads on until it has %d records or the end of the feed, over HTTP's
                     pages but without HTTP; one client. *index*: as the service does it; *scan*: the same without its index,
                     looking at every record; *column*: by a b-tree on (project, action), the places looked up record by
                     record, and sorted. The index was written at %,.0f records a second in the background and takes %,d bytes
                     a record.
 
-                    %s""",
-                    records, WANTED, through / seconds, bytes, table);
+                    %s""", records, WANTED, through / seconds, bytes, table);
         }
     }
 
@@ -245,8 +245,8 @@ public final class SearchPart implements Part {
         Progress.say(search.title());
         List<Way> ways = search.byAction() ? List.of(Way.values()) : List.of(Way.INDEX, Way.SCAN);
         Rates rates = Rates.ofRounds(ways, settings.rounds(), way -> {
-            database.execute("update annals.projection_checkpoint set sequence_id = "
-                    + (way == Way.SCAN ? 0 : through) + " where projection = 'search'");
+            database.execute("update annals.projection_checkpoint set sequence_id = " + (way == Way.SCAN ? 0 : through)
+                    + " where projection = 'search'");
             return rate(database, pages, project, way, search, settings.measurement());
         });
         table.row(

@@ -28,7 +28,7 @@ record SdkProgram(List<String> command, Path importsFrom) {
 
     private static final Path SDK = Path.of("target", "sdk").toAbsolutePath();
     private static final Path PROGRAMS = Path.of("target", "sdk-programs").toAbsolutePath();
-    private static final boolean REQUIRED = Boolean.getBoolean("annals.sdk.required");
+    private static final boolean REQUIRED = Boolean.getBoolean("sdk.required");
     /** The languages whose client was compiled in this run. */
     private static final Set<String> PREPARED = new HashSet<>();
 

@@ -27,7 +27,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /**
  * The generated clients, in processes of their own against the running service. What Node, npm and Python are needed
- * for is skipped where they are missing, unless {@code -Dannals.sdk.required=true}.
+ * for is skipped where they are missing, unless {@code -Dsdk.required=true}.
  */
 @QuarkusTest
 @Timeout(300)

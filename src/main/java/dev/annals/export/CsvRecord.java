@@ -36,7 +36,9 @@ final class CsvRecord {
                             "outcome",
                             "ip_address",
                             "message",
-                            "metadata"))
+                            "metadata",
+                            "number_sequence",
+                            "number_value"))
             + "\r\n";
 
     private static final Party NOBODY = new Party(null, null, null);
@@ -56,6 +58,11 @@ final class CsvRecord {
         cell(record.ipAddress(), out);
         cell(record.message(), out);
         cell(record.metadata() == null ? "{}" : record.metadata(), out);
+        cell(record.numberSequence(), out);
+        out.append(',');
+        if (stored.numberValue() != null) {
+            out.append(stored.numberValue());
+        }
         out.append("\r\n");
     }
 

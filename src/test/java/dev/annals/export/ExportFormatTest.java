@@ -43,12 +43,19 @@ class ExportFormatTest {
         project = log.newProject();
         client = new ExportClient(project, service);
         client.append(HostileRecords.all().toArray(String[]::new));
+        project.request()
+                .contentType("application/json")
+                .body("{\"kind\": \"SYNCHRONOUS\", \"start\": 1043}")
+                .put("/v1/sequences/-invoice")
+                .then()
+                .statusCode(201);
+        client.append("{\"action\": \"numbered\", \"number\": {\"sequence\": \"-invoice\"}}");
         feed = client.feed();
     }
 
     @AfterEach
     void checkFeed() throws Exception {
-        assertThat(log.checkFeed(project.id())).isEqualTo(HostileRecords.all().size());
+        assertThat(log.checkFeed(project.id())).isEqualTo(HostileRecords.all().size() + 1);
     }
 
     @Test
@@ -106,6 +113,10 @@ class ExportFormatTest {
         put(record, "message", row.get("message"));
         put(record, "timestamp", row.get("timestamp"));
         put(record, "recorded_at", row.get("recorded_at"));
+        if (row.get("number_value") != null) {
+            put(record.putObject("number"), "sequence", row.get("number_sequence"));
+            ((ObjectNode) record.get("number")).put("value", Integer.parseInt(row.get("number_value")));
+        }
         record.set("metadata", ExportClient.JSON.readTree(row.get("metadata")));
         return record;
     }
@@ -187,6 +198,7 @@ class ExportFormatTest {
             assertThat(event.at("/metadata/uid")).isEqualTo(record.get("id"));
             assertThat(event.at("/metadata/logged_time_dt")).isEqualTo(record.get("recorded_at"));
             assertThat(event.at("/unmapped/sequence_id")).isEqualTo(record.get("sequence_id"));
+            assertThat(event.at("/unmapped/number")).isEqualTo(record.at("/number"));
             assertThat(event.at("/unmapped/metadata")).isEqualTo(record.get("metadata"));
             assertThat(event.get("status_code")).isEqualTo(record.get("outcome"));
             assertThat(event.get("message")).isEqualTo(record.get("message"));

@@ -1,6 +1,6 @@
 package dev.annals;
 
-import dev.annals.client.Client;
+import dev.annals.cli.Client;
 import dev.annals.database.DatabaseUrl;
 import dev.annals.database.DatabaseUrlConfigSource;
 import dev.annals.embedded.EmbeddedDatabase;

@@ -64,6 +64,10 @@ class ReadmeIT {
         assertThat(tour.substring(tour.lastIndexOf("{\"next\"")))
                 .contains("\"sequence_id\":2,\"action\":\"door_open\"")
                 .doesNotContain("volume_create");
+        run(block(blocks, "/export?"), port, token);
+        assertThat(checkout.resolve("annals-default-1-2.csv")).content().contains("\"door_open\"");
+        assertThat(run(block(blocks, "annals tail"), port, token)).contains("volume_create", "By hand");
+        assertThat(checkout.resolve("records.csv")).content().contains("\"By plain SQL\"", "\"By hand\"");
         if (commandExists("python3")) {
             run(
                     "git init -q . && git add README.md && git -c user.name=a -c user.email=a@b commit -qm one",
@@ -99,6 +103,10 @@ class ReadmeIT {
             blocks.add(matcher.group(1));
         }
         return blocks;
+    }
+
+    private static String block(List<String> blocks, String part) {
+        return blocks.stream().filter(block -> block.contains(part)).findFirst().orElseThrow();
     }
 
     private Process bash(String command, int port, String token, Path output) throws IOException {

@@ -1,4 +1,4 @@
-package dev.annals.client;
+package dev.annals.cli;
 
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;

@@ -1,4 +1,4 @@
-package dev.annals.client;
+package dev.annals.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

@@ -1,4 +1,4 @@
-package dev.annals.client;
+package dev.annals.cli;
 
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;

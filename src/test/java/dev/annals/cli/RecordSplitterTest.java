@@ -1,4 +1,4 @@
-package dev.annals.client;
+package dev.annals.cli;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;

@@ -1,4 +1,4 @@
-package dev.annals.client;
+package dev.annals.cli;
 
 import io.quarkus.runtime.annotations.RegisterForReflection;
 import java.util.LinkedHashMap;

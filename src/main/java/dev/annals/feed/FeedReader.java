@@ -93,6 +93,10 @@ public class FeedReader {
             }
         }
         long sequenceId = Math.max(cursor.sequenceId(), 1);
+        if (lastSequenceId < sequenceId) {
+            // The head lies before the cursor: the statement found the last segment, which holds none of its places.
+            recordIds = new UUID[0];
+        }
         if (recordIds.length > 0 && recordIds.length != lastSequenceId - sequenceId + 1) {
             throw new IllegalStateException("the feed of project " + projectId + " has a gap between " + sequenceId
                     + " and " + lastSequenceId + ": " + recordIds.length + " records");

@@ -13,6 +13,7 @@ import io.vertx.core.http.HttpMethod;
 import io.vertx.core.http.HttpServerRequest;
 import jakarta.ws.rs.GET;
 import jakarta.ws.rs.HeaderParam;
+import jakarta.ws.rs.NotAcceptableException;
 import jakarta.ws.rs.Path;
 import jakarta.ws.rs.PathParam;
 import jakarta.ws.rs.Produces;
@@ -51,12 +52,20 @@ public class FeedResource {
     @Requires.Read
     public Uni<Response> list(
             @Context UriInfo uri, @Context HttpHeaders headers, @Context ContainerRequestContext request) {
+        requireJsonAccepted(headers);
         UUID projectId = Caller.of(request).projectId();
         FeedQuery query = FeedParameters.read(uri.getQueryParameters(), config);
         Wait wait = Wait.of(uri.getQueryParameters(), headers.getRequestHeader("Prefer"), query.order());
         Uni<FeedPage> page =
                 wait.isNone() ? reader.read(projectId, query) : live.poll(projectId, query, wait.duration());
         return page.map(read -> answer(uri, query, wait, read));
+    }
+
+    /** Of two methods with a media type each, the framework takes the first where none of them is accepted. */
+    private static void requireJsonAccepted(HttpHeaders headers) {
+        if (headers.getAcceptableMediaTypes().stream().noneMatch(MediaType.APPLICATION_JSON_TYPE::isCompatible)) {
+            throw new NotAcceptableException();
+        }
     }
 
     /** The feed of the token's project as Server-Sent Events, which go on for as long as the client listens. */

@@ -340,7 +340,8 @@ class FeedResourceTest {
         "action=a&action=b, action",
         "colour=red, colour",
         "Limit=7, Limit",
-        "wait=1, wait"
+        "wait=0, wait",
+        "wait=3600, wait"
     })
     void aParameterThatCannotBeUsedIsNamed(String query, String parameter) {
         assertInvalidParameter(query, parameter);

@@ -18,7 +18,7 @@ const records = [1, 2, 3, 4, 5].map((number) => ({
 }));
 const appended = await logs.appendProjectLogs({ records });
 assert.deepEqual(
-    appended.results,
+    appended.results.map(({ id, sequenceId }) => ({ id, sequenceId })),
     records.map(({ id }, i) => ({ id, sequenceId: i + 1 })),
 );
 assert.deepEqual(await logs.appendProjectLogs({ records }), appended);

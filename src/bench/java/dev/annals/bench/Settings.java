@@ -52,7 +52,7 @@ public record Settings(List<String> parts, boolean quick, double seconds, int ro
 
     /** How long a new process is used before it is measured, so that its code is compiled. */
     public Duration warmUp() {
-        return Duration.ofSeconds(quick ? 3 : 8);
+        return Duration.ofSeconds(quick ? 3 : 20);
     }
 
     /** One or the other, by {@link #quick()}. */

@@ -9,6 +9,7 @@ import dev.annals.bench.Table;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -20,6 +21,7 @@ public final class StartupPart implements Part {
 
     private static final int CONNECTIONS = 32;
     private static final long REST_MILLIS = 3_000;
+    private static final Duration LOAD = Duration.ofSeconds(8);
     private static final String RUN = Path.of("docker", "run-jvm").toString();
     private static final List<Path> ARCHIVES =
             List.of(Path.of("target", "quarkus-app", "annals.aot"), Path.of("target", "quarkus-app", "annals.jsa"));
@@ -51,15 +53,14 @@ public final class StartupPart implements Part {
                         starts,
                         "`java -jar quarkus-run.jar`",
                         targets,
-                        settings,
                         List.of(
                                 java,
                                 "-jar",
                                 Path.of("target", "quarkus-app", "quarkus-run.jar")
                                         .toString()));
-                measure(starts, "`docker/run-jvm`, not trained", targets, settings, List.of(RUN));
+                measure(starts, "`docker/run-jvm`, not trained", targets, List.of(RUN));
                 train();
-                measure(starts, "`docker/run-jvm`", targets, settings, List.of(RUN));
+                measure(starts, "`docker/run-jvm`", targets, List.of(RUN));
             }
         } finally {
             deleteArchives();
@@ -74,23 +75,22 @@ public final class StartupPart implements Part {
         return """
                 The packaged service on a database that is there and up to date, from the start of the process to the first
                 200 of `/q/health/ready`, which asks the database; its resident memory three seconds later, and at the end of
-                %.0f s of appends over %d connections. Medians of %d starts each, in turns. `docker/run-jvm --train` made the
+                %d s of appends over %d connections. Medians of %d starts each, in turns. `docker/run-jvm --train` made the
                 archive of classes that the last line starts from.
 
                 """.formatted(
-                                settings.warmUp().toMillis() / 1e3,
+                                LOAD.toSeconds(),
                                 CONNECTIONS,
                                 starts.values().iterator().next().size())
                 + table;
     }
 
-    private static void measure(
-            Map<String, List<Start>> starts, String name, Targets targets, Settings settings, List<String> command)
+    private static void measure(Map<String, List<Start>> starts, String name, Targets targets, List<String> command)
             throws IOException, InterruptedException {
         try (Target annals = targets.startAnnalsBy(command)) {
             TimeUnit.MILLISECONDS.sleep(REST_MILLIS);
             long atRest = annals.process().residentBytes();
-            LoadClient.closedLoop(annals, CONNECTIONS, Calls.single(annals, 1), settings.warmUp());
+            LoadClient.closedLoop(annals, CONNECTIONS, Calls.single(annals, 1), LOAD);
             Start start = new Start(
                     annals.process().secondsToFirstAnswer(),
                     atRest,

@@ -13,7 +13,9 @@ select
   outcome,
   host(ip_address) as ip_address,
   message,
-  metadata::text as metadata
+  metadata::text as metadata,
+  number_sequence,
+  number_value
 from one_table.audit_record
 where project_id = $1 and sequence_id > $2
 order by sequence_id

@@ -12,10 +12,6 @@ alter table annals.audit_record
   add column number_sequence varchar(128),
   add column number_value bigint;
 
--- A record without a number has no entry here.
-create unique index audit_record_number_key on annals.audit_record (project_id, number_sequence, number_value)
-  where number_value is not null;
-
 -- Draws the value of a record that comes without one. A value without a sequence is refused; so in every record both are
 -- there, or neither. (A check constraint that says so would be parsed for every statement beside this trigger's WHEN.)
 create function annals.number_record() returns trigger

@@ -83,7 +83,7 @@ begin
       lock_key bigint;
     begin
       -- The one row of its transaction, as most are: all in one statement.
-      if noted <> '' and noted <> '*' then
+      if noted <> '' and noted <> '*' and coalesce(current_setting(%4$L, true), '') in ('', '0') then
         perform set_config('annals.commit_row', '', true);
         with counter as (
           update %1$s set last_value = last_value + 1 where group_key = this returning last_value
@@ -161,6 +161,8 @@ begin
     end $trigger$
     $sql$, counter, group_value, keys, setting, setting || '_at', target, column_name);
 
+  -- With it anybody could number rows of this table from a table of their own. Triggers that are there need no right.
+  execute format('revoke all on function %s() from public', counter);
   execute format($sql$
     create constraint trigger commit_order after insert on %1$s deferrable initially deferred
     for each row when (annals.note_commit_row(%3$L, %4$s))
@@ -194,6 +196,15 @@ begin
   execute format('drop trigger commit_order on %s', target);
   execute format('drop function %s()', counter);
   execute format('drop table %s', counter);
+end $$;
+
+do $$
+declare
+  attached regprocedure;
+begin
+  for attached in select distinct tgfoid from pg_trigger where tgname = 'commit_order' and not tgisinternal loop
+    execute format('revoke all on function %s from public', attached);
+  end loop;
 end $$;
 
 -- Least privilege, as in V10. annals.note_commit_row() stays everybody's.

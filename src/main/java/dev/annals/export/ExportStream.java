@@ -163,6 +163,11 @@ final class ExportStream {
         if (ended) {
             return;
         }
+        if (to.closed()) {
+            // The client went before the close handler was there.
+            end();
+            return;
+        }
         while (written < bytes.length()) {
             if (to.writeQueueFull()) {
                 arm();

@@ -36,6 +36,7 @@ final class FeedStream extends Follower {
     private final LiveConfig config;
     private final UniEmitter<? super Response> answer;
     private final int limit;
+    private final long openedAt = System.nanoTime();
     private long heartbeat = -1;
     /** The last {@code id} that went out. */
     private Cursor told = Cursor.START;
@@ -72,6 +73,11 @@ final class FeedStream extends Follower {
 
     @Override
     void take(SharedPage shared) {
+        if (response.closed()) {
+            // The client went before anybody could be told.
+            answer.complete(Response.ok().build());
+            return;
+        }
         if (!response.headWritten()) {
             begin();
         }
@@ -127,6 +133,14 @@ final class FeedStream extends Follower {
     }
 
     private void beat() {
+        if (response.closed()) {
+            answer.complete(Response.ok().build());
+            return;
+        }
+        if (System.nanoTime() - openedAt >= config.streamAge().toNanos() && !isReading()) {
+            stopping();
+            return;
+        }
         if (full) {
             if (System.nanoTime() - fullSince >= config.stall().toNanos()) {
                 abort();

@@ -34,7 +34,8 @@ abstract sealed class Follower permits LongPoll, FeedStream {
     private final SharedReads reads;
     private final Context context;
     private boolean reading;
-    private boolean done;
+    /** Written on the event loop of the client's request alone, and read elsewhere, too. */
+    private volatile boolean done;
 
     Follower(Kind kind, UUID projectId, FeedQuery query, HeadWatch watch, SharedReads reads, Context context) {
         this.kind = kind;

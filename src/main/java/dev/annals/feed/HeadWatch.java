@@ -172,7 +172,7 @@ public class HeadWatch {
         synchronized (this) {
             Watched project = projects.get(projectId);
             if (project != null) {
-                project.head = head;
+                project.head = Math.max(project.head, head);
                 project.headAt = now;
                 takeWaiting(project, follower -> follower.position < head, woken);
             }

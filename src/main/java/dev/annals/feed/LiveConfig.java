@@ -69,6 +69,14 @@ public interface LiveConfig {
     @DurationMax(minutes = 10)
     Duration stall();
 
+    /**
+     * After how long a stream is ended, so that its client opens it anew and shows its token again. Checked at heartbeats.
+     */
+    @WithDefault("1h")
+    @DurationMin(millis = 10)
+    @DurationMax(days = 7)
+    Duration streamAge();
+
     /** How long clients are asked to wait before they open a broken stream again. */
     @WithDefault("1s")
     @DurationMin(millis = 1)

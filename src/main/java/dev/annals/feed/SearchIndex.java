@@ -152,11 +152,7 @@ public class SearchIndex implements Projection {
                         found.blocks().size() < FEW_BLOCKS || found.slices() > query.limit() || found.covered() == 1
                                 ? Uni.createFrom().item(found)
                                 : find(projectId, query, found.covered() - 1, MANY_BLOCKS)
-                                        .map(more -> new Found(
-                                                found.head(),
-                                                found.through(),
-                                                both(found, more),
-                                                Math.min(found.covered(), more.covered()))))
+                                        .map(more -> together(found, more)))
                 .map(found -> rangesBack(before, found, config.scanLimit()));
     }
 
@@ -181,6 +177,14 @@ public class SearchIndex implements Projection {
             ranges.addPlace(found.covered());
         }
         return ranges;
+    }
+
+    /** Where the index was set back in between, the second part knows nothing of what it leaves out. */
+    private static Found together(Found found, Found more) {
+        return more.through() < found.covered() - 1
+                ? found
+                : new Found(
+                        found.head(), found.through(), both(found, more), Math.min(found.covered(), more.covered()));
     }
 
     private static List<Block> both(Found found, Found more) {

@@ -105,6 +105,11 @@ class SharedReads {
         pages.record(System.nanoTime() - read.beganAt, TimeUnit.NANOSECONDS);
         latest.remove(read.key, read);
         Read next = queue.poll();
+        // Clients that came and went at once must not leave work behind.
+        while (next != null && next.followers.stream().allMatch(Follower::isDone)) {
+            latest.remove(next.key, next);
+            next = queue.poll();
+        }
         if (next == null) {
             underWay--;
         } else {

@@ -7,6 +7,7 @@ import io.micrometer.core.instrument.MeterRegistry;
 import io.quarkus.arc.All;
 import io.quarkus.runtime.ShutdownEvent;
 import io.quarkus.runtime.StartupEvent;
+import io.smallrye.mutiny.Multi;
 import io.smallrye.mutiny.Uni;
 import io.vertx.mutiny.sqlclient.Pool;
 import io.vertx.mutiny.sqlclient.Row;
@@ -185,10 +186,7 @@ public class Projector {
      */
     Uni<Boolean> look() {
         Tuple part = Tuple.of(after, config.projects(), names().toArray(String[]::new));
-        return pool.preparedQuery(FIND_LAGGING)
-                .execute(part)
-                .map(this::lagging)
-                .chain(targets -> inTurn(targets, 0, false));
+        return pool.preparedQuery(FIND_LAGGING).execute(part).map(this::lagging).chain(this::inTurn);
     }
 
     private List<Target> lagging(RowSet<Row> rows) {
@@ -218,12 +216,15 @@ public class Projector {
         });
     }
 
-    private Uni<Boolean> inTurn(List<Target> targets, int index, boolean more) {
-        if (index == targets.size() || stopped) {
-            return Uni.createFrom().item(more);
-        }
-        Target target = targets.get(index);
-        return takeOn(target, config.steps()).chain(unfinished -> inTurn(targets, index + 1, more || unfinished));
+    private Uni<Boolean> inTurn(List<Target> targets) {
+        return Multi.createFrom()
+                .iterable(targets)
+                .onItem()
+                .transformToUniAndConcatenate(
+                        target -> stopped ? Uni.createFrom().item(false) : takeOn(target, config.steps()))
+                .collect()
+                .asList()
+                .map(unfinished -> unfinished.contains(true));
     }
 
     private Uni<Boolean> takeOn(Target target, int steps) {
@@ -285,8 +286,11 @@ public class Projector {
 
     private static Uni<Boolean> project(SqlConnection connection, Target target, Checkpoint at) {
         if (at.outdated()) {
-            return target.projection()
-                    .reset(connection, target.projectId())
+            // As long as it takes: what a large project's derived rows are cannot be forgotten step by step.
+            return connection
+                    .query("set local statement_timeout = 0")
+                    .execute()
+                    .chain(() -> target.projection().reset(connection, target.projectId()))
                     .chain(() -> move(connection, target, 0, at.generation()))
                     .replaceWith(true);
         }

@@ -47,8 +47,8 @@ class SeveralProcessesTest {
                 DrawingProcess second = new DrawingProcess(project, ROUNDS, kinds);
                 DrawingProcess third = new DrawingProcess(project, ROUNDS, kinds)) {
             // In the middle of a round, while the others draw, too.
-            second.awaitBlocks(1);
-            third.awaitBlocks(1);
+            second.awaitBlocks(kinds.size());
+            third.awaitBlocks(kinds.size());
             killed.awaitBlocks(20 * kinds.size() + 4);
             killed.kill();
             second.awaitDone();

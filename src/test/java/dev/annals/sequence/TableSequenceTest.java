@@ -187,6 +187,23 @@ class TableSequenceTest {
     }
 
     @Test
+    void aWriterCannotPutTheNumberingOnATableOfItsOwn() throws SQLException {
+        attach(null);
+        run("insert into " + table + " (customer) values ('a')");
+        try (Connection writer = log.connectAsWriter()) {
+            execute(writer, "create temporary table bait (id bigint, customer text, number bigint)");
+            String counter = table.replace("voice\"", "voice_commit_order\"");
+            assertThatThrownBy(() -> execute(
+                            writer,
+                            "create trigger hijack before insert on bait for each row execute function " + counter
+                                    + "()"))
+                    .isInstanceOf(PSQLException.class)
+                    .hasMessageContaining("permission denied for function");
+        }
+        assertGapless();
+    }
+
+    @Test
     void aTableThatHasNumbersGoesOnFromThemAndOneWithUnnumberedRowsIsRefused() throws SQLException {
         run("insert into " + table + " (customer, number) values ('a', 1), ('a', 2), ('b', 1)");
         attach("customer");

@@ -1,6 +1,5 @@
 package dev.annals.bench.service;
 
-import dev.annals.bench.Progress;
 import dev.annals.bench.Rates;
 import dev.annals.bench.Settings;
 import dev.annals.bench.Table;
@@ -41,11 +40,6 @@ final class Bulk {
     private void addNdjson(Table table) throws Exception {
         NdjsonUpload upload =
                 new NdjsonUpload(annals, annals.tokens().get(annals.tokens().size() - 1));
-        if (!upload.isTaken()) {
-            Progress.say("NDJSON is skipped: the service answers 415");
-            table.row("NDJSON, one request", "skipped: the service answers 415", "");
-            return;
-        }
         long records = settings.choose(50_000L, 200_000L);
         for (int i = 0; i < WARM_UPS; i++) {
             upload.rate(records / 2);

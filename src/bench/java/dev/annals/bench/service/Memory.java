@@ -36,10 +36,6 @@ final class Memory {
             Progress.say(title);
             try (Target annals = targets.startAnnals(options.toArray(String[]::new))) {
                 NdjsonUpload upload = new NdjsonUpload(annals, annals.tokens().get(0));
-                if (!upload.isTaken()) {
-                    Progress.say("NDJSON is skipped: the service answers 415");
-                    return "\nThe memory during a long NDJSON body was skipped: the service answers 415.\n";
-                }
                 long before = annals.process().residentBytes();
                 AtomicLong highest = new AtomicLong(before);
                 double rate = uploadWatched(annals, upload, upload.recordsOf(bytes), highest);

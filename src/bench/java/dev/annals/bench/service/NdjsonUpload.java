@@ -35,11 +35,6 @@ final class NdjsonUpload {
         return bytes.toByteArray();
     }
 
-    /** Whether the service takes such bodies at all. */
-    boolean isTaken() throws IOException {
-        return send(1) != HttpURLConnection.HTTP_UNSUPPORTED_TYPE;
-    }
-
     /** How many records a body of about so many bytes has. */
     long recordsOf(long bytes) {
         return bytes / lines.length * LINES;

@@ -5,6 +5,8 @@ import io.smallrye.config.WithDefault;
 import jakarta.validation.constraints.Max;
 import jakarta.validation.constraints.Min;
 import java.time.Duration;
+import org.hibernate.validator.constraints.time.DurationMax;
+import org.hibernate.validator.constraints.time.DurationMin;
 
 /** Limits of writing. */
 @ConfigMapping(prefix = "annals.append")
@@ -49,11 +51,13 @@ public interface AppendConfig {
     /** How many bytes of JSON may wait in a project's queue. */
     @WithDefault("33554432")
     @Min(65_536)
+    @Max(17_179_869_184L)
     long queueBytes();
 
     /** How many bytes of JSON may wait in the queues of all projects together. */
     @WithDefault("134217728")
     @Min(65_536)
+    @Max(17_179_869_184L)
     long totalQueueBytes();
 
     /** How often a batch is tried again after its connection broke or its transaction had to give way. */
@@ -64,9 +68,13 @@ public interface AppendConfig {
 
     /** How long to wait before the first such try; the wait doubles from try to try, up to {@link #maxRetryDelay()}. */
     @WithDefault("50ms")
+    @DurationMin(millis = 1)
+    @DurationMax(hours = 1)
     Duration retryDelay();
 
     /** The longest wait between two tries. */
     @WithDefault("2s")
+    @DurationMin(millis = 1)
+    @DurationMax(hours = 1)
     Duration maxRetryDelay();
 }

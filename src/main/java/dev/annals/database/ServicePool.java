@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Makes the reactive pool. Its connections log in as the URL's user and at once become {@code annals_service}, which
- * can append and read, and nothing else; so the migrations' wider rights never reach a request.
+ * can change neither records nor the schema; so the migrations' wider rights never reach a request.
  */
 @Singleton
 public class ServicePool implements PgPoolCreator {

@@ -1,4 +1,4 @@
-/** The way out: pages, cursors and their links. */
+/** The way out: pages, search, long polls and streams, their cursors and links. */
 @NullMarked
 package dev.annals.feed;
 

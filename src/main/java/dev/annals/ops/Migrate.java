@@ -53,7 +53,7 @@ public class Migrate implements QuarkusApplication {
                 names = "--service-user",
                 paramLabel = "<role>",
                 description = "A role that may log in and shall serve: it becomes a member of annals_service, which can"
-                        + " append and read, and nothing else.")
+                        + " change neither records nor the schema.")
         @Nullable
         String serviceUser;
     }

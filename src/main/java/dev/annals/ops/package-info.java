@@ -1,4 +1,4 @@
-/** What operators need: checks of the database. */
+/** What operators run: migrate, verify, and the check at every start. */
 @NullMarked
 package dev.annals.ops;
 

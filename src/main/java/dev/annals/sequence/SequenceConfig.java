@@ -5,6 +5,8 @@ import io.smallrye.config.WithDefault;
 import jakarta.validation.constraints.Max;
 import jakarta.validation.constraints.Min;
 import java.time.Duration;
+import org.hibernate.validator.constraints.time.DurationMax;
+import org.hibernate.validator.constraints.time.DurationMin;
 
 /** Limits of sequence generators. */
 @ConfigMapping(prefix = "annals.sequence")
@@ -30,9 +32,13 @@ public interface SequenceConfig {
 
     /** How long to wait before the first such try; the wait doubles from try to try, up to {@link #maxRetryDelay()}. */
     @WithDefault("50ms")
+    @DurationMin(millis = 1)
+    @DurationMax(hours = 1)
     Duration retryDelay();
 
     /** The longest wait between two tries. */
     @WithDefault("2s")
+    @DurationMin(millis = 1)
+    @DurationMax(hours = 1)
     Duration maxRetryDelay();
 }

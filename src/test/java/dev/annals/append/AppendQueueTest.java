@@ -22,6 +22,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -34,6 +36,7 @@ import org.junit.jupiter.api.Timeout;
 class AppendQueueTest {
 
     private static final int QUEUE = 10;
+    private static final Pattern QUEUED_BYTES = Pattern.compile("(?m)^annals_append_queue_bytes(?:\\{[^}]*})? (\\S+)$");
 
     @Inject
     AuditLogFixture log;
@@ -49,7 +52,11 @@ class AppendQueueTest {
     public static class ShortQueue implements QuarkusTestProfile {
         @Override
         public Map<String, String> getConfigOverrides() {
-            return Map.of("annals.append.queue-requests", Integer.toString(QUEUE));
+            return Map.of(
+                    "annals.append.queue-requests", Integer.toString(QUEUE),
+                    "annals.append.queue-bytes", "100000",
+                    "annals.append.total-queue-bytes", "150000",
+                    "annals.append.batch-records", "20");
         }
     }
 
@@ -115,6 +122,89 @@ class AppendQueueTest {
     }
 
     @Test
+    void aQueueTakesSoManyBytesAndAllQueuesTogetherSoMany() throws Exception {
+        Project other = log.newProject();
+        String large = record("x".repeat(60_000));
+        holdTheFeed();
+        List<CompletableFuture<HttpResponse<String>>> answers = new ArrayList<>();
+        answers.add(append("first"));
+        awaitWaitingCommit();
+        answers.add(post(project, large));
+        awaitQueuedBytes(60_000);
+        assertThat(post(project, large).get(30, TimeUnit.SECONDS).body())
+                .contains("queue-full", "Too many records of this project");
+        try (Connection otherHolder = log.connect()) {
+            AuditLogFixture.insert(otherHolder, other.id(), "holds the other feed");
+            execute(otherHolder, "set constraints all immediate");
+            answers.add(post(other, record("first")));
+            awaitWaitingCommits(2);
+            answers.add(post(other, large));
+            awaitQueuedBytes(120_000);
+            assertThat(post(other, record("x".repeat(35_000)))
+                            .get(30, TimeUnit.SECONDS)
+                            .body())
+                    .contains("queue-full", "Too many records are waiting");
+            answers.add(post(other, record("small")));
+            otherHolder.commit();
+        }
+        holder.commit();
+        for (CompletableFuture<HttpResponse<String>> answer : answers) {
+            assertThat(answer.get(30, TimeUnit.SECONDS).statusCode()).isEqualTo(201);
+        }
+        assertThat(log.checkFeed(project.id())).isEqualTo(3);
+        assertThat(log.checkFeed(other.id())).isEqualTo(4);
+        awaitQueuedBytes(0);
+    }
+
+    @Test
+    void aTransactionTakesSoManyRecordsAndNeverCutsARequest() throws Exception {
+        holdTheFeed();
+        List<CompletableFuture<HttpResponse<String>>> answers = new ArrayList<>();
+        answers.add(append("first"));
+        awaitWaitingCommit();
+        String fifteen = "[" + "{\"action\": \"a\"},".repeat(14) + "{\"action\": \"a\"}]";
+        String thirty = "[" + "{\"action\": \"a\"},".repeat(29) + "{\"action\": \"a\"}]";
+        for (String body : List.of(fifteen, fifteen, thirty)) {
+            double before = queuedBytes();
+            answers.add(post(project, body));
+            awaitQueuedBytes(before + 1);
+        }
+        holder.commit();
+        for (CompletableFuture<HttpResponse<String>> answer : answers) {
+            assertThat(answer.get(30, TimeUnit.SECONDS).statusCode()).isEqualTo(201);
+        }
+        // The holder's, the first request's, and one for each of the three, of which no two fit together.
+        assertThat(count("select count(*) from annals.feed_segment where project_id = '" + project.id() + "'"))
+                .isEqualTo(5);
+        assertThat(log.checkFeed(project.id())).isEqualTo(62);
+    }
+
+    private static String record(String message) {
+        return "{\"action\": \"a\", \"message\": \"" + message + "\"}";
+    }
+
+    private double queuedBytes() throws Exception {
+        String metrics = http.send(
+                        HttpRequest.newBuilder(logs.resolve("/q/metrics")).build(),
+                        HttpResponse.BodyHandlers.ofString())
+                .body();
+        Matcher gauge = QUEUED_BYTES.matcher(metrics);
+        return gauge.find() ? Double.parseDouble(gauge.group(1)) : 0;
+    }
+
+    /** Waits until at least so many bytes are queued, or for 0 until none are. */
+    private void awaitQueuedBytes(double bytes) throws Exception {
+        for (int i = 0; i < 1_000; i++) {
+            double queued = queuedBytes();
+            if (bytes == 0 ? queued == 0 : queued >= bytes) {
+                return;
+            }
+            TimeUnit.MILLISECONDS.sleep(10);
+        }
+        throw new AssertionError("the queues hold " + queuedBytes() + " bytes");
+    }
+
+    @Test
     void aRecordThatTheDatabaseRefusesFailsItsOwnRequestAlone() throws Exception {
         try (Connection owner = log.connect()) {
             execute(
@@ -144,10 +234,14 @@ class AppendQueueTest {
     }
 
     private CompletableFuture<HttpResponse<String>> append(String action) {
+        return post(project, "{\"action\": \"" + action + "\"}");
+    }
+
+    private CompletableFuture<HttpResponse<String>> post(Project to, String body) {
         HttpRequest request = HttpRequest.newBuilder(logs)
-                .header("Authorization", "Bearer " + project.token())
+                .header("Authorization", "Bearer " + to.token())
                 .header("Content-Type", "application/json")
-                .POST(HttpRequest.BodyPublishers.ofString("{\"action\": \"" + action + "\"}"))
+                .POST(HttpRequest.BodyPublishers.ofString(body))
                 .build();
         return http.sendAsync(request, HttpResponse.BodyHandlers.ofString());
     }
@@ -167,8 +261,12 @@ class AppendQueueTest {
     }
 
     private void awaitWaitingCommit() throws Exception {
+        awaitWaitingCommits(1);
+    }
+
+    private void awaitWaitingCommits(int commits) throws Exception {
         for (int i = 0; i < 1_000; i++) {
-            if (count("select count(*) from pg_locks where locktype = 'advisory' and not granted") > 0) {
+            if (count("select count(*) from pg_locks where locktype = 'advisory' and not granted") >= commits) {
                 return;
             }
             TimeUnit.MILLISECONDS.sleep(10);

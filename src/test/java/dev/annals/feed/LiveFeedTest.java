@@ -380,7 +380,7 @@ class LiveFeedTest {
 
     @Test
     void thousandsWhoWaitTakeNoConnectionEachAndOneLookAtHeadsATickForAll() throws Exception {
-        int clients = Connections.atMost(LiveLimits.PROJECT_WAITS - 500);
+        int clients = Connections.atMost(2 * LiveLimits.PROJECT_WAITS);
         Project other = log.newProject();
         try (Connections connections = new Connections(service)) {
             connections.open(clients / 2, waitRequest(project));

@@ -8,7 +8,7 @@ public class LiveLimits implements QuarkusTestProfile {
 
     static final int STREAMS = 1_200;
     static final int PROJECT_STREAMS = 1_000;
-    static final int WAITS = 6_000;
+    static final int WAITS = 10_500;
     static final int PROJECT_WAITS = 5_000;
     static final int SCAN_LIMIT = 20;
     static final int TICK_MILLIS = 25;

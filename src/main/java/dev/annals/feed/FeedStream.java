@@ -75,7 +75,7 @@ final class FeedStream extends Follower {
     void take(SharedPage shared) {
         if (response.closed()) {
             // The client went before anybody could be told.
-            answer.complete(Response.ok().build());
+            complete();
             return;
         }
         if (!response.headWritten()) {
@@ -134,7 +134,7 @@ final class FeedStream extends Follower {
 
     private void beat() {
         if (response.closed()) {
-            answer.complete(Response.ok().build());
+            complete();
             return;
         }
         if (System.nanoTime() - openedAt >= config.streamAge().toNanos() && !isReading()) {
@@ -205,6 +205,12 @@ final class FeedStream extends Follower {
 
     private void close() {
         response.end();
+        complete();
+    }
+
+    /** The end comes first: what is done with the answer fails where the connection is closed. */
+    private void complete() {
+        end();
         answer.complete(Response.ok().build());
     }
 

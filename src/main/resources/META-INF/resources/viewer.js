@@ -15,6 +15,7 @@ const RETRY_MS = 1_000;
 const MAX_RETRY_MS = 30_000;
 const ANNOUNCE_MS = 5_000;
 const DAYS_MS = 30_000;
+const PROGRESS_MS = 100;
 const SETTLED_PX = 40;
 
 /** The filters' names in the API and in the page. */
@@ -120,6 +121,8 @@ const rows = byId('rows');
 const shown = new Map();
 let loading = new AbortController();
 let stopping = null;
+/** What the reading of older records that goes on has done so far; empty while none goes on. */
+let progress = '';
 /** The query of the page behind the last row; null at the beginning of the feed. */
 let next = null;
 /** Whether rows are missing between the first row and the newest record: then only a new load shows the newest. */
@@ -191,7 +194,7 @@ const firstQuery = (more = {}) => `?${new URLSearchParams({...more, order: 'desc
 function load() {
   loading.abort();
   loading = new AbortController();
-  stopping = null;
+  endReading();
   byId('problem').hidden = true;
   clearRows();
   next = firstQuery();
@@ -205,13 +208,27 @@ async function readOlder(isFirst = false) {
     return;
   }
   stopping = new AbortController();
+  // Observed anew after each reading: the end may still be in sight, and that is not reported twice.
+  endInSight.disconnect();
+  progress = 'Loading …';
+  showEnd();
+  let shownAt = performance.now();
   let found = 0;
   try {
     for (let pages = 0; next !== null && found < PAGE_SIZE; pages++) {
-      showEnd(pages === 0 ? 'Loading …' : `Searching older records: ${count.format(pages)} pages read, ${found} found`);
-      const page = await askJson(FEED + next, {signal: AbortSignal.any([signal, stopping.signal])});
+      if (performance.now() - shownAt >= PROGRESS_MS) {
+        shownAt = performance.now();
+        progress = `Searching older records: ${count.format(pages)} pages read, ${found} found`;
+        showEnd();
+      }
+      const asked = next;
+      const page = await askJson(FEED + asked, {signal: AbortSignal.any([signal, stopping.signal])});
       if (signal.aborted) {
         return;
+      }
+      if (next !== asked) {
+        // New rows pushed out the last ones, which come before this page.
+        continue;
       }
       next = queryOf(page.next);
       addOlder(page.results);
@@ -221,21 +238,23 @@ async function readOlder(isFirst = false) {
         showDays(signal);
       }
     }
-    stopping = null;
-    showEnd();
+    endReading();
     endInSight.observe(byId('end'));
   } catch (problem) {
     if (!signal.aborted) {
-      stopping = null;
-      showEnd();
+      endReading();
       fail(problem);
     }
   }
 }
 
-function showEnd(progress = '') {
-  // Observed anew after each page: the end may still be in sight, and that is not reported twice.
-  endInSight.disconnect();
+function endReading() {
+  stopping = null;
+  progress = '';
+  showEnd();
+}
+
+function showEnd() {
   byId('older').hidden = progress !== '' || next === null;
   byId('stop').hidden = progress === '';
   const filtered = Object.keys(filters).length > 0;
@@ -246,7 +265,8 @@ function showEnd(progress = '') {
 }
 
 const endInSight = new IntersectionObserver(
-  ([entry]) => entry.isIntersecting && readOlder(), {rootMargin: '600px'});
+  // Of several entries at once the last one tells how it is now.
+  (entries) => entries.at(-1).isIntersecting && readOlder(), {rootMargin: '600px'});
 
 function showDays(signal) {
   const newest = shown.get(rows.firstElementChild?.dataset.id);
@@ -338,7 +358,7 @@ function showArrived() {
   if (!paused && !detached && scrollY <= SETTLED_PX) {
     addNewer(arrived.splice(0));
     missed = 0;
-    showEnd(byId('progress').textContent);
+    showEnd();
   }
   showMissed();
 }

@@ -19,6 +19,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
@@ -32,6 +33,8 @@ final class Connection {
     static final String FEED = "/v1/project-logs";
     static final ObjectMapper JSON = new ObjectMapper();
 
+    // The header's encoding would send what is not ASCII as something else.
+    private static final Pattern TOKEN_TEXT = Pattern.compile("[!-~]+");
     private static final Duration CONNECT = Duration.ofSeconds(10);
     private static final Duration ANSWER = Duration.ofSeconds(60);
     private static final long FIRST_PAUSE_MILLIS = 100;
@@ -71,17 +74,24 @@ final class Connection {
                     ClientFailure.TOKEN,
                     "Set ANNALS_TOKEN to a token of the project; the service prints one at its first start.");
         }
+        if (!TOKEN_TEXT.matcher(token).matches()) {
+            throw unusable();
+        }
         try {
             return HttpRequest.newBuilder(URI.create(base.replaceAll("/+$", "") + path))
                     .header("Authorization", "Bearer " + token)
                     .timeout(ANSWER);
         } catch (IllegalArgumentException e) {
             // Whose message may hold the token.
-            throw new ClientFailure(
-                    ClientFailure.USAGE,
-                    "The URL or the token cannot be used: a URL begins with http:// or https://, and a token has no"
-                            + " white space. Check ANNALS_URL and ANNALS_TOKEN.");
+            throw unusable();
         }
+    }
+
+    private static ClientFailure unusable() {
+        return new ClientFailure(
+                ClientFailure.USAGE,
+                "The URL or the token cannot be used: a URL begins with http:// or https://, and a token has no"
+                        + " white space. Check ANNALS_URL and ANNALS_TOKEN.");
     }
 
     private static String setting(String name, String otherwise) {
@@ -91,11 +101,17 @@ final class Connection {
 
     /** Sends a request until it is answered with 200, and returns the body. */
     byte[] send(HttpRequest request, Duration wait) throws InterruptedException {
+        byte[] body = ask(request, wait);
+        worked();
+        return body;
+    }
+
+    /** As {@link #send}, for a request on the way to what is wanted: that it is answered ends no row of failures. */
+    byte[] ask(HttpRequest request, Duration wait) throws InterruptedException {
         while (true) {
             try {
                 HttpResponse<byte[]> answer = once(request, BodyHandlers.ofByteArray(), ANSWER.plus(wait));
                 if (answer.statusCode() == 200) {
-                    worked();
                     return answer.body();
                 }
                 refuseOrPause(answer.statusCode(), answer.body());

@@ -1,5 +1,7 @@
 package dev.annals.cli;
 
+import dev.annals.cli.RecordSplitter.Format;
+import dev.annals.cli.RecordSplitter.Place;
 import io.quarkus.runtime.annotations.RegisterForReflection;
 import java.io.BufferedOutputStream;
 import java.io.IOException;
@@ -7,6 +9,7 @@ import java.io.InputStream;
 import java.io.OutputStream;
 import java.nio.channels.Channels;
 import java.nio.channels.FileChannel;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
@@ -38,13 +41,6 @@ final class ExportCommand implements Callable<Integer> {
     private static final Duration SILENCE = Duration.ofMinutes(2);
 
     private static final Pattern CURSOR_TEXT = Pattern.compile("[0-9]{1,18}(-[0-9a-f]{8})?");
-
-    enum Format {
-        ndjson,
-        csv,
-        cloudevents,
-        ocsf
-    }
 
     @Mixin
     Connection service = new Connection();
@@ -86,7 +82,7 @@ final class ExportCommand implements Callable<Integer> {
                 throw new ClientFailure(ClientFailure.USAGE, "--resume needs a FILE: add -o FILE.");
             }
             OutputStream out = new BufferedOutputStream(Terminal.output(), 65_536);
-            transfer(new RecordSplitter(format == Format.csv, out), out);
+            transfer(new RecordSplitter(format, out), out);
             return 0;
         }
         writeFile(file);
@@ -103,14 +99,17 @@ final class ExportCommand implements Callable<Integer> {
                 FileChannel.open(to, StandardOpenOption.CREATE, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
             // Whatever of the file is whole, read once; writing goes on behind it.
             LateOutput late = new LateOutput();
-            RecordSplitter splitter = new RecordSplitter(format == Format.csv, late);
+            RecordSplitter splitter = new RecordSplitter(format, late);
             InputStream before = Channels.newInputStream(channel);
             byte[] part = new byte[65_536];
             for (int length = before.read(part); length >= 0; length = before.read(part)) {
                 splitter.feed(part, length);
             }
-            if (splitter.records() > 0) {
-                cursor = Long.toString(splitter.lastSequenceId());
+            if (channel.size() > 0 && !splitter.isExport()) {
+                throw new ClientFailure(
+                        ClientFailure.USAGE,
+                        "The file " + to + " is no export as " + format
+                                + " that can be gone on with: remove it, or name another.");
             }
             channel.truncate(splitter.bytes());
             channel.position(splitter.bytes());
@@ -145,17 +144,56 @@ final class ExportCommand implements Callable<Integer> {
         parameters.put("format", format.name());
         long before = splitter.records();
         while (true) {
-            parameters.put("cursor", splitter.records() > 0 ? Long.toString(splitter.lastSequenceId()) : cursor);
-            splitter.beginAgain();
-            String broken = pass(parameters, splitter);
-            out.flush();
-            if (broken == null) {
-                break;
+            try {
+                Place last = splitter.last();
+                parameters.put("cursor", last == null ? cursor : cursorBehind(last));
+                splitter.beginAgain();
+                String broken = pass(parameters, splitter);
+                out.flush();
+                if (broken == null) {
+                    break;
+                }
+                service.failed(broken);
+            } catch (ClientFailure failure) {
+                throw failure.exitCode() == ClientFailure.REWOUND ? rewound(failure, splitter) : failure;
             }
-            service.failed(broken);
         }
+        Place last = splitter.last();
         Terminal.say((splitter.records() - before) + " records"
-                + (splitter.records() == 0 ? "." : ", up to sequence id " + splitter.lastSequenceId() + "."));
+                + (last == null ? "." : ", up to sequence id " + last.sequenceId() + "."));
+    }
+
+    /**
+     * The cursor behind a record that was written, with the check value which tells the service that no other record may
+     * stand there: asked for with the record itself, since no format holds it.
+     */
+    private String cursorBehind(Place last) throws InterruptedException {
+        Page page = Page.parse(service.ask(
+                service.request(Connection.FEED + "?limit=1&cursor=" + (last.sequenceId() - 1))
+                        .build(),
+                Duration.ZERO));
+        if (page.records().isEmpty()
+                || !last.equals(RecordSplitter.place(
+                        Format.ndjson, new String(page.records().get(0), StandardCharsets.UTF_8)))) {
+            throw new ClientFailure(
+                    ClientFailure.REWOUND,
+                    "The record " + last.id() + " does not stand at sequence id " + last.sequenceId()
+                            + " of the feed: the feed was rewound, or ANNALS_TOKEN is of another project.");
+        }
+        return page.next() == null ? page.pollMore() : page.next();
+    }
+
+    private ClientFailure rewound(ClientFailure failure, RecordSplitter splitter) {
+        String advice;
+        if (splitter.records() == 0) {
+            advice = " Begin without --cursor, or with --cursor=<a sequence id that you trust>.";
+        } else if (file == null) {
+            advice = " What was written holds records that the feed does not have: put it aside, and export anew.";
+        } else {
+            advice = " Put the file " + file + " aside, since it holds records that the feed does not have, and export"
+                    + " to another.";
+        }
+        return new ClientFailure(ClientFailure.REWOUND, failure.getMessage() + advice);
     }
 
     /** Passes an answer on; null where it came whole, otherwise what broke it. */
@@ -173,13 +211,18 @@ final class ExportCommand implements Callable<Integer> {
                 } catch (IOException e) {
                     return e.getMessage() == null ? e.toString() : e.getMessage();
                 }
-                service.worked();
                 if (length < 0) {
+                    service.worked();
                     return null;
                 }
                 lastPart = System.nanoTime();
+                long before = splitter.records();
                 // A failure to write is none of the service's, and ends the command.
                 splitter.feed(part, length);
+                if (splitter.records() > before) {
+                    // Less than a record brings a broken transfer no nearer to its end.
+                    service.worked();
+                }
             }
         } finally {
             watch.shutdownNow();

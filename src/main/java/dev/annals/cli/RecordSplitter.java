@@ -1,10 +1,14 @@
 package dev.annals.cli;
 
+import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Passes on what is whole of an export that may break off anywhere, and knows where to resume: behind the last record that
@@ -12,6 +16,10 @@ import java.nio.charset.StandardCharsets;
  */
 final class RecordSplitter {
 
+    private static final String CSV_HEADER = "sequence_id,id,";
+    private static final Pattern CSV_RECORD = Pattern.compile("([0-9]{1,18}),\"([0-9a-f-]{36})\",");
+
+    private final Format format;
     private final boolean csv;
     private final OutputStream out;
     private ByteArrayOutputStream current = new ByteArrayOutputStream();
@@ -19,11 +27,16 @@ final class RecordSplitter {
     private boolean inQuotes;
     private boolean headerIsNext;
     private boolean headerIsOut;
+    private boolean headerIsKnown;
     private long records;
     private long bytes;
 
-    RecordSplitter(boolean csv, OutputStream out) {
-        this.csv = csv;
+    /** A record's place in the feed, and which record it is: after a rewind another may stand there. */
+    record Place(long sequenceId, String id) {}
+
+    RecordSplitter(Format format, OutputStream out) {
+        this.format = format;
+        this.csv = format == Format.csv;
         this.out = out;
         this.headerIsNext = csv;
     }
@@ -54,6 +67,7 @@ final class RecordSplitter {
             headerIsNext = false;
             if (!headerIsOut) {
                 headerIsOut = true;
+                headerIsKnown = current.toString(StandardCharsets.UTF_8).startsWith(CSV_HEADER);
                 write();
             }
         } else {
@@ -81,26 +95,67 @@ final class RecordSplitter {
         return bytes;
     }
 
-    /** The sequence id of the last record; 0 where there was none. */
-    long lastSequenceId() throws IOException {
-        if (last.size() == 0) {
-            return 0;
+    /** Whether what was passed on can be gone on with: it is not empty, and begins and ends as an export does. */
+    boolean isExport() {
+        return bytes > 0 && (!csv || headerIsKnown) && (records == 0 || place(format, text()) != null);
+    }
+
+    /** The place of the last record; null where there was none. */
+    @Nullable
+    Place last() {
+        if (records == 0) {
+            return null;
         }
-        String text = last.toString(StandardCharsets.UTF_8);
+        Place place = place(format, text());
+        if (place == null) {
+            throw new ClientFailure(
+                    ClientFailure.FAILED,
+                    "What answers at this URL exports records without a sequence id and an id. Check ANNALS_URL.");
+        }
+        return place;
+    }
+
+    private String text() {
+        return last.toString(StandardCharsets.UTF_8);
+    }
+
+    /** Finds the place in a record's text; null where that is no record of the format. */
+    static @Nullable Place place(Format format, String text) {
+        if (format == Format.csv) {
+            Matcher matcher = CSV_RECORD.matcher(text);
+            return matcher.lookingAt() ? new Place(Long.parseLong(matcher.group(1)), matcher.group(2)) : null;
+        }
         try {
-            if (csv) {
-                return Long.parseLong(text.substring(0, Math.max(0, text.indexOf(','))));
-            }
             JsonNode record = Connection.JSON.readTree(text);
-            for (String place : new String[] {"/sequence_id", "/sequence", "/unmapped/sequence_id"}) {
-                if (!record.at(place).isMissingNode()) {
-                    return Long.parseLong(record.at(place).asText());
-                }
-            }
-        } catch (NumberFormatException | com.fasterxml.jackson.core.JsonProcessingException e) {
-            // answered below
+            JsonNode id = record.at(format.id());
+            long sequenceId = Long.parseLong(record.at(format.sequenceId()).asText());
+            return id.isTextual() ? new Place(sequenceId, id.textValue()) : null;
+        } catch (NumberFormatException | JsonProcessingException e) {
+            return null;
         }
-        throw new ClientFailure(
-                ClientFailure.FAILED, "The last record has no sequence id: this is no export of the given format.");
+    }
+
+    /** What an export is written as, and where in a record of it to find both of its ids. */
+    enum Format {
+        ndjson("/sequence_id", "/id"),
+        csv("", ""),
+        cloudevents("/sequence", "/id"),
+        ocsf("/unmapped/sequence_id", "/metadata/uid");
+
+        private final String sequenceId;
+        private final String id;
+
+        Format(String sequenceId, String id) {
+            this.sequenceId = sequenceId;
+            this.id = id;
+        }
+
+        String sequenceId() {
+            return sequenceId;
+        }
+
+        String id() {
+            return id;
+        }
     }
 }

@@ -4,16 +4,23 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import com.sun.net.httpserver.HttpExchange;
+import com.sun.net.httpserver.HttpHandler;
+import com.sun.net.httpserver.HttpServer;
 import dev.annals.PackagedService;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.OutputStream;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.UUID;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -31,6 +38,7 @@ class ClientIT {
 
     private static final int ROUNDS = 40;
     private static final int LINES_A_ROUND = 25;
+    private static final int LIMIT_SECONDS = 60;
 
     @TempDir
     static Path directory;
@@ -54,6 +62,10 @@ class ClientIT {
     private static Result run(ProcessBuilder command, String input) throws Exception {
         Path error = Files.createTempFile(directory, "error", "");
         Process process = command.redirectError(error.toFile()).start();
+        var unused = process.onExit().orTimeout(LIMIT_SECONDS, TimeUnit.SECONDS).exceptionally(tooLong -> {
+            process.destroyForcibly();
+            return process;
+        });
         try (OutputStream in = process.getOutputStream()) {
             in.write(input.getBytes(UTF_8));
         } catch (IOException e) {
@@ -153,7 +165,7 @@ class ClientIT {
             assertThat(run(service.client("export", "--format=" + format), "").output())
                     .isEqualTo(new String(bytes, UTF_8));
             Path part = directory.resolve("part." + format);
-            for (int length : List.of(0, 5, bytes.length / 2, bytes.length - 1, bytes.length)) {
+            for (int length : List.of(0, bytes.length / 2, bytes.length - 1, bytes.length)) {
                 Files.write(part, java.util.Arrays.copyOf(bytes, length));
                 Result resumed =
                         run(service.client("export", "--format=" + format, "-o", part.toString(), "--resume"), "");
@@ -162,6 +174,133 @@ class ClientIT {
             }
             assertThat(run(service.client("export", "-o", whole.toString()), "").exitCode())
                     .isEqualTo(2);
+        }
+    }
+
+    @Test
+    @Order(2)
+    void anExportIsNotGoneOnWithBehindARecordThatTheFeedNoLongerHas() throws Exception {
+        run(service.client("append", "--action=kept"), "");
+        Result feed = run(service.client("tail", "--json", "-n", "1"), "");
+        JsonNode last = Connection.JSON.readTree(feed.output());
+        for (String format : List.of("ndjson", "csv", "cloudevents", "ocsf")) {
+            Path file = directory.resolve("rewound." + format);
+            String whole =
+                    run(service.client("export", "--format=" + format), "").output();
+            String lost =
+                    whole.replace(last.get("id").asText(), UUID.randomUUID().toString());
+            assertThat(lost).isNotEqualTo(whole);
+            Files.writeString(file, lost);
+            assertFails(
+                    service.client("export", "--format=" + format, "-o", file.toString(), "--resume"),
+                    4,
+                    "Put the file " + file + " aside");
+            assertThat(file).hasContent(lost);
+        }
+        Path beyond = directory.resolve("beyond");
+        Files.writeString(beyond, feed.output().replaceFirst("\"sequence_id\":\\d+", "\"sequence_id\":999999999"));
+        assertFails(service.client("export", "-o", beyond.toString(), "--resume"), 4, "aside");
+    }
+
+    @Test
+    @Order(2)
+    void whatIsNoExportIsNotResumedAndStaysAsItIs() throws Exception {
+        Path file = directory.resolve("notes");
+        for (String[] attempt : new String[][] {
+            {"ndjson", "notes of mine"},
+            {"ndjson", "{\"sequence_id\":1,"},
+            {"ndjson", "notes\nof mine\n"},
+            {"csv", "sequence_id,id,time"},
+            {"csv", "name,street\r\n"},
+            {"csv", "name,street\r\n\"Jane\",\"Elm Street\"\r\n"},
+            {"cloudevents", "{\"sequence_id\":1,\"id\":\"8d8ac610-566d-4ef0-9c22-186b2a5ed793\"}\n"}
+        }) {
+            Files.writeString(file, attempt[1]);
+            assertFails(
+                    service.client("export", "--format=" + attempt[0], "-o", file.toString(), "--resume"),
+                    2,
+                    "name another");
+            assertThat(Files.readString(file)).isEqualTo(attempt[1]);
+        }
+    }
+
+    @Test
+    @Order(2)
+    void anExportThatBreaksOffIsNotGoneOnWithInAFeedThatWasRewoundMeanwhile() throws Exception {
+        String line = "{\"sequence_id\":%d,\"id\":\"%s\"}\n";
+        String lost = line.formatted(1, UUID.randomUUID());
+        String cursor = "\"http://elsewhere/v1/project-logs?cursor=1-00000000\"";
+        AtomicInteger asked = new AtomicInteger();
+        try (StubService stub = new StubService(exchange -> {
+            if (!exchange.getRequestURI().getPath().endsWith("/export")) {
+                String record = line.formatted(1, UUID.randomUUID());
+                StubService.answer(
+                        exchange, "{\"next\":null,\"poll_more\":" + cursor + ",\"results\":[" + record + "]}", 0);
+            } else if (asked.getAndIncrement() == 0) {
+                StubService.answer(exchange, lost, 1);
+            } else {
+                StubService.answer(exchange, line.formatted(2, UUID.randomUUID()), 0);
+            }
+        })) {
+            Result result = run(service.client("export", "--url=" + stub.url()), "");
+            assertThat(result.error()).contains("trying again", "sequence id 1", "export anew");
+            assertThat(result.exitCode()).isEqualTo(4);
+            assertThat(result.output()).isEqualTo(lost);
+        }
+    }
+
+    @Test
+    @Order(2)
+    void anExportThatNeverGetsOnIsGivenUp() throws Exception {
+        String header = "sequence_id,id,timestamp\r\n";
+        String id = UUID.randomUUID().toString();
+        String record = "{\"sequence_id\":1,\"id\":\"" + id + "\"}";
+        String cursor = "\"http://elsewhere/v1/project-logs?cursor=1-00000000\"";
+        for (boolean begins : new boolean[] {false, true}) {
+            AtomicInteger asked = new AtomicInteger();
+            try (StubService stub = new StubService(exchange -> {
+                if (!exchange.getRequestURI().getPath().endsWith("/export")) {
+                    StubService.answer(
+                            exchange, "{\"next\":null,\"poll_more\":" + cursor + ",\"results\":[" + record + "]}", 0);
+                } else {
+                    boolean one = begins && asked.getAndIncrement() == 0;
+                    StubService.answer(exchange, header + (one ? "1,\"" + id + "\",\"\"\r\n" : ""), 1);
+                }
+            })) {
+                assertFails(
+                        service.client("export", "--format=csv", "--patience=1", "--url=" + stub.url()), 1, "Given up");
+            }
+        }
+    }
+
+    /** Stands in for a service at its worst. */
+    private static final class StubService implements AutoCloseable {
+
+        private final HttpServer server;
+
+        StubService(HttpHandler handler) throws IOException {
+            server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+            server.createContext("/", handler);
+            server.start();
+        }
+
+        String url() {
+            return "http://127.0.0.1:" + server.getAddress().getPort();
+        }
+
+        /** Answers, and breaks off where bytes are missing of what was announced. */
+        static void answer(HttpExchange exchange, String text, int missing) throws IOException {
+            try (exchange) {
+                byte[] bytes = text.getBytes(UTF_8);
+                exchange.sendResponseHeaders(200, bytes.length + missing);
+                exchange.getResponseBody().write(bytes);
+                exchange.getResponseBody().flush();
+            }
+        }
+
+        @Override
+        public void close() {
+            server.stop(0);
         }
     }
 

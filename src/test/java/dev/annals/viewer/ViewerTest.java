@@ -19,6 +19,8 @@ import jakarta.inject.Inject;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -27,6 +29,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The viewer in a real browser, over real records. Every page is watched by {@link Guarded}. */
 @QuarkusTest
@@ -253,18 +256,7 @@ class ViewerTest {
         append(project, LOGIN);
         try (Guarded guarded = open()) {
             Page page = guarded.page;
-            // An endless search: every page is empty and has a next.
-            page.route(
-                    Pattern.compile("order=desc.*action="),
-                    route -> route.fulfill(
-                            new Route.FulfillOptions()
-                                    .setContentType("application/json")
-                                    .setBody(
-                                            "{\"next\": \"http://elsewhere/v1/project-logs?cursor=1-0&order=desc&action=x\","
-                                                    + " \"poll_more\": \"http://elsewhere/v1/project-logs?action=x\", \"results\": []}")));
-            page.navigate(service + "#action=x");
-            page.fill("#token", project.token());
-            page.keyboard().press("Enter");
+            searchForEver(page, project, () -> {});
             assertThat(page.locator("#progress")).containsText("pages read, 0 found");
             page.locator("#stop").click();
             assertThat(page.locator("#older")).isVisible();
@@ -274,6 +266,65 @@ class ViewerTest {
             page.locator("#stop").click();
             assertThat(page.locator("#older")).isVisible();
         }
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {1440, 360})
+    void nothingMovesWhileASearchGoesOn(int width) {
+        AuditLogFixture.Project project = log.newProject();
+        append(project, LOGIN);
+        Browser.NewContextOptions options = new Browser.NewContextOptions().setViewportSize(width, 800);
+        try (Guarded guarded = chromium.open(options, service)) {
+            Page page = guarded.page;
+            searchForEver(page, project, () -> {});
+            assertThat(page.locator("#progress")).containsText("pages read, 0 found");
+            assertThat(page.locator("#histogram")).isVisible();
+            Object places = page.evaluate("""
+                    async () => {
+                      const places = new Set();
+                      for (let frame = 0; frame < 30; frame++) {
+                        document.getElementById('progress').textContent =
+                          `Searching older records: ${frame % 2 ? '9' : '1,234,567'} pages read, 0 found`;
+                        const {x, y, width, height} = document.getElementById('stop').getBoundingClientRect();
+                        places.add([x, y, width, height, document.documentElement.scrollHeight].join(' '));
+                        await new Promise(requestAnimationFrame);
+                      }
+                      return [...places];
+                    }""");
+            assertThat((List<?>) places).hasSize(1);
+        }
+    }
+
+    @Test
+    void thePagesOfAFastSearchAreNotAllShown() {
+        AuditLogFixture.Project project = log.newProject();
+        append(project, LOGIN);
+        AtomicInteger pages = new AtomicInteger();
+        try (Guarded guarded = open()) {
+            Page page = guarded.page;
+            page.addInitScript("let clock = 0; performance.now = () => clock; window.tick = (ms) => { clock += ms; };");
+            searchForEver(page, project, pages::incrementAndGet);
+            page.waitForCondition(() -> pages.get() > 10);
+            assertThat(page.locator("#progress")).hasText("Loading …");
+            page.evaluate("tick(1000)");
+            assertThat(page.locator("#progress")).containsText("pages read, 0 found");
+            page.locator("#stop").click();
+            assertThat(page.locator("#progress")).isEmpty();
+        }
+    }
+
+    /** Begins a search without end: every page is empty and has a next. */
+    private void searchForEver(Page page, AuditLogFixture.Project project, Runnable eachPage) {
+        page.route(Pattern.compile("order=desc.*action="), route -> {
+            eachPage.run();
+            route.fulfill(new Route.FulfillOptions()
+                    .setContentType("application/json")
+                    .setBody("{\"next\": \"http://elsewhere/v1/project-logs?cursor=1-0&order=desc&action=x\","
+                            + " \"poll_more\": \"http://elsewhere/v1/project-logs?action=x\", \"results\": []}"));
+        });
+        page.navigate(service + "#action=x");
+        page.fill("#token", project.token());
+        page.keyboard().press("Enter");
     }
 
     @Test
@@ -435,6 +486,62 @@ class ViewerTest {
             assertThat(page.locator("#newest")).hasText("1 new record");
             page.locator("#newest").click();
             assertThat(rows(page).first()).containsText("user_login");
+        }
+        log.checkFeed(project.id());
+    }
+
+    @Test
+    void rowsThatArriveWhileOlderOnesAreReadLeaveNoHole() throws Exception {
+        AuditLogFixture.Project project = log.newProject();
+        append(project, numbered(0, 1000));
+        append(project, numbered(1000, 1100));
+        AtomicReference<Route> held = new AtomicReference<>();
+        try (Guarded guarded = open()) {
+            Page page = guarded.page;
+            page.route(url -> url.contains("cursor=101-") && url.contains("order=desc"), route -> {
+                if (!held.compareAndSet(null, route)) {
+                    route.resume();
+                }
+            });
+            signIn(page, project);
+            assertThat(page.locator("#live")).hasText("Live");
+            page.waitForCondition(() -> {
+                page.evaluate("scrollTo(0, document.documentElement.scrollHeight)");
+                return held.get() != null;
+            });
+            assertThat(rows(page)).hasCount(1000);
+            page.evaluate("scrollTo(0, 0)");
+            append(project, numbered(1100, 1105));
+            assertThat(rows(page).first()).containsText("step_1104");
+            assertThat(page.locator("#stop")).isVisible();
+            held.get().resume();
+            assertThat(page.locator("#stop")).isHidden();
+            page.waitForCondition(() -> {
+                page.evaluate("scrollTo(0, document.documentElement.scrollHeight)");
+                return page.locator("#progress").textContent().equals("The beginning of the feed.");
+            });
+            assertThat(page.locator("#rows td.number").allTextContents())
+                    .isEqualTo(IntStream.range(0, 1000)
+                            .mapToObj(i -> Integer.toString(1000 - i))
+                            .collect(Collectors.toList()));
+        }
+        log.checkFeed(project.id());
+    }
+
+    @Test
+    void olderRowsAreReadOnAfterNewOnesArrived() throws Exception {
+        AuditLogFixture.Project project = log.newProject();
+        append(project, numbered(0, 250));
+        try (Guarded guarded = open()) {
+            Page page = guarded.page;
+            signIn(page, project);
+            assertThat(page.locator("#live")).hasText("Live");
+            append(project, LOGIN);
+            assertThat(rows(page).first()).containsText("user_login");
+            page.waitForCondition(() -> {
+                page.evaluate("scrollTo(0, document.documentElement.scrollHeight)");
+                return rows(page).count() == 251;
+            });
         }
         log.checkFeed(project.id());
     }

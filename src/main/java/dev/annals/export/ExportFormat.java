@@ -81,13 +81,13 @@ enum ExportFormat {
             json.disable(JsonGenerator.Feature.AUTO_CLOSE_TARGET);
             json.setRootValueSeparator(null);
             for (StoredRecord record : records) {
-                writeObject(projectId, record, json);
+                writeEvent(projectId, record, json);
                 json.writeRaw('\n');
             }
         }
     }
 
-    private void writeObject(UUID projectId, StoredRecord record, JsonGenerator json) throws IOException {
+    private void writeEvent(UUID projectId, StoredRecord record, JsonGenerator json) throws IOException {
         switch (this) {
             case NDJSON -> RecordWriter.write(record, json);
             case CLOUDEVENTS -> CloudEvent.write(projectId, record, json);

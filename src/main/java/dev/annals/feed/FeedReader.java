@@ -34,7 +34,7 @@ public class FeedReader {
     private static final String READ_FEED = Sql.named("read_feed");
     private static final String SCAN_FEED = Sql.named("scan_feed");
     private static final String SCAN_FEED_BACK = Sql.named("scan_feed_back");
-    private static final String READ_RECORD = Sql.named("read_record");
+    private static final String READ_RECORDS = Sql.named("read_records");
 
     private final Pool pool;
     private final SearchIndex index;
@@ -61,8 +61,9 @@ public class FeedReader {
 
     /** Finds a record by its id; null where the project has none such. */
     public Uni<@Nullable StoredRecord> find(UUID projectId, UUID id) {
-        return DatabaseFailure.retried(
-                pool.preparedQuery(READ_RECORD).execute(Tuple.of(projectId, id)).map(FeedReader::firstRecord));
+        return DatabaseFailure.retried(pool.preparedQuery(READ_RECORDS)
+                .execute(Tuple.of(projectId, new UUID[] {id}))
+                .map(FeedReader::firstRecord));
     }
 
     private static @Nullable StoredRecord firstRecord(RowSet<Row> rows) {

@@ -5,7 +5,7 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads the columns that the statements {@code read_feed}, {@code scan_feed}, {@code read_record} and their like have in
+ * Reads the columns that the statements {@code read_feed}, {@code scan_feed}, {@code read_records} and their like have in
  * common: sequence_id, record_id, then the record's own, all null where the row only names a place.
  */
 public final class RecordRow {

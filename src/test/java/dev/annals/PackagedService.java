@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
+import java.io.Writer;
 import java.net.ServerSocket;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
@@ -66,7 +67,15 @@ public final class PackagedService implements AutoCloseable {
     }
 
     private static void drain(BufferedReader output) {
-        Thread thread = new Thread(() -> output.lines().forEach(line -> {}), "service-output");
+        Thread thread = new Thread(
+                () -> {
+                    try {
+                        output.transferTo(Writer.nullWriter());
+                    } catch (IOException e) {
+                        // The pipe of a killed process is closed.
+                    }
+                },
+                "service-output");
         thread.setDaemon(true);
         thread.start();
     }

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
+import java.io.UncheckedIOException;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -98,7 +99,11 @@ public final class ServiceProcess implements AutoCloseable {
     }
 
     private void readToTheEnd() {
-        reader.lines().forEach(output::add);
+        try {
+            reader.lines().forEach(output::add);
+        } catch (UncheckedIOException e) {
+            output.add("The pipe of the killed process is closed: " + e.getMessage());
+        }
     }
 
     /** Where it listens. */

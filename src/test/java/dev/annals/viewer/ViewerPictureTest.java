@@ -104,6 +104,7 @@ class ViewerPictureTest {
             // The projection counts a moment behind the feed.
             assertThat(page.locator("#histogram-text"))
                     .hasText(Pattern.compile("^" + String.format(Locale.ROOT, "%,d", count)));
+            page.evaluate("scrollTo(0, 0)");
             page.screenshot(new Page.ScreenshotOptions().setPath(Path.of(System.getProperty("viewer.pictures"), name)));
         }
     }

@@ -6,6 +6,7 @@ import static org.hamcrest.Matchers.contains;
 import static org.hamcrest.Matchers.endsWith;
 import static org.hamcrest.Matchers.equalTo;
 import static org.hamcrest.Matchers.hasItem;
+import static org.hamcrest.Matchers.hasSize;
 
 import dev.annals.AuditLogFixture;
 import dev.annals.AuditLogFixture.Project;
@@ -27,6 +28,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.EnumSource.Mode;
+import org.junit.jupiter.params.provider.ValueSource;
 
 @QuarkusTest
 class SequenceResourceTest {
@@ -88,6 +90,14 @@ class SequenceResourceTest {
                 .put("/v1/sequences/n")
                 .then()
                 .statusCode(201);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"NATIVE", "SYNCHRONOUS"})
+    void aSequenceOfOneValueGivesItAndIsExhausted(String kind) {
+        put("one", "{\"kind\": \"" + kind + "\", \"max_value\": 1}").statusCode(201);
+        draw("one", "").statusCode(200).body("values", hasSize(1));
+        assertProblem(draw("one", ""), 409, "sequence-exhausted");
     }
 
     @Test

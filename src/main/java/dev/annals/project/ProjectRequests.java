@@ -101,6 +101,12 @@ final class ProjectRequests {
             }
         }
 
+        /** Unlike {@link String#isBlank}, spaces that do not break a line count, and the next-line character. */
+        private static boolean isBlank(String text) {
+            return text.codePoints()
+                    .allMatch(c -> Character.isWhitespace(c) || Character.isSpaceChar(c) || c == '\u0085');
+        }
+
         @Nullable
         String text(String name, int maxLength, boolean required) {
             JsonNode value = object.get(name);
@@ -112,7 +118,7 @@ final class ProjectRequests {
             }
             String text = value.isTextual() ? value.textValue() : "";
             if (!value.isTextual()
-                    || (required && text.isBlank())
+                    || (required && isBlank(text))
                     || text.codePointCount(0, text.length()) > maxLength) {
                 errors.add(new FieldError(
                         "/" + name, "It must be a string of at most " + maxLength + " characters, and not blank."));

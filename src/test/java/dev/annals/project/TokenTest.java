@@ -249,6 +249,7 @@ class TokenTest {
                 arguments("{\"name\": \"\"}", "/name"),
                 arguments("{\"name\": \" \\t\"}", "/name"),
                 arguments("{\"name\": \"" + "n".repeat(256) + "\"}", "/name"),
+                arguments("{\"name\": \" \\u00a0\\u0085\\u2003\"}", "/name"),
                 arguments("{\"name\": \"a\\u0000\"}", "/name"),
                 arguments("{\"name\": \"\\ud83d\"}", "/name"),
                 arguments("{\"name\": \"a\", \"colour\": 1}", "/colour"),

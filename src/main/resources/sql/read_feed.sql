@@ -10,8 +10,8 @@
 --
 -- Sequence ids have no gap, so those of a page are known beforehand, and with them the range of its segments.
 --
--- The records are fetched as id = any (array): PostgreSQL 17 and newer walk the index once for all of them, which makes
--- a page nearly as fast as one from a single table. A join over the places descends the index once a record.
+-- The records are fetched as id = any (array): PostgreSQL 17 and newer walk the index once for all of them, and a
+-- join over the places descends it once a record.
 with segment as materialized (
   select
     least(last_sequence_id, $2::bigint + $3::integer) as last_sequence_id,

@@ -137,10 +137,6 @@ public class AuditLogFixture {
                              where r.project_id = f.project_id and r.id = f.id))
                         from annals.feed f where project_id = ? group by project_id
                         """)) {
-            try (Statement settings = connection.createStatement()) {
-                // As in the service: tables that have just been filled are planned as if they were small.
-                settings.execute("set enable_seqscan = off; set enable_hashjoin = off; set enable_mergejoin = off");
-            }
             select.setObject(1, projectId);
             try (ResultSet row = select.executeQuery()) {
                 if (!row.next()) {

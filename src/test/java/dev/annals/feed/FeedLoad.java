@@ -15,6 +15,7 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.sql.Savepoint;
+import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -185,6 +186,13 @@ final class FeedLoad {
                     .containsAll(reader.ids.stream()
                             .filter(id -> !committed.get(reader.project.id()).contains(id))
                             .toList());
+        }
+        // The planner takes projects that no statistics know for empty ones, and reads all of such a feed for each
+        // place.
+        try (Connection connection = log.connect();
+                Statement analyze = connection.createStatement()) {
+            analyze.execute("analyze annals.audit_record, annals.append, annals.feed_segment");
+            connection.commit();
         }
         for (Project project : projects) {
             long records = log.checkFeed(project.id());

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.annals.ServiceProcess;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.ServerSocket;
@@ -72,6 +73,7 @@ class EmbeddedServiceIT {
 
     @Test
     void anInterruptFromTheTerminalStopsTheServiceFirstAndThenItsDatabase() throws Exception {
+        assumeTrue(ServiceProcess.HAS_GROUP, "process groups are made by Linux' setsid");
         ServiceProcess service = startAndWait();
         ProcessHandle server = server();
 

@@ -5,7 +5,7 @@
 -- $3 bytes        integer   a longer message counts as having any word
 -- $4 words        integer   and so does one with more of them
 --
--- One row: sequence_id bigint, $2 + 1024, or null where there are fewer records.
+-- One row: sequence_id bigint, $2 + 1024, or $2 where there are fewer records.
 with record as materialized (
   select place.sequence_id, r."timestamp", r.action, r.actor_id, r.actor_name, r.subject_id, r.subject_name, r.outcome,
     host(r.ip_address) as ip_address,
@@ -53,4 +53,4 @@ with record as materialized (
   having (select count(*) from record) = 1024
   returning block
 )
-select (select (block + 1) * 1024 from written) as sequence_id
+select coalesce((select (block + 1) * 1024 from written), $2) as sequence_id

@@ -5,7 +5,7 @@
 -- $3 records       bigint    how many at most
 -- $4 combinations  integer   how many a day may have; the records of further ones are counted together
 --
--- One row: sequence_id bigint, the last record counted; null where there was none.
+-- One row: sequence_id bigint, the last record counted; $2 where there was none.
 with record as materialized (
   select place.sequence_id, (r."timestamp" at time zone 'UTC')::date as day, r.action,
     coalesce(r.actor_id, r.actor_name) as actor, r.outcome
@@ -63,4 +63,4 @@ with record as materialized (
     record_count = t.record_count + excluded.record_count,
     combination_count = t.combination_count + excluded.combination_count
 )
-select max(sequence_id) as sequence_id from record
+select coalesce(max(sequence_id), $2) as sequence_id from record

@@ -1,5 +1,6 @@
 package dev.annals;
 
+import static dev.annals.Tools.need;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
@@ -48,8 +49,8 @@ class ReadmeIT {
 
     @Test
     void theCommandRunsTheServiceAndTheTourWorksAsPasted() throws Exception {
-        for (String tool : List.of("bash", "git", "mvn", "curl", "psql")) {
-            assumeTrue(commandExists(tool), "The README's tour needs " + tool);
+        for (String tool : List.of("bash", "git", "mvn", "curl", "psql", "python3")) {
+            need(commandExists(tool), tool + ", as the README's tour does");
         }
         copyCheckout();
         List<String> blocks = codeBlocks();
@@ -68,13 +69,8 @@ class ReadmeIT {
         assertThat(checkout.resolve("annals-default-1-2.csv")).content().contains("\"door_open\"");
         assertThat(run(block(blocks, "annals tail"), port, token)).contains("volume_create", "By hand");
         assertThat(checkout.resolve("records.csv")).content().contains("\"By plain SQL\"", "\"By hand\"");
-        if (commandExists("python3")) {
-            run(
-                    "git init -q . && git add README.md && git -c user.name=a -c user.email=a@b commit -qm one",
-                    port,
-                    token);
-            assertThat(run(blocks.get(3), port, token)).contains("read back 1 commit");
-        }
+        run("git init -q . && git add README.md && git -c user.name=a -c user.email=a@b commit -qm one", port, token);
+        assertThat(run(blocks.get(3), port, token)).contains("read back 1 commit");
     }
 
     private void copyCheckout() throws IOException, InterruptedException {

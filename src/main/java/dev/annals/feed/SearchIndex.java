@@ -62,10 +62,7 @@ public class SearchIndex implements Projection {
         return connection
                 .preparedQuery(PROJECT_SEARCH)
                 .execute(Tuple.of(projectId, sequenceId, config.indexedMessageBytes(), config.indexedWords()))
-                .map(rows -> {
-                    Long last = rows.iterator().next().getLong(0);
-                    return last == null ? sequenceId : last;
-                });
+                .map(rows -> rows.iterator().next().getLong(0));
     }
 
     @Override

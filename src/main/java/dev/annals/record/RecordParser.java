@@ -196,11 +196,7 @@ final class RecordParser {
     }
 
     private @Nullable Party party() throws IOException {
-        if (json.currentToken() == JsonToken.VALUE_NULL) {
-            return null;
-        }
-        if (json.currentToken() != JsonToken.START_OBJECT) {
-            wrongAndSkipped("must be an object with type, id or name");
+        if (!isObject("must be an object with type, id or name")) {
             return null;
         }
         String type = null;
@@ -208,14 +204,7 @@ final class RecordParser {
         String name = null;
         int errorsBefore = errors.size();
         Keys keys = keysAt(1);
-        while (json.nextToken() == JsonToken.FIELD_NAME) {
-            String key = json.currentName();
-            boolean again = !keys.add(key);
-            json.nextToken();
-            if (again) {
-                wrongAndSkipped("is there twice: keep one");
-                continue;
-            }
+        for (String key = nextKey(keys); key != null; key = nextKey(keys)) {
             switch (key) {
                 case "type" -> type = string(0, MAX_PARTY_TYPE);
                 case "id" -> id = string(0, MAX_PARTY_TEXT);
@@ -230,24 +219,13 @@ final class RecordParser {
     }
 
     private @Nullable String numberSequence() throws IOException {
-        if (json.currentToken() == JsonToken.VALUE_NULL) {
-            return null;
-        }
-        if (json.currentToken() != JsonToken.START_OBJECT) {
-            wrongAndSkipped("must be an object with sequence, the name of a sequence");
+        if (!isObject("must be an object with sequence, the name of a sequence")) {
             return null;
         }
         String sequence = null;
         int errorsBefore = errors.size();
         Keys keys = keysAt(1);
-        while (json.nextToken() == JsonToken.FIELD_NAME) {
-            String key = json.currentName();
-            boolean again = !keys.add(key);
-            json.nextToken();
-            if (again) {
-                wrongAndSkipped("is there twice: keep one");
-                continue;
-            }
+        for (String key = nextKey(keys); key != null; key = nextKey(keys)) {
             switch (key) {
                 case "sequence" -> sequence = sequenceName();
                 case "value" -> wrongAndSkipped("is set by the service: leave it out");
@@ -260,6 +238,19 @@ final class RecordParser {
         return sequence;
     }
 
+    /** Goes to the value of the current object's next key; null is the object's end. What is there twice is wrong. */
+    private @Nullable String nextKey(Keys keys) throws IOException {
+        while (json.nextToken() == JsonToken.FIELD_NAME) {
+            String key = json.currentName();
+            json.nextToken();
+            if (keys.add(key)) {
+                return key;
+            }
+            wrongAndSkipped("is there twice: keep one");
+        }
+        return null;
+    }
+
     private @Nullable String sequenceName() throws IOException {
         String name = string(0, Integer.MAX_VALUE);
         if (name != null && !SEQUENCE_NAME.matcher(name).matches()) {
@@ -270,11 +261,7 @@ final class RecordParser {
 
     /** The current object's text as it was sent; null for null and for an empty object. */
     private @Nullable String metadata() throws IOException {
-        if (json.currentToken() == JsonToken.VALUE_NULL) {
-            return null;
-        }
-        if (json.currentToken() != JsonToken.START_OBJECT) {
-            wrongAndSkipped("must be an object");
+        if (!isObject("must be an object")) {
             return null;
         }
         long start = json.currentTokenLocation().getByteOffset();
@@ -345,6 +332,15 @@ final class RecordParser {
             wrong("must be a number of at most " + MAX_DIGITS + " digits with an exponent of -" + MAX_EXPONENT + " to "
                     + MAX_EXPONENT + ": send it as a string");
         }
+    }
+
+    /** Whether the current value is an object. Null is as good as absent, and anything else is wrong. */
+    private boolean isObject(String otherwise) throws IOException {
+        boolean object = json.currentToken() == JsonToken.START_OBJECT;
+        if (!object && json.currentToken() != JsonToken.VALUE_NULL) {
+            wrongAndSkipped(otherwise);
+        }
+        return object;
     }
 
     /** The current value where it is a fit string; null where it is null or wrong. Lengths are in characters. */

@@ -40,10 +40,7 @@ public class DailyCounts implements Projection {
         return connection
                 .preparedQuery(PROJECT_STATISTICS)
                 .execute(Tuple.of(projectId, sequenceId, (long) records, config.combinations()))
-                .map(rows -> {
-                    Long last = rows.iterator().next().getLong(0);
-                    return last == null ? sequenceId : last;
-                });
+                .map(rows -> rows.iterator().next().getLong(0));
     }
 
     @Override

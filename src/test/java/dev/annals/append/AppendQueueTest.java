@@ -165,9 +165,7 @@ class AppendQueueTest {
         String fifteen = "[" + "{\"action\": \"a\"},".repeat(14) + "{\"action\": \"a\"}]";
         String thirty = "[" + "{\"action\": \"a\"},".repeat(29) + "{\"action\": \"a\"}]";
         for (String body : List.of(fifteen, fifteen, thirty)) {
-            double before = queuedBytes();
-            answers.add(post(project, body));
-            awaitQueuedBytes(before + 1);
+            answers.add(queue(body));
         }
         holder.commit();
         for (CompletableFuture<HttpResponse<String>> answer : answers) {
@@ -215,16 +213,16 @@ class AppendQueueTest {
                 holdTheFeed();
                 CompletableFuture<HttpResponse<String>> first = append("first");
                 awaitWaitingCommit();
-                CompletableFuture<HttpResponse<String>> before = append("before");
-                CompletableFuture<HttpResponse<String>> poison = append("poison");
-                CompletableFuture<HttpResponse<String>> after = append("after");
-                // The three wait before anything is let go: no more than the queue's length can show it.
-                TimeUnit.MILLISECONDS.sleep(300);
+                // The three wait together before anything is let go.
+                CompletableFuture<HttpResponse<String>> before = queue(action("before"));
+                CompletableFuture<HttpResponse<String>> poison = queue(action("poison"));
+                CompletableFuture<HttpResponse<String>> after = queue(action("after"));
                 holder.commit();
                 assertThat(first.get(30, TimeUnit.SECONDS).statusCode()).isEqualTo(201);
                 assertThat(before.get(30, TimeUnit.SECONDS).statusCode()).isEqualTo(201);
                 assertThat(after.get(30, TimeUnit.SECONDS).statusCode()).isEqualTo(201);
                 assertThat(poison.get(30, TimeUnit.SECONDS).statusCode()).isEqualTo(422);
+                assertThat(log.checkFeed(project.id())).isEqualTo(4);
             } finally {
                 holder.rollback();
                 execute(owner, "alter table annals.audit_record drop constraint no_poison");
@@ -234,7 +232,19 @@ class AppendQueueTest {
     }
 
     private CompletableFuture<HttpResponse<String>> append(String action) {
-        return post(project, "{\"action\": \"" + action + "\"}");
+        return post(project, action(action));
+    }
+
+    private static String action(String action) {
+        return "{\"action\": \"" + action + "\"}";
+    }
+
+    /** Sends a request of the project, and waits until it is in the queue. */
+    private CompletableFuture<HttpResponse<String>> queue(String body) throws Exception {
+        double before = queuedBytes();
+        CompletableFuture<HttpResponse<String>> answer = post(project, body);
+        awaitQueuedBytes(before + 1);
+        return answer;
     }
 
     private CompletableFuture<HttpResponse<String>> post(Project to, String body) {

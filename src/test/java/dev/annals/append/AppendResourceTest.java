@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.annals.AuditLogFixture;
+import dev.annals.ProjectTest;
 import dev.annals.contract.ContractFilter;
 import io.quarkus.test.junit.QuarkusTest;
 import io.restassured.response.ExtractableResponse;
@@ -30,8 +31,6 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.LongStream;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -39,25 +38,11 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** What a client that keeps to the contract gets from {@code POST /v1/project-logs}. */
 @QuarkusTest
-class AppendResourceTest {
+class AppendResourceTest extends ProjectTest {
 
     private static final ObjectMapper JSON = new ObjectMapper()
             .enable(DeserializationFeature.USE_BIG_DECIMAL_FOR_FLOATS)
             .enable(DeserializationFeature.USE_BIG_INTEGER_FOR_INTS);
-
-    private final AuditLogFixture log = new AuditLogFixture();
-
-    private AuditLogFixture.Project project;
-
-    @BeforeEach
-    void makeProject() {
-        project = log.newProject();
-    }
-
-    @AfterEach
-    void theFeedIsWhole() throws Exception {
-        log.checkFeed(project.id());
-    }
 
     @Test
     void oneRecordIsAnsweredAsItIsStoredAndFoundAtItsLocation() throws Exception {

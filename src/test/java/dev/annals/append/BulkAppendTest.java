@@ -4,10 +4,10 @@ import static io.restassured.RestAssured.given;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.hamcrest.Matchers.contains;
 import static org.hamcrest.Matchers.equalTo;
+import static org.hamcrest.Matchers.greaterThan;
 import static org.hamcrest.Matchers.hasSize;
 
-import dev.annals.AuditLogFixture;
-import dev.annals.AuditLogFixture.Project;
+import dev.annals.ProjectTest;
 import io.quarkus.test.common.http.TestHTTPResource;
 import io.quarkus.test.junit.QuarkusTest;
 import io.restassured.response.ValidatableResponse;
@@ -20,30 +20,16 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
 import java.util.zip.GZIPOutputStream;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
 /** Appending by NDJSON: any length, in order, each line by itself. */
 @QuarkusTest
-class BulkAppendTest {
-
-    private final AuditLogFixture log = new AuditLogFixture();
+@Timeout(120)
+class BulkAppendTest extends ProjectTest {
 
     @TestHTTPResource("/")
     URI service;
-
-    private Project project;
-
-    @BeforeEach
-    void makeProject() {
-        project = log.newProject();
-    }
-
-    @AfterEach
-    void checkFeed() throws Exception {
-        log.checkFeed(project.id());
-    }
 
     @Test
     void everyLineIsStoredInTheOrderSent() throws Exception {
@@ -168,8 +154,15 @@ class BulkAppendTest {
                             .getBytes(StandardCharsets.UTF_8));
             socket.getOutputStream().write(half);
             socket.getOutputStream().flush();
+            while (log.feed(project.id()).isEmpty()) {
+                Thread.sleep(10);
+            }
         }
-        send(body.toString()).statusCode(200).body("last_sequence_id", equalTo(3_500));
+        assertThat(ids).startsWith(log.feed(project.id()).toArray(UUID[]::new));
+        send(body.toString())
+                .statusCode(200)
+                .body("stored_before", greaterThan(0))
+                .body("last_sequence_id", equalTo(3_500));
         assertThat(log.feed(project.id())).isEqualTo(ids);
     }
 

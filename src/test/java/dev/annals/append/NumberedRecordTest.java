@@ -11,12 +11,10 @@ import static org.hamcrest.Matchers.hasSize;
 import static org.hamcrest.Matchers.not;
 import static org.hamcrest.Matchers.nullValue;
 
-import dev.annals.AuditLogFixture;
-import dev.annals.AuditLogFixture.Project;
+import dev.annals.ProjectTest;
 import io.quarkus.test.junit.QuarkusTest;
 import io.restassured.response.ValidatableResponse;
 import io.restassured.specification.RequestSpecification;
-import jakarta.inject.Inject;
 import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
 import java.sql.ResultSet;
@@ -29,7 +27,6 @@ import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.LongStream;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -40,22 +37,11 @@ import org.postgresql.util.PSQLException;
 /** Records that are stored together with a number: over HTTP, and by plain SQL. */
 @QuarkusTest
 @Timeout(120)
-class NumberedRecordTest {
-
-    @Inject
-    AuditLogFixture log;
-
-    private Project project;
+class NumberedRecordTest extends ProjectTest {
 
     @BeforeEach
-    void makeProject() {
-        project = log.newProject();
+    void defineASequence() {
         define("invoice", "{\"kind\": \"SYNCHRONOUS\", \"start\": 1043}");
-    }
-
-    @AfterEach
-    void checkFeed() throws SQLException {
-        log.checkFeed(project.id());
     }
 
     @Test

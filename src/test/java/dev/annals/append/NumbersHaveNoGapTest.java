@@ -22,6 +22,7 @@ import java.util.Queue;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -66,8 +67,10 @@ class NumbersHaveNoGapTest {
     @BeforeEach
     void makeProject() throws SQLException {
         project = log.newProject();
-        send("POST", "project-logs", "{\"id\": \"" + TAKEN + "\", \"action\": \"was here first\"}")
-                .join();
+        assertThat(send("POST", "project-logs", "{\"id\": \"" + TAKEN + "\", \"action\": \"was here first\"}")
+                        .join()
+                        .statusCode())
+                .isEqualTo(201);
         execute("alter table annals.audit_record add constraint no_poison check (action <> 'poison') not valid");
     }
 
@@ -115,8 +118,8 @@ class NumbersHaveNoGapTest {
     private void appendAll(int count, Append append) throws Exception {
         Semaphore inFlight = new Semaphore(IN_FLIGHT);
         AtomicBoolean done = new AtomicBoolean();
-        Thread killer = new Thread(() -> endConnections(done));
-        killer.start();
+        FutureTask<Void> killer = new FutureTask<>(() -> endConnections(done));
+        new Thread(killer).start();
         Queue<String> wrong = new ConcurrentLinkedQueue<>();
         List<CompletableFuture<?>> all = new ArrayList<>();
         for (int i = 0; i < count; i++) {
@@ -132,7 +135,7 @@ class NumbersHaveNoGapTest {
         }
         CompletableFuture.allOf(all.toArray(CompletableFuture[]::new)).join();
         done.set(true);
-        killer.join();
+        killer.get();
         assertThat(wrong).isEmpty();
     }
 
@@ -174,7 +177,7 @@ class NumbersHaveNoGapTest {
     }
 
     /** Ends connections that append at this moment, one after the other. */
-    private void endConnections(AtomicBoolean done) {
+    private Void endConnections(AtomicBoolean done) throws SQLException {
         try (Connection connection = log.connect();
                 Statement statement = connection.createStatement()) {
             connection.setAutoCommit(true);
@@ -197,9 +200,8 @@ class NumbersHaveNoGapTest {
                     }
                 }
             }
-        } catch (SQLException e) {
-            throw new IllegalStateException(e);
         }
+        return null;
     }
 
     private CompletableFuture<Long> draw(String sequence) {

@@ -19,6 +19,8 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
@@ -62,17 +64,21 @@ class ClientIT {
     private static Result run(ProcessBuilder command, String input) throws Exception {
         Path error = Files.createTempFile(directory, "error", "");
         Process process = command.redirectError(error.toFile()).start();
-        var unused = process.onExit().orTimeout(LIMIT_SECONDS, TimeUnit.SECONDS).exceptionally(tooLong -> {
-            process.destroyForcibly();
-            return process;
-        });
+        CompletableFuture<Process> end = process.onExit().orTimeout(LIMIT_SECONDS, TimeUnit.SECONDS);
+        var unused = end.whenComplete((ended, tooLong) -> process.destroyForcibly());
         try (OutputStream in = process.getOutputStream()) {
             in.write(input.getBytes(UTF_8));
         } catch (IOException e) {
             // it ended without reading
         }
         String output = new String(process.getInputStream().readAllBytes(), UTF_8);
-        return new Result(process.waitFor(), output, Files.readString(error));
+        return new Result(end.get().exitValue(), output, Files.readString(error));
+    }
+
+    private static Result succeed(ProcessBuilder command, String input) throws Exception {
+        Result result = run(command, input);
+        assertThat(result.exitCode()).as(result.error()).isZero();
+        return result;
     }
 
     @Test
@@ -86,11 +92,11 @@ class ClientIT {
                 .redirectError(directory.resolve("append.log").toFile())
                 .start();
         try (BufferedReader followed = new BufferedReader(new InputStreamReader(tail.getInputStream(), UTF_8))) {
-            Thread restarts = new Thread(ClientIT::restart);
+            FutureTask<Void> restarts = new FutureTask<>(ClientIT::restart);
             try (OutputStream lines = append.getOutputStream()) {
                 for (int round = 0; round < ROUNDS; round++) {
                     if (round == 5) {
-                        restarts.start();
+                        new Thread(restarts).start();
                     }
                     for (int i = 0; i < LINES_A_ROUND; i++) {
                         lines.write(("{\"action\": \"n\", \"message\": \"" + (round * LINES_A_ROUND + i) + "\"}\n")
@@ -101,10 +107,9 @@ class ClientIT {
                 }
             }
             assertThat(append.waitFor()).as(log("append.log")).isZero();
-            restarts.join();
+            restarts.get();
             int count = ROUNDS * LINES_A_ROUND;
-            assertThat(run(service.client("append", "--action=end"), "").exitCode())
-                    .isZero();
+            succeed(service.client("append", "--action=end"), "");
 
             List<JsonNode> records = new ArrayList<>();
             for (String line = followed.readLine(); line != null; line = followed.readLine()) {
@@ -127,23 +132,22 @@ class ClientIT {
             tail.destroy();
             tail.waitFor(30, TimeUnit.SECONDS);
         }
+        assertThat(tail.isAlive()).isFalse();
         assertThat(Files.readString(cursor)).matches("(1001-[0-9a-f]{8}|1000-[0-9a-f]{8})\n");
         Files.writeString(cursor, "1000\n");
-        Result rest = run(service.client("tail", "--cursor-file=" + cursor), "");
+        Result rest = succeed(service.client("tail", "--cursor-file=" + cursor), "");
         assertThat(rest.output()).hasLineCount(1).contains("  1001  end");
-        assertThat(run(service.client("tail", "--cursor-file=" + cursor), "").output())
+        assertThat(succeed(service.client("tail", "--cursor-file=" + cursor), "")
+                        .output())
                 .isEmpty();
     }
 
-    private static void restart() {
-        try {
-            service.kill();
-            service.start();
-            service.terminate();
-            service.start();
-        } catch (Exception e) {
-            throw new IllegalStateException(e);
-        }
+    private static Void restart() throws Exception {
+        service.kill();
+        service.restart();
+        service.terminate();
+        service.restart();
+        return null;
     }
 
     private static String log(String name) throws IOException {
@@ -153,23 +157,21 @@ class ClientIT {
     @Test
     @Order(2)
     void anExportIsWholeAndWhatBrokeOffIsResumed() throws Exception {
-        run(
+        succeed(
                 service.client("append", "--action=lines", "--message=one,\n\"two\"\r\n=3", "--metadata={\"a\": 1.50}"),
                 "");
-        run(service.client("append", "--action=last"), "");
+        succeed(service.client("append", "--action=last"), "");
         for (String format : List.of("ndjson", "csv", "cloudevents", "ocsf")) {
             Path whole = directory.resolve("whole." + format);
-            Result result = run(service.client("export", "--format=" + format, "-o", whole.toString()), "");
-            assertThat(result.exitCode()).as(result.error()).isZero();
+            succeed(service.client("export", "--format=" + format, "-o", whole.toString()), "");
             byte[] bytes = Files.readAllBytes(whole);
-            assertThat(run(service.client("export", "--format=" + format), "").output())
+            assertThat(succeed(service.client("export", "--format=" + format), "")
+                            .output())
                     .isEqualTo(new String(bytes, UTF_8));
             Path part = directory.resolve("part." + format);
             for (int length : List.of(0, bytes.length / 2, bytes.length - 1, bytes.length)) {
                 Files.write(part, java.util.Arrays.copyOf(bytes, length));
-                Result resumed =
-                        run(service.client("export", "--format=" + format, "-o", part.toString(), "--resume"), "");
-                assertThat(resumed.exitCode()).as(resumed.error()).isZero();
+                succeed(service.client("export", "--format=" + format, "-o", part.toString(), "--resume"), "");
                 assertThat(part).hasSameBinaryContentAs(whole);
             }
             assertThat(run(service.client("export", "-o", whole.toString()), "").exitCode())
@@ -180,13 +182,13 @@ class ClientIT {
     @Test
     @Order(2)
     void anExportIsNotGoneOnWithBehindARecordThatTheFeedNoLongerHas() throws Exception {
-        run(service.client("append", "--action=kept"), "");
-        Result feed = run(service.client("tail", "--json", "-n", "1"), "");
+        succeed(service.client("append", "--action=kept"), "");
+        Result feed = succeed(service.client("tail", "--json", "-n", "1"), "");
         JsonNode last = Connection.JSON.readTree(feed.output());
         for (String format : List.of("ndjson", "csv", "cloudevents", "ocsf")) {
             Path file = directory.resolve("rewound." + format);
             String whole =
-                    run(service.client("export", "--format=" + format), "").output();
+                    succeed(service.client("export", "--format=" + format), "").output();
             String lost =
                     whole.replace(last.get("id").asText(), UUID.randomUUID().toString());
             assertThat(lost).isNotEqualTo(whole);
@@ -319,12 +321,12 @@ class ClientIT {
     @Test
     @Order(4)
     void hostileTextSteersNoTerminal() throws Exception {
-        run(
+        succeed(
                 service.client("append"),
                 "{\"action\": \"\\u001b[2J\\u009b31m\", \"message\": \"a\\nb\\r\\u0007\\u202e\\u2028\"}\n");
-        Result shown = run(service.client("tail", "-n", "1"), "");
+        Result shown = succeed(service.client("tail", "-n", "1"), "");
         assertThat(shown.output()).hasLineCount(1).endsWith("\\u001b[2J\\u009b31m  a\\nb\\r\\u0007\\u202e\\u2028\n");
-        Result json = run(service.client("tail", "-n", "1", "--json"), "");
+        Result json = succeed(service.client("tail", "-n", "1", "--json"), "");
         assertThat(json.output()).hasLineCount(1).contains("\\u001B[2J");
         assertThat(json.output().chars()).noneMatch(c -> c < ' ' && c != '\n');
     }
@@ -348,8 +350,7 @@ class ClientIT {
         assertFails(service.client("tail", "--colour"), 2, "--colour");
         assertFails(service.client("export", "--resume"), 2, "-o FILE");
         assertFails(service.client("tail", "--url=http://127.0.0.1:1", "--patience=0"), 1, "Check ANNALS_URL");
-        Result help = run(service.client("help"), "");
-        assertThat(help.exitCode()).isZero();
+        Result help = succeed(service.client("help"), "");
         assertThat(help.output()).contains("tail", "append", "export", "ANNALS_TOKEN");
     }
 

@@ -1,5 +1,6 @@
 package dev.annals.contract;
 
+import static dev.annals.ProblemAssertions.assertProblem;
 import static io.restassured.RestAssured.given;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -119,7 +120,7 @@ class EveryOperationAnswersAsDescribedTest {
     void aPageThatCannotBeHadIsAProblem(String query, int status, String slug) {
         String token = log.newProject().token();
         json(client(token)).body(record()).post(LOGS).then().statusCode(201);
-        assertProblem(
+        assertRefused(
                 given().auth()
                         .preemptive()
                         .oauth2(token)
@@ -142,7 +143,7 @@ class EveryOperationAnswersAsDescribedTest {
             })
     void aRecordThatCannotBeStoredIsAProblem(String body, int status, String slug) {
         String token = log.newProject().token();
-        assertProblem(
+        assertRefused(
                 given().auth()
                         .preemptive()
                         .oauth2(token)
@@ -159,35 +160,35 @@ class EveryOperationAnswersAsDescribedTest {
         AuditLogFixture.Project project = log.newProject();
         Map<String, Object> record = record();
         json(client(project.token())).body(record).post(LOGS).then().statusCode(201);
-        assertProblem(given().get(LOGS).then(), 401, "unauthorized");
-        assertProblem(client("annals_nobody").get(LOGS).then(), 401, "unauthorized");
-        assertProblem(admin().get(LOGS).then(), 403, "forbidden");
-        assertProblem(client(log.newToken(project.id(), "write")).get(LOGS).then(), 403, "forbidden");
-        assertProblem(
+        assertRefused(given().get(LOGS).then(), 401, "unauthorized");
+        assertRefused(client("annals_nobody").get(LOGS).then(), 401, "unauthorized");
+        assertRefused(admin().get(LOGS).then(), 403, "forbidden");
+        assertRefused(client(log.newToken(project.id(), "write")).get(LOGS).then(), 403, "forbidden");
+        assertRefused(
                 json(client(project.token()))
                         .body(Map.of("name", "x"))
                         .post("/v1/projects")
                         .then(),
                 403,
                 "forbidden");
-        assertProblem(
+        assertRefused(
                 client(log.newProject().token())
                         .get(LOGS + "/" + record.get("id"))
                         .then(),
                 404,
                 "not-found");
-        assertProblem(
+        assertRefused(
                 json(admin())
                         .body(Map.of("scopes", List.of("read")))
                         .post("/v1/projects/" + UUID.randomUUID() + "/tokens")
                         .then(),
                 404,
                 "not-found");
-        assertProblem(given().delete(LOGS).then(), 405, "method-not-allowed");
-        assertProblem(bearer(project.token()).accept("text/html").get(LOGS).then(), 406, "not-acceptable");
+        assertRefused(given().delete(LOGS).then(), 405, "method-not-allowed");
+        assertRefused(bearer(project.token()).accept("text/html").get(LOGS).then(), 406, "not-acceptable");
         record.put("action", "another");
-        assertProblem(json(client(project.token())).body(record).post(LOGS).then(), 409, "record-id-taken");
-        assertProblem(
+        assertRefused(json(client(project.token())).body(record).post(LOGS).then(), 409, "record-id-taken");
+        assertRefused(
                 bearer(project.token())
                         .contentType("text/plain")
                         .body("x")
@@ -195,7 +196,7 @@ class EveryOperationAnswersAsDescribedTest {
                         .then(),
                 415,
                 "unsupported-media-type");
-        assertProblem(
+        assertRefused(
                 bearer(AuditLogFixture.ADMIN_TOKEN)
                         .contentType("application/json")
                         .body("{\"name\": \" \"}")
@@ -203,7 +204,7 @@ class EveryOperationAnswersAsDescribedTest {
                         .then(),
                 422,
                 "invalid-body");
-        assertProblem(
+        assertRefused(
                 bearer(project.token())
                         .contentType("application/json")
                         .body("[" + "{\"action\": \"a\"},".repeat(1000) + "{\"action\": \"a\"}]")
@@ -213,11 +214,8 @@ class EveryOperationAnswersAsDescribedTest {
                 "too-many-records");
     }
 
-    private static void assertProblem(ValidatableResponse answer, int status, String slug) {
-        assertThat(answer.extract().statusCode())
-                .as(answer.extract().asString())
-                .isEqualTo(status);
-        assertThat(answer.extract().<String>path("type")).isEqualTo("urn:annals:problem:" + slug);
+    private static void assertRefused(ValidatableResponse answer, int status, String slug) {
+        assertProblem(answer.extract(), status, slug);
     }
 
     private static Map<String, Object> record() {

@@ -149,16 +149,21 @@ class EmbeddedDatabaseTest {
         }
     }
 
-    @Test
-    void aKilledServiceDoesNotBlockTheNextStart() throws Exception {
+    /** A server whose service was killed. */
+    private ProcessHandle orphanWithATable() throws Exception {
         Process owner = startInAnotherProcess();
         DatabaseUrl url = DatabaseUrl.parse(
                 Files.readString(directory.resolve("database-url")).strip());
         execute(url, "drop table if exists kept; create table kept as select 42 as answer");
-        ProcessHandle orphan = server();
-
+        ProcessHandle server = server();
         owner.destroyForcibly().waitFor();
-        assertThat(orphan.isAlive()).as("the server outlives its service").isTrue();
+        assertThat(server.isAlive()).as("the server outlives its service").isTrue();
+        return server;
+    }
+
+    @Test
+    void aKilledServiceDoesNotBlockTheNextStart() throws Exception {
+        ProcessHandle orphan = orphanWithATable();
 
         Instant before = Instant.now();
         try (EmbeddedDatabase database = start()) {
@@ -170,13 +175,7 @@ class EmbeddedDatabaseTest {
 
     @Test
     void aKilledServiceAndAKilledServerDoNotBlockTheNextStart() throws Exception {
-        Process owner = startInAnotherProcess();
-        DatabaseUrl url = DatabaseUrl.parse(
-                Files.readString(directory.resolve("database-url")).strip());
-        execute(url, "drop table if exists kept; create table kept as select 42 as answer");
-        ProcessHandle orphan = server();
-
-        owner.destroyForcibly().waitFor();
+        ProcessHandle orphan = orphanWithATable();
         orphan.destroyForcibly();
 
         try (EmbeddedDatabase database = start()) {
@@ -282,7 +281,9 @@ class EmbeddedDatabaseTest {
     @Test
     void aDirectoryWithoutSpaceIsNamed() throws Exception {
         directory = Files.createTempDirectory("annals-embedded-");
-        assumeTrue(run("mount", "-t", "tmpfs", "-o", "size=20m", "tmpfs", directory.toString()) == 0, "needs root");
+        assumeTrue(
+                run("mount", "-t", "tmpfs", "-o", "size=20m", "tmpfs", directory.toString()) == 0,
+                "this needs a tmpfs of its own, which only root may mount");
         try {
             assertThatThrownBy(this::start)
                     .isInstanceOf(EmbeddedDatabaseException.class)
@@ -356,7 +357,8 @@ class EmbeddedDatabaseTest {
     }
 
     private static List<InetAddress> otherAddresses() throws IOException {
-        List<InetAddress> addresses = new ArrayList<>();
+        // A second one of the loopback interface, where there is no other.
+        List<InetAddress> addresses = new ArrayList<>(List.of(InetAddress.getByName("127.0.0.2")));
         for (NetworkInterface network : Collections.list(NetworkInterface.getNetworkInterfaces())) {
             for (InetAddress address : Collections.list(network.getInetAddresses())) {
                 if (!address.getHostAddress().equals("127.0.0.1")) {

@@ -1,9 +1,10 @@
 package dev.annals.embedded;
 
+import static dev.annals.Tools.need;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.annals.ServiceProcess;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.ServerSocket;
@@ -72,6 +73,7 @@ class EmbeddedServiceIT {
 
     @Test
     void anInterruptFromTheTerminalStopsTheServiceFirstAndThenItsDatabase() throws Exception {
+        need(ServiceProcess.HAS_GROUP, "process groups, which Linux' setsid makes");
         ServiceProcess service = startAndWait();
         ProcessHandle server = server();
 
@@ -159,7 +161,7 @@ class EmbeddedServiceIT {
 
     @Test
     void whatTheFirstStartPrintsWorksAsPastedAndARestartKeepsTheRecord() throws Exception {
-        assumeTrue(Files.exists(Path.of("/usr/bin/curl")), "the printed line is for curl");
+        need(Files.exists(Path.of("/usr/bin/curl")), "curl, which the printed line is for");
         Path fresh = Files.createTempDirectory("annals-first-start-");
         Map<String, String> settings =
                 Map.of("ANNALS_DATA_DIR", fresh.toString(), "ANNALS_PORT", Integer.toString(freePort()));
@@ -220,7 +222,9 @@ class EmbeddedServiceIT {
         assertThat(server.onExit()).succeedsWithin(Duration.ofSeconds(10));
         assertThat(directory.resolve("postgresql/postmaster.pid")).doesNotExist();
         try (var logs = Files.list(directory.resolve("postgresql/log"))) {
-            for (Path log : logs.toList()) {
+            List<Path> found = logs.toList();
+            assertThat(found).isNotEmpty();
+            for (Path log : found) {
                 List<String> lines = Files.readAllLines(log);
                 assertThat(lines.get(lines.size() - 1)).endsWith("database system is shut down");
             }

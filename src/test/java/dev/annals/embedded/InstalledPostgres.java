@@ -1,7 +1,7 @@
 package dev.annals.embedded;
 
+import static dev.annals.Tools.need;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.annals.database.DatabaseUrl;
 import java.io.IOException;
@@ -19,7 +19,7 @@ import java.util.stream.Stream;
 
 /**
  * A server of the PostgreSQL that the operating system has installed, with its programs: the embedded one comes without
- * pg_dump, pg_restore and pg_basebackup. Tests that need it are skipped where Debian's way of installing one is not found.
+ * pg_dump, pg_restore and pg_basebackup. It is looked for where Debian installs it.
  */
 public final class InstalledPostgres implements AutoCloseable {
 
@@ -140,7 +140,7 @@ public final class InstalledPostgres implements AutoCloseable {
                         .max(Comparator.comparing(Path::toString));
             }
         }
-        assumeTrue(newest.isPresent(), "needs PostgreSQL's server and client programs in " + VERSIONS);
+        need(newest.isPresent(), "PostgreSQL's server and client programs in " + VERSIONS);
         return newest.get();
     }
 

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.annals.AuditLogFixture;
+import dev.annals.ServiceProcess;
 import dev.annals.database.DatabaseUrl;
 import dev.annals.ops.Verify;
 import java.io.PrintWriter;

@@ -1,5 +1,6 @@
 package dev.annals.examples;
 
+import static dev.annals.Tools.need;
 import static io.restassured.RestAssured.given;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
@@ -27,7 +28,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** {@code examples/git-history} against the running service. Skipped where python3 or git is missing. */
+/** {@code examples/git-history} against the running service. */
 @QuarkusTest
 class GitHistoryExampleTest {
     private static final Path EXAMPLE = Path.of("examples", "git-history").toAbsolutePath();
@@ -51,8 +52,8 @@ class GitHistoryExampleTest {
 
     @BeforeEach
     void needPythonAndGit() {
-        assumeTrue(isInstalled("python3"), "python3 is not installed");
-        assumeTrue(isInstalled("git"), "git is not installed");
+        need(isInstalled("python3"), "python3");
+        need(isInstalled("git"), "git");
     }
 
     @Test

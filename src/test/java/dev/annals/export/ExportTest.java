@@ -1,5 +1,6 @@
 package dev.annals.export;
 
+import static dev.annals.ProblemAssertions.assertProblem;
 import static io.restassured.RestAssured.given;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -8,10 +9,10 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.annals.AuditLogFixture;
 import dev.annals.AuditLogFixture.Project;
+import dev.annals.ProjectTest;
 import io.quarkus.test.common.http.TestHTTPResource;
 import io.quarkus.test.junit.QuarkusTest;
 import io.restassured.response.ValidatableResponse;
-import jakarta.inject.Inject;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStream;
@@ -28,7 +29,6 @@ import java.util.Map;
 import java.util.UUID;
 import java.util.stream.LongStream;
 import java.util.zip.GZIPInputStream;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -38,13 +38,10 @@ import org.junit.jupiter.params.provider.CsvSource;
 /** An export brings every record once, or says that it does not. */
 @QuarkusTest
 @Timeout(120)
-class ExportTest {
+class ExportTest extends ProjectTest {
 
     /** More than the sockets between service and client hold. */
     private static final int MANY = 100_000;
-
-    @Inject
-    AuditLogFixture log;
 
     @TestHTTPResource("/")
     URI service;
@@ -52,18 +49,11 @@ class ExportTest {
     /** With {@link #MANY} records, which no test adds to. */
     private static Project many;
 
-    private Project project;
     private ExportClient client;
 
     @BeforeEach
-    void makeProject() {
-        project = log.newProject();
+    void makeClient() {
         client = new ExportClient(project, service);
-    }
-
-    @AfterEach
-    void checkFeed() throws Exception {
-        log.checkFeed(project.id());
     }
 
     private ExportClient many() throws SQLException {
@@ -118,16 +108,16 @@ class ExportTest {
     })
     void whatCannotBeExportedIsAProblemBeforeTheFirstByte(String query, int status, String slug) {
         client.append("{\"action\": \"a\"}");
-        assertProblem(
+        assertRefused(
                 project.wrongRequest().get(ExportClient.PATH + "?" + query).then(), status, slug);
     }
 
     @Test
     void onlyAReaderOfTheProjectMayExportIt() {
-        assertProblem(given().get(ExportClient.PATH).then(), 401, "unauthorized");
+        assertRefused(given().get(ExportClient.PATH).then(), 401, "unauthorized");
         Project writer = new Project(project.id(), log.newToken(project.id(), "write"));
-        assertProblem(writer.request().get(ExportClient.PATH).then(), 403, "forbidden");
-        assertProblem(
+        assertRefused(writer.request().get(ExportClient.PATH).then(), 403, "forbidden");
+        assertRefused(
                 project.wrongRequest()
                         .accept("application/xml")
                         .get(ExportClient.PATH)
@@ -136,11 +126,8 @@ class ExportTest {
                 "not-acceptable");
     }
 
-    private static void assertProblem(ValidatableResponse answer, int status, String slug) {
-        assertThat(answer.extract().statusCode())
-                .as(answer.extract().asString())
-                .isEqualTo(status);
-        assertThat(answer.extract().<String>path("type")).isEqualTo("urn:annals:problem:" + slug);
+    private static void assertRefused(ValidatableResponse answer, int status, String slug) {
+        assertProblem(answer.extract(), status, slug);
     }
 
     @Test

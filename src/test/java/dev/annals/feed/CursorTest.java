@@ -1,5 +1,6 @@
 package dev.annals.feed;
 
+import static dev.annals.ProblemAssertions.assertProblem;
 import static dev.annals.feed.FeedClient.FEED;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -20,25 +21,18 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** A cursor is taken only where it belongs. */
 @QuarkusTest
 @SuppressWarnings("OrphanedFormatString") // paths are percent-encoded
-class CursorTest {
+class CursorTest extends FeedTest {
 
     /** Ways to read from a cursor: each goes through a statement of its own. */
     private static final String[] QUERIES = {"", "&action=a", "&order=desc", "&order=desc&action=a"};
 
-    private final AuditLogFixture log = new AuditLogFixture();
-
-    private AuditLogFixture.Project project;
-    private FeedClient feed;
-
     @BeforeEach
     void writeTenRecords() {
-        project = log.newProject();
-        feed = new FeedClient(project);
         feed.append(10);
     }
 
     @AfterEach
-    void theFeedIsWhole() throws Exception {
+    void nothingIsAdded() throws Exception {
         assertThat(log.checkFeed(project.id())).isEqualTo(10);
     }
 
@@ -102,30 +96,30 @@ class CursorTest {
     void whatIsNoCursorIsRefused(String text) {
         String encoded = URLEncoder.encode(text, StandardCharsets.UTF_8);
         for (String query : QUERIES) {
-            assertProblem(encoded + query, 400, "invalid-cursor");
+            assertRefused(encoded + query, 400, "invalid-cursor");
         }
-        assertProblem("5." + encoded + "&order=desc", 400, "invalid-cursor");
-        assertProblem(encoded + ".5&order=desc", 400, "invalid-cursor");
+        assertRefused("5." + encoded + "&order=desc", 400, "invalid-cursor");
+        assertRefused(encoded + ".5&order=desc", 400, "invalid-cursor");
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"5.5", "5.", ".5", ".", "5.5.5"})
     void aCursorOfAWalkBackIsNoneOfAWalkForward(String cursor) {
-        assertProblem(cursor, 400, "invalid-cursor");
-        assertProblem(cursor + "&action=a", 400, "invalid-cursor");
+        assertRefused(cursor, 400, "invalid-cursor");
+        assertRefused(cursor + "&action=a", 400, "invalid-cursor");
     }
 
     @Test
     void aCursorOfAnyLengthIsRefusedWithoutHarm() {
-        assertProblem("1".repeat(3_000), 400, "invalid-cursor");
-        assertProblem("1-" + "f".repeat(3_000), 400, "invalid-cursor");
+        assertRefused("1".repeat(3_000), 400, "invalid-cursor");
+        assertRefused("1-" + "f".repeat(3_000), 400, "invalid-cursor");
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"11", "12", "1000000", "999999999999999999", "11-9f3a61c2", "999999999999999999-00000000"})
     void aCursorBeyondTheHeadIsRefused(String cursor) {
         for (String query : QUERIES) {
-            assertProblem(cursor + query, 409, "feed-rewound");
+            assertRefused(cursor + query, 409, "feed-rewound");
         }
     }
 
@@ -137,7 +131,7 @@ class CursorTest {
             int at = cursor.length() - 1 - digit;
             altered[at] = altered[at] == '0' ? '1' : '0';
             for (String query : QUERIES) {
-                assertProblem(new String(altered) + query, 409, "feed-rewound");
+                assertRefused(new String(altered) + query, 409, "feed-rewound");
             }
         }
     }
@@ -147,7 +141,7 @@ class CursorTest {
         String check = cursorBehind(5).substring(1);
         for (String sequenceId : new String[] {"1", "4", "6", "10"}) {
             for (String query : QUERIES) {
-                assertProblem(sequenceId + check + query, 409, "feed-rewound");
+                assertRefused(sequenceId + check + query, 409, "feed-rewound");
             }
         }
     }
@@ -158,7 +152,7 @@ class CursorTest {
         new FeedClient(other).append(10);
         String theirs = new FeedClient(other).page(FEED + "?limit=5").pollMore();
         for (String query : QUERIES) {
-            assertProblem(theirs.replaceAll(".*cursor=([^&]*).*", "$1") + query, 409, "feed-rewound");
+            assertRefused(theirs.replaceAll(".*cursor=([^&]*).*", "$1") + query, 409, "feed-rewound");
         }
         log.checkFeed(other.id());
     }
@@ -170,22 +164,20 @@ class CursorTest {
         String cursor = next.replaceAll(".*cursor=([^&.]*).*", "$1");
         String head = next.replaceAll(".*cursor=[^.]*\\.([^&]*).*", "$1");
         assertThat(head).isEqualTo(cursorBehind(10));
-        assertProblem(cursor.replaceFirst("^8", "7") + "." + head + "&order=desc", 409, "feed-rewound");
+        assertRefused(cursor.replaceFirst("^8", "7") + "." + head + "&order=desc", 409, "feed-rewound");
         String wrongHead = head.replaceFirst("^10", "9");
         String pollMore = feed.page(FEED + "?cursor=" + cursor + "." + wrongHead + "&order=desc")
                 .pollMore();
-        assertProblem(pollMore.replaceAll(".*cursor=", ""), 409, "feed-rewound");
+        assertRefused(pollMore.replaceAll(".*cursor=", ""), 409, "feed-rewound");
     }
 
     private String cursorBehind(int sequenceId) {
         return feed.page(FEED + "?limit=" + sequenceId).pollMore().replaceAll(".*cursor=([^&]*).*", "$1");
     }
 
-    private void assertProblem(String cursor, int status, String slug) {
+    private void assertRefused(String cursor, int status, String slug) {
         ExtractableResponse<Response> answer =
                 project.wrongRequest().get(FEED + "?cursor=" + cursor).then().extract();
-        assertThat(answer.statusCode()).as(cursor + ": " + answer.asString()).isEqualTo(status);
-        assertThat(answer.<String>path("type")).isEqualTo("urn:annals:problem:" + slug);
-        assertThat(answer.asString()).doesNotContain("Exception").doesNotContain("dev.annals");
+        assertProblem(answer, status, slug);
     }
 }

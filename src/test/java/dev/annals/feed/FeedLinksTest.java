@@ -9,7 +9,6 @@ import io.quarkus.test.junit.QuarkusTest;
 import io.restassured.response.ExtractableResponse;
 import io.restassured.response.Response;
 import io.restassured.specification.RequestSpecification;
-import jakarta.inject.Inject;
 import java.io.IOException;
 import java.net.Socket;
 import java.net.URI;
@@ -25,24 +24,18 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Links lead where the client came from. The tests' requests come from the loopback address, a trusted proxy's. */
 @QuarkusTest
 @SuppressWarnings("OrphanedFormatString") // queries are percent-encoded
-class FeedLinksTest {
-
-    @Inject
-    AuditLogFixture log;
+class FeedLinksTest extends FeedTest {
 
     @TestHTTPResource("/")
     URI service;
 
-    private AuditLogFixture.Project project;
-
     @BeforeEach
-    void makeProject() {
-        project = log.newProject();
-        new FeedClient(project).append(3);
+    void writeThreeRecords() {
+        feed.append(3);
     }
 
     @AfterEach
-    void theFeedIsWhole() throws Exception {
+    void nothingIsAdded() throws Exception {
         assertThat(log.checkFeed(project.id())).isEqualTo(3);
     }
 

@@ -308,12 +308,18 @@ final class FeedLoad {
                     writeTransaction(connection);
                 }
             } catch (SQLException e) {
-                if (!tolerateBrokenConnections) {
+                if (!tolerateBrokenConnections || !isBrokenConnection(e)) {
                     throw e;
                 }
             }
         }
         return null;
+    }
+
+    /** Class 08, connection exception, or 57P01, admin_shutdown. */
+    private static boolean isBrokenConnection(SQLException e) {
+        return e.getSQLState() != null
+                && (e.getSQLState().startsWith("08") || e.getSQLState().equals("57P01"));
     }
 
     private void writeTransaction(Connection connection) throws Exception {

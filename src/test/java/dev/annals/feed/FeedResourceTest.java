@@ -1,5 +1,6 @@
 package dev.annals.feed;
 
+import static dev.annals.ProblemAssertions.assertProblem;
 import static dev.annals.feed.FeedClient.FEED;
 import static dev.annals.feed.FeedClient.actions;
 import static dev.annals.feed.FeedClient.sequenceIds;
@@ -19,8 +20,6 @@ import java.util.List;
 import java.util.stream.Collectors;
 import java.util.stream.LongStream;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -29,23 +28,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Reading page by page. */
 @QuarkusTest
 @SuppressWarnings("OrphanedFormatString") // queries are percent-encoded
-class FeedResourceTest {
-
-    private final AuditLogFixture log = new AuditLogFixture();
-
-    private AuditLogFixture.Project project;
-    private FeedClient feed;
-
-    @BeforeEach
-    void makeProject() {
-        project = log.newProject();
-        feed = new FeedClient(project);
-    }
-
-    @AfterEach
-    void theFeedIsWhole() throws Exception {
-        log.checkFeed(project.id());
-    }
+class FeedResourceTest extends FeedTest {
 
     @Test
     void anEmptyFeedHasAPollMoreThatDeliversWhatComesLater() {
@@ -354,13 +337,9 @@ class FeedResourceTest {
     }
 
     private void assertInvalidParameter(String query, String parameter) {
-        ExtractableResponse<Response> problem = project.wrongRequest()
-                .get(FEED + "?" + query)
-                .then()
-                .statusCode(400)
-                .extract();
-        assertThat(problem.<String>path("type")).isEqualTo("urn:annals:problem:invalid-parameter");
+        ExtractableResponse<Response> problem =
+                project.wrongRequest().get(FEED + "?" + query).then().extract();
+        assertProblem(problem, 400, "invalid-parameter");
         assertThat(problem.<String>path("parameter")).isEqualTo(parameter);
-        assertThat(problem.asString()).doesNotContain("Exception").doesNotContain("dev.annals");
     }
 }

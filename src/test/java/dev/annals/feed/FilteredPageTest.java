@@ -4,17 +4,14 @@ import static dev.annals.feed.FeedClient.FEED;
 import static dev.annals.feed.FeedClient.sequenceIds;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.annals.AuditLogFixture;
 import dev.annals.feed.FeedClient.Page;
 import io.quarkus.test.junit.QuarkusTest;
 import io.quarkus.test.junit.TestProfile;
-import jakarta.inject.Inject;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.stream.IntStream;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -23,21 +20,13 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** A filtered page looks at {@value SmallScans#SCAN_LIMIT} records: it comes back short or empty, and never skips. */
 @QuarkusTest
 @TestProfile(SmallScans.class)
-class FilteredPageTest {
+class FilteredPageTest extends FeedTest {
 
     /** Which of 100 records pass: some close together, some with long gaps between, the first and the last but one. */
     private static final List<Long> RARE = List.of(1L, 2L, 3L, 9L, 30L, 31L, 32L, 33L, 34L, 35L, 36L, 60L, 99L);
 
-    @Inject
-    AuditLogFixture log;
-
-    private AuditLogFixture.Project project;
-    private FeedClient feed;
-
     @BeforeEach
     void writeAHundredRecords() {
-        project = log.newProject();
-        feed = new FeedClient(project);
         String[] records = IntStream.rangeClosed(1, 100)
                 .mapToObj(i -> RARE.contains((long) i) ? "{\"action\": \"rare\"}" : "{\"action\": \"common\"}")
                 .toArray(String[]::new);
@@ -47,11 +36,6 @@ class FilteredPageTest {
             feed.append(Arrays.copyOfRange(records, from, from + size));
             from += size;
         }
-    }
-
-    @AfterEach
-    void theFeedIsWhole() throws Exception {
-        log.checkFeed(project.id());
     }
 
     @ParameterizedTest

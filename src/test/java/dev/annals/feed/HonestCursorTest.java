@@ -1,5 +1,6 @@
 package dev.annals.feed;
 
+import static dev.annals.ProblemAssertions.assertProblem;
 import static dev.annals.feed.FeedClient.FEED;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -8,8 +9,6 @@ import dev.annals.database.DatabaseUrl;
 import dev.annals.embedded.TestDatabase;
 import dev.annals.feed.FeedClient.Page;
 import io.quarkus.test.junit.QuarkusTest;
-import io.restassured.response.ExtractableResponse;
-import io.restassured.response.Response;
 import jakarta.inject.Inject;
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -59,9 +58,7 @@ class HonestCursorTest {
     }
 
     private static void assertRewound(AuditLogFixture.Project project, String link) {
-        ExtractableResponse<Response> answer =
-                project.request().get(link).then().statusCode(409).extract();
-        assertThat(answer.<String>path("type")).isEqualTo("urn:annals:problem:feed-rewound");
+        assertProblem(project.request().get(link).then().extract(), 409, "feed-rewound");
     }
 
     private static void copyDatabase(DatabaseUrl source, String name) throws SQLException {

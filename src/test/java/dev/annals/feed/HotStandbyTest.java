@@ -16,7 +16,9 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -68,13 +70,16 @@ class HotStandbyTest {
             writers.add(threads.submit(() -> write(number)));
         }
         List<UUID> seen = List.of();
+        Set<Integer> lengths = new HashSet<>();
         try (Connection connection = standby.url("postgres").connect()) {
             while (!writers.stream().allMatch(Future::isDone)) {
                 List<UUID> now = feed(connection);
                 assertThat(now).hasSizeGreaterThanOrEqualTo(seen.size());
                 assertThat(now.subList(0, seen.size())).isEqualTo(seen);
                 seen = now;
+                lengths.add(now.size());
             }
+            assertThat(lengths).as("lengths of the prefixes seen").hasSizeGreaterThan(2);
             for (Future<?> writer : writers) {
                 writer.get();
             }

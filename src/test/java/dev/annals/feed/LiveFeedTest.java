@@ -37,7 +37,6 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -48,10 +47,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 @QuarkusTest
 @TestProfile(LiveLimits.class)
 @Timeout(120)
-class LiveFeedTest {
-
-    @Inject
-    AuditLogFixture log;
+class LiveFeedTest extends FeedTest {
 
     @Inject
     MeterRegistry metrics;
@@ -62,19 +58,10 @@ class LiveFeedTest {
     private final HttpClient http =
             HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
     private final ExecutorService threads = Executors.newCachedThreadPool();
-    private Project project;
-    private FeedClient feed;
-
-    @BeforeEach
-    void makeProject() {
-        project = log.newProject();
-        feed = new FeedClient(project);
-    }
 
     @AfterEach
-    void theFeedIsWholeAndNobodyIsLeftWaiting() throws Exception {
+    void nobodyIsLeftWaiting() throws Exception {
         threads.shutdownNow();
-        log.checkFeed(project.id());
         until(() -> gauge("annals.live.waits") == 0 && gauge("annals.live.streams") == 0);
     }
 
@@ -381,6 +368,9 @@ class LiveFeedTest {
     @Test
     void thousandsWhoWaitTakeNoConnectionEachAndOneLookAtHeadsATickForAll() throws Exception {
         int clients = Connections.atMost(2 * LiveLimits.PROJECT_WAITS);
+        assertThat(clients)
+                .as("connections, two open files each: raise ulimit -n")
+                .isGreaterThan(1_000);
         Project other = log.newProject();
         try (Connections connections = new Connections(service)) {
             connections.open(clients / 2, waitRequest(project));
@@ -463,7 +453,7 @@ class LiveFeedTest {
     @Test
     void oneWaitMoreThanTheLimitOfAProjectIsTurnedAway() throws Exception {
         int limit = LiveLimits.PROJECT_WAITS;
-        assumeTrue(Connections.atMost(limit) == limit, "needs more open files");
+        assumeTrue(Connections.atMost(limit) == limit, "this needs " + 2 * limit + " open files more: raise ulimit -n");
         try (Connections connections = new Connections(service)) {
             connections.open(limit, waitRequest(project));
             until(() -> gauge("annals.live.waits") == limit);

@@ -1,5 +1,6 @@
 package dev.annals.feed;
 
+import static dev.annals.ProblemAssertions.assertProblem;
 import static dev.annals.feed.FeedClient.FEED;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -12,8 +13,6 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.UUID;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -21,23 +20,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** One record by its id. */
 @QuarkusTest
 @SuppressWarnings("OrphanedFormatString") // paths are percent-encoded
-class RecordResourceTest {
-
-    private final AuditLogFixture log = new AuditLogFixture();
-
-    private AuditLogFixture.Project project;
-    private FeedClient feed;
-
-    @BeforeEach
-    void makeProject() {
-        project = log.newProject();
-        feed = new FeedClient(project);
-    }
-
-    @AfterEach
-    void theFeedIsWhole() throws Exception {
-        log.checkFeed(project.id());
-    }
+class RecordResourceTest extends FeedTest {
 
     @Test
     void aRecordFoundByItsIdIsTheOneInTheFeed() throws Exception {
@@ -106,13 +89,10 @@ class RecordResourceTest {
     }
 
     private ExtractableResponse<Response> notFound(String id) {
-        ExtractableResponse<Response> answer = project.wrongRequest()
-                .get(FEED + "/" + id)
-                .then()
-                .statusCode(404)
-                .extract();
-        assertThat(answer.<String>path("type")).isEqualTo("urn:annals:problem:not-found");
-        assertThat(answer.asString()).doesNotContain("Exception").doesNotContain(id);
+        ExtractableResponse<Response> answer =
+                project.wrongRequest().get(FEED + "/" + id).then().extract();
+        assertProblem(answer, 404, "not-found");
+        assertThat(answer.asString()).doesNotContain(id);
         return answer;
     }
 }

@@ -65,6 +65,8 @@ class SearchIndexTest {
         FeedReader reader = new FeedReader(pool, index);
         TestProjector projector = new TestProjector(pool, List.of(index), 10_000);
         append(project, 2_500, random);
+        int passed = 0;
+        int heldBack = 0;
         for (int walk = 0; walk < 8; walk++) {
             Filter filter = randomFilter(random);
             Order order = random.nextBoolean() ? Order.ASCENDING : Order.DESCENDING;
@@ -91,7 +93,11 @@ class SearchIndexTest {
             assertThat(found.stream().map(StoredRecord::sequenceId).toList())
                     .as(order + " " + limit + " " + filter)
                     .isEqualTo(expected);
+            passed += expected.size();
+            heldBack += (int) through - expected.size();
         }
+        assertThat(passed).as("records that passed").isGreaterThan(20);
+        assertThat(heldBack).as("records that a filter held back").isGreaterThan(100);
         log.checkFeed(project);
     }
 

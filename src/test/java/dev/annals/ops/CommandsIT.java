@@ -3,8 +3,8 @@ package dev.annals.ops;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.annals.AuditLogFixture;
+import dev.annals.ServiceProcess;
 import dev.annals.database.DatabaseUrl;
-import dev.annals.embedded.ServiceProcess;
 import dev.annals.embedded.TestDatabase;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;

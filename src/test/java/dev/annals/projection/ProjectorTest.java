@@ -28,6 +28,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -83,12 +84,14 @@ class ProjectorTest {
     @Test
     void instancesThatAreKilledInTheMiddleCountEachRecordExactlyOnceAndARebuildGivesTheSame() throws Exception {
         List<TestProjector> instances = instances(counts);
+        AtomicInteger killed = new AtomicInteger();
         run(instances, () -> {
             for (int i = 0; i < 30; i++) {
                 append(random.nextInt(1, 700));
-                killProjecting();
+                killed.addAndGet(killProjecting());
             }
         });
+        assertThat(killed).as("connections that were ended").hasPositiveValue();
         instances.get(0).catchUp();
         assertCounted();
         List<List<String>> live = stored();
@@ -103,16 +106,25 @@ class ProjectorTest {
         assertThat(stored()).isEqualTo(live);
     }
 
+    /** The counts by another way there. */
+    private abstract class OtherCounts implements Projection {
+
+        @Override
+        public String name() {
+            return counts.name();
+        }
+
+        @Override
+        public Uni<Void> reset(SqlConnection connection, UUID projectId) {
+            return counts.reset(connection, projectId);
+        }
+    }
+
     /** What the transaction is for: with the checkpoint in one of its own, the same load must be counted wrongly. */
     @Test
     void theSameLoadIsCountedWronglyWhereTheCheckpointIsNotInTheSameTransaction() throws Exception {
         Pool apart = pool();
-        Projection broken = new Projection() {
-            @Override
-            public String name() {
-                return counts.name();
-            }
-
+        Projection broken = new OtherCounts() {
             @Override
             public Uni<Long> project(SqlConnection connection, UUID projectId, long sequenceId) {
                 return apart.withTransaction(other -> counts.project(other, projectId, sequenceId))
@@ -122,11 +134,6 @@ class ProjectorTest {
                                 throw new IllegalStateException("crashed");
                             }
                         });
-            }
-
-            @Override
-            public Uni<Void> reset(SqlConnection connection, UUID projectId) {
-                return counts.reset(connection, projectId);
             }
         };
         for (int i = 0; i < 10; i++) {
@@ -140,22 +147,12 @@ class ProjectorTest {
     void aProjectThatCannotBeProjectedHindersNoOtherAndShowsInTheMetrics() throws Exception {
         UUID poisoned = projects.get(1);
         AtomicBoolean poison = new AtomicBoolean(true);
-        Projection sometimes = new Projection() {
-            @Override
-            public String name() {
-                return counts.name();
-            }
-
+        Projection sometimes = new OtherCounts() {
             @Override
             public Uni<Long> project(SqlConnection connection, UUID projectId, long sequenceId) {
                 return poison.get() && projectId.equals(poisoned)
                         ? connection.query("select 1 / 0").execute().map(rows -> sequenceId)
                         : counts.project(connection, projectId, sequenceId);
-            }
-
-            @Override
-            public Uni<Void> reset(SqlConnection connection, UUID projectId) {
-                return counts.reset(connection, projectId);
             }
         };
         append(100);
@@ -268,17 +265,19 @@ class ProjectorTest {
         }
     }
 
-    private void killProjecting() throws SQLException {
+    /** Gives how many connections it has ended, which is at most one. */
+    private int killProjecting() throws SQLException {
         try (Connection connection = log.connect();
                 Statement statement = connection.createStatement();
                 ResultSet killed = statement.executeQuery("""
-                        select pg_terminate_backend(pid) from pg_stat_activity
-                        where datname = current_database() and application_name = 'annals' and xact_start is not null
-                          and (query like '%daily_count%' or query like '%projection_checkpoint%')
-                        order by random() limit 1
+                        select count(*) filter (where pg_terminate_backend(pid)) from (
+                          select pid from pg_stat_activity
+                          where datname = current_database() and application_name = 'annals' and xact_start is not null
+                            and (query like '%daily_count%' or query like '%projection_checkpoint%')
+                          order by random() limit 1) as projecting
                         """)) {
             killed.next();
-            connection.rollback();
+            return killed.getInt(1);
         }
     }
 

@@ -1,7 +1,7 @@
 package dev.annals.sdk;
 
+import static dev.annals.Tools.need;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.io.File;
 import java.io.IOException;
@@ -28,7 +28,6 @@ record SdkProgram(List<String> command, Path importsFrom) {
 
     private static final Path SDK = Path.of("target", "sdk").toAbsolutePath();
     private static final Path PROGRAMS = Path.of("target", "sdk-programs").toAbsolutePath();
-    private static final boolean REQUIRED = Boolean.getBoolean("sdk.required");
     /** The languages whose client was compiled in this run. */
     private static final Set<String> PREPARED = new HashSet<>();
 
@@ -174,13 +173,6 @@ record SdkProgram(List<String> command, Path importsFrom) {
                 .filter(number -> number.matches("\\d+"))
                 .map(Integer::parseInt)
                 .orElse(0);
-    }
-
-    private static void need(boolean isThere, String what) {
-        if (REQUIRED) {
-            assertThat(isThere).as("this needs " + what).isTrue();
-        }
-        assumeTrue(isThere, "this needs " + what);
     }
 
     /** Runs what fetches packages: where there is no registry, nothing can be said of the client. */

@@ -25,10 +25,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/**
- * The generated clients, in processes of their own against the running service. What Node, npm and Python are needed
- * for is skipped where they are missing, unless {@code -Dsdk.required=true}.
- */
+/** The generated clients, in processes of their own against the running service. */
 @QuarkusTest
 @Timeout(300)
 class SdkTest {

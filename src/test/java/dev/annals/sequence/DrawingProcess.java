@@ -1,6 +1,7 @@
 package dev.annals.sequence;
 
 import static dev.annals.sequence.SequenceProcess.LONG;
+import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.annals.embedded.TestDatabase;
 import java.io.BufferedReader;
@@ -93,6 +94,7 @@ final class DrawingProcess implements AutoCloseable {
         while (blocks.get() < count && process.isAlive()) {
             TimeUnit.MILLISECONDS.sleep(5);
         }
+        assertThat(blocks).as("blocks that the process drew").hasValueGreaterThanOrEqualTo(count);
     }
 
     /** Waits until it has done its rounds. */

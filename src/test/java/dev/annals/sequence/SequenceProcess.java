@@ -13,6 +13,7 @@ import io.vertx.pgclient.PgConnection;
 import io.vertx.sqlclient.PoolOptions;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
+import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.UUID;
@@ -78,13 +79,21 @@ final class SequenceProcess implements AutoCloseable {
         return sequences.generator(sequence).next(count).await().atMost(LONG);
     }
 
-    /** Ends the process as a crash does: the server finds its connections gone, and nothing is tidied up. */
-    void kill() throws SQLException {
+    /**
+     * Ends the process as a crash does: the server finds its connections gone, and nothing is tidied up.
+     *
+     * @return how many connections it had
+     */
+    int kill() throws SQLException {
         try (Connection connection = TestDatabase.url().connect();
                 PreparedStatement kill = connection.prepareStatement(
-                        "select pg_terminate_backend(pid, 10000) from pg_stat_activity where application_name = ?")) {
+                        "select count(*) filter (where pg_terminate_backend(pid, 10000)) from pg_stat_activity"
+                                + " where application_name = ?")) {
             kill.setString(1, name);
-            kill.execute();
+            try (ResultSet killed = kill.executeQuery()) {
+                killed.next();
+                return killed.getInt(1);
+            }
         }
     }
 

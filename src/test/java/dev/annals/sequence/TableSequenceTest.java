@@ -28,10 +28,12 @@ import java.util.stream.LongStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.postgresql.util.PSQLException;
 
 /** COMMIT_ORDERED and MAX_PLUS_ONE, which number the rows of a table of the caller's. */
 @QuarkusTest
+@Timeout(120)
 class TableSequenceTest {
 
     @Inject
@@ -356,8 +358,10 @@ class TableSequenceTest {
             while (numbers("select count(*) from pg_locks where mode = 'AccessExclusiveLock' and not granted")
                             .get(0)
                     == 0) {
-                Thread.onSpinWait();
+                assertThat(detached).isNotDone();
+                Thread.sleep(5);
             }
+            assertThat(detached).isNotDone();
             writer.commit();
             detached.get(60, TimeUnit.SECONDS);
         }
@@ -375,6 +379,7 @@ class TableSequenceTest {
 
     /** Numbers 1 … n once each, in every group that the table is attached by. */
     private void assertGapless() throws SQLException {
+        assertThat(numbers("select number from " + table)).isNotEmpty();
         boolean grouped = numbers("select count(*) from " + schema + ".\"in voice_commit_order\" where group_key <> ''")
                         .get(0)
                 > 0;

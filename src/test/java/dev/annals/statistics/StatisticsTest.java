@@ -2,8 +2,7 @@ package dev.annals.statistics;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.annals.AuditLogFixture;
-import dev.annals.AuditLogFixture.Project;
+import dev.annals.ProjectTest;
 import dev.annals.projection.TestProjector;
 import dev.annals.projection.WithoutProjector;
 import io.quarkus.test.junit.QuarkusTest;
@@ -17,8 +16,6 @@ import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.util.List;
 import java.util.Map;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -26,30 +23,15 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 @QuarkusTest
 @TestProfile(WithoutProjector.class)
-class StatisticsTest {
+class StatisticsTest extends ProjectTest {
 
     private static final String STATISTICS = "/v1/project-logs/statistics";
-
-    @Inject
-    AuditLogFixture log;
 
     @Inject
     DailyCounts counts;
 
     @Inject
     Pool pool;
-
-    private Project project;
-
-    @BeforeEach
-    void makeProject() {
-        project = log.newProject();
-    }
-
-    @AfterEach
-    void theFeedIsWhole() throws SQLException {
-        log.checkFeed(project.id());
-    }
 
     @Test
     void countsAreByDayUnlessSomethingElseIsAskedFor() {

@@ -1,7 +1,7 @@
 package dev.annals.viewer;
 
+import static dev.annals.Tools.need;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.microsoft.playwright.Browser;
 import com.microsoft.playwright.BrowserContext;
@@ -43,13 +43,13 @@ final class Chromium implements AutoCloseable {
         PlaywrightAssertions.setDefaultAssertionTimeout(PATIENCE_MILLIS);
     }
 
-    /** Starts the browser; skips the tests where none is installed. */
+    /** Starts the browser. */
     static Chromium start() {
         Optional<Path> executable = Stream.of("chromium", "chromium-browser", "google-chrome")
                 .map(name -> Path.of("/usr/bin", name))
                 .filter(Files::isExecutable)
                 .findFirst();
-        assumeTrue(executable.isPresent(), "The viewer is not tested in a browser: /usr/bin/chromium is not installed");
+        need(executable.isPresent(), "a browser, such as /usr/bin/chromium");
         return new Chromium(executable.get());
     }
 

@@ -475,10 +475,11 @@ class ViewerTest {
         try (Guarded guarded = open()) {
             Page page = guarded.page;
             signIn(page, project);
-            while (!page.locator("#progress").textContent().equals("The beginning of the feed.")) {
+            page.waitForCondition(() -> {
                 page.locator("#end").scrollIntoViewIfNeeded();
                 assertThat(rows(page).count()).isLessThanOrEqualTo(1000);
-            }
+                return page.locator("#progress").textContent().equals("The beginning of the feed.");
+            });
             assertThat(rows(page)).hasCount(1000);
             assertThat(rows(page).last()).containsText("step_0");
 

@@ -1,4 +1,4 @@
-package dev.annals.embedded;
+package dev.annals;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
@@ -21,8 +21,11 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** The packaged program as its user starts it: the native executable where the build made one, else the jar. */
+/** The packaged program as its user starts it: the jar, or the native executable where the build made that instead. */
 public final class ServiceProcess implements AutoCloseable {
+
+    /** Whether each has a process group of its own, as a shell makes one for what is typed. */
+    public static final boolean HAS_GROUP = Files.exists(Path.of("/usr/bin/setsid"));
 
     private static final Path JAR = Path.of("target", "quarkus-app", "quarkus-run.jar");
     private static final Pattern LISTENING = Pattern.compile("Listening on: http://[^:]+:(\\d+)");
@@ -43,29 +46,43 @@ public final class ServiceProcess implements AutoCloseable {
 
     /** Starts the program with these settings in its environment, and on a free port unless they name one. */
     public static ServiceProcess start(Map<String, String> settings, String... arguments) throws IOException {
-        assumeTrue(Files.exists(Path.of("/usr/bin/setsid")), "process groups are made by Linux' setsid");
-        // In a process group of its own, as a shell does it for what is typed.
-        List<String> command = new ArrayList<>(List.of("setsid"));
-        command.addAll(program());
+        return start(command(List.of(), arguments), settings);
+    }
+
+    static ServiceProcess start(ProcessBuilder command, Map<String, String> settings) throws IOException {
+        if (HAS_GROUP) {
+            command.command().add(0, "setsid");
+        }
+        command.environment().put("ANNALS_PORT", "0");
+        command.environment().putAll(settings);
+        return new ServiceProcess(command.redirectErrorStream(true).start());
+    }
+
+    /** A command line of the program, with nothing of the tests' own settings in its environment. */
+    static ProcessBuilder command(List<String> javaOptions, String... arguments) throws IOException {
+        List<String> command = new ArrayList<>(program(javaOptions));
         command.addAll(List.of(arguments));
         ProcessBuilder builder = new ProcessBuilder(command);
         builder.environment().keySet().removeIf(name -> name.startsWith("ANNALS_"));
-        builder.environment().put("ANNALS_PORT", "0");
-        builder.environment().putAll(settings);
-        return new ServiceProcess(builder.redirectErrorStream(true).start());
+        return builder;
     }
 
-    private static List<String> program() throws IOException {
+    private static List<String> program(List<String> javaOptions) throws IOException {
         if (Files.exists(JAR)) {
-            String java =
-                    Path.of(System.getProperty("java.home"), "bin", "java").toString();
-            return List.of(java, "-jar", JAR.toAbsolutePath().toString());
+            List<String> program = new ArrayList<>();
+            program.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+            program.addAll(javaOptions);
+            program.addAll(List.of("-jar", JAR.toAbsolutePath().toString()));
+            return program;
         }
+        assumeTrue(javaOptions.isEmpty(), "options of the Java machine need the jar, which this build did not make");
         try (Stream<Path> files = Files.list(Path.of("target"))) {
             List<String> executables = files.filter(file -> file.toString().endsWith("-runner"))
                     .map(file -> file.toAbsolutePath().toString())
                     .toList();
-            assumeTrue(executables.size() == 1, "the package is neither a jar nor a native executable");
+            assertThat(executables)
+                    .as("native executables, since there is no %s: run mvn package first", JAR)
+                    .hasSize(1);
             return executables;
         }
     }
@@ -87,14 +104,17 @@ public final class ServiceProcess implements AutoCloseable {
         throw new AssertionError("The service ended:\n" + String.join("\n", output));
     }
 
-    /** Reads what it prints until it ends, and waits for that. */
+    /** Reads what it prints until it ends, and waits for that. Gives its exit code. */
     public int awaitEnd() throws InterruptedException {
         if (drain == null) {
             readToTheEnd();
-        } else {
+        }
+        assertThat(process.waitFor(END_LIMIT_SECONDS, TimeUnit.SECONDS))
+                .as("it ends within %d seconds", END_LIMIT_SECONDS)
+                .isTrue();
+        if (drain != null) {
             drain.join();
         }
-        assertThat(process.waitFor(END_LIMIT_SECONDS, TimeUnit.SECONDS)).isTrue();
         return process.exitValue();
     }
 
@@ -116,6 +136,7 @@ public final class ServiceProcess implements AutoCloseable {
         return process;
     }
 
+    /** As {@code kill -9}. */
     @Override
     public void close() {
         process.destroyForcibly().onExit().join();

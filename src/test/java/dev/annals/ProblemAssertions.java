@@ -1,0 +1,50 @@
+package dev.annals;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.restassured.response.ExtractableResponse;
+import io.restassured.response.Response;
+import org.jspecify.annotations.Nullable;
+
+/** What every problem has to be. */
+public final class ProblemAssertions {
+
+    /** What an answer says of the service's inside where an exception got into it. */
+    private static final String[] INTERNALS = {
+        "Exception",
+        "dev.annals",
+        "java.",
+        "jakarta",
+        "jackson",
+        "Stream",
+        "Feature",
+        "Source",
+        "relation",
+        "constraint",
+        "\tat ",
+        "\\tat "
+    };
+
+    private ProblemAssertions() {}
+
+    /** A problem of this type, {@code null} being {@code about:blank}, that tells nothing of the service's inside. */
+    public static ExtractableResponse<Response> assertProblem(
+            ExtractableResponse<Response> answer, int status, @Nullable String slug) {
+        assertProblem(answer.statusCode(), answer.contentType(), answer.asString(), status, slug);
+        return answer;
+    }
+
+    /** The same for what another client has received. */
+    public static void assertProblem(
+            int actualStatus, String mediaType, String body, int status, @Nullable String slug) {
+        assertThat(actualStatus).as(body).isEqualTo(status);
+        assertThat(mediaType).as(body).isEqualTo("application/problem+json");
+        String type = slug == null ? "about:blank" : "urn:annals:problem:" + slug;
+        assertThat(body).contains("\"type\":\"" + type + "\"", "\"status\":" + status);
+        assertNoInternals(body);
+    }
+
+    public static void assertNoInternals(String body) {
+        assertThat(body).doesNotContain(INTERNALS);
+    }
+}

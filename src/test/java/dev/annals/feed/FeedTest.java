@@ -1,0 +1,15 @@
+package dev.annals.feed;
+
+import dev.annals.ProjectTest;
+import org.junit.jupiter.api.BeforeEach;
+
+/** The same with a client of the feed. */
+abstract class FeedTest extends ProjectTest {
+
+    FeedClient feed;
+
+    @BeforeEach
+    void makeClient() {
+        feed = new FeedClient(project);
+    }
+}

@@ -4,15 +4,16 @@
 -- $2 projects     integer   how many projects at most
 -- $3 projections  text[]    their names
 --
--- A row a projection and project that is behind: projection text, project_id uuid, lag bigint (records). And a row with the
--- first and third column null, for the last project of the part: null where there are no more behind it.
+-- A row a projection and project that is behind: projection text, project_id uuid, lag bigint (records), step integer
+-- (records it takes in at a time, at least). And a row with all but the second column null, for the last project of the
+-- part: null where there are no more behind it.
 with part as materialized (
   select id from annals.project
   where id > coalesce($1::uuid, '00000000-0000-0000-0000-000000000000')
   order by id
   limit $2
 )
-select projection.name as projection, part.id as project_id, head.last_sequence_id - coalesce(checkpoint.sequence_id, 0) as lag
+select projection.name as projection, part.id as project_id, head.last_sequence_id - taken.sequence_id as lag, projection.step
 from part
 cross join lateral (
   select last_sequence_id from annals.feed_segment
@@ -20,8 +21,11 @@ cross join lateral (
 cross join annals.projection
 left join annals.projection_checkpoint as checkpoint
   on checkpoint.project_id = part.id and checkpoint.projection = projection.name
+cross join lateral (
+  select checkpoint.generation < projection.generation as outdated,
+    case when checkpoint.generation < projection.generation then 0 else coalesce(checkpoint.sequence_id, 0) end as sequence_id)
+  as taken
 where projection.name = any ($3::text[])
-  and (head.last_sequence_id - coalesce(checkpoint.sequence_id, 0) >= projection.step
-    or checkpoint.generation < projection.generation)
+  and (head.last_sequence_id - taken.sequence_id >= projection.step or taken.outdated)
 union all
-select null, case when (select count(*) from part) = $2 then (select id from part order by id desc limit 1) end, null
+select null, case when (select count(*) from part) = $2 then (select id from part order by id desc limit 1) end, null, null

@@ -81,6 +81,9 @@ public class Projector {
     /** A projection of one project. */
     private record Target(Projection projection, UUID projectId) {}
 
+    /** What a look has found: a target is behind by so many records, and takes in {@code step} of them at a time at least. */
+    private record Lagging(Target target, long records, int step) {}
+
     /** A series of failures; the target is left alone until {@link System#nanoTime} has come to {@code until}. */
     private record Failure(int count, long until) {}
 
@@ -189,23 +192,24 @@ public class Projector {
         return pool.preparedQuery(FIND_LAGGING).execute(part).map(this::lagging).chain(this::inTurn);
     }
 
-    private List<Target> lagging(RowSet<Row> rows) {
-        List<Target> targets = new ArrayList<>();
+    private List<Lagging> lagging(RowSet<Row> rows) {
+        List<Lagging> lagging = new ArrayList<>();
         Map<String, Long> missing = new HashMap<>(found);
         for (Row row : rows) {
             Projection projection = row.getString(0) == null ? null : projections.get(row.getString(0));
             if (projection == null) {
                 after = row.getUUID(1);
             } else {
-                targets.add(new Target(projection, row.getUUID(1)));
-                missing.merge(projection.name(), row.getLong(2), Long::sum);
+                long records = row.getLong(2);
+                lagging.add(new Lagging(new Target(projection, row.getUUID(1)), records, row.getInteger(3)));
+                missing.merge(projection.name(), records, Long::sum);
             }
         }
         found = missing;
         if (after == null) {
             publish(missing);
         }
-        return targets;
+        return lagging;
     }
 
     private void publish(Map<String, Long> missing) {
@@ -216,27 +220,35 @@ public class Projector {
         });
     }
 
-    private Uni<Boolean> inTurn(List<Target> targets) {
+    private Uni<Boolean> inTurn(List<Lagging> lagging) {
         return Multi.createFrom()
-                .iterable(targets)
+                .iterable(lagging)
                 .onItem()
                 .transformToUniAndConcatenate(
-                        target -> stopped ? Uni.createFrom().item(false) : takeOn(target, config.steps()))
+                        behind -> stopped ? Uni.createFrom().item(false) : takeOn(behind, config.steps()))
                 .collect()
                 .asList()
                 .map(unfinished -> unfinished.contains(true));
     }
 
-    private Uni<Boolean> takeOn(Target target, int steps) {
+    // No further than the look saw: what has come since then waits for the next one, which finds more to take in at once.
+    private Uni<Boolean> takeOn(Lagging behind, int steps) {
+        Target target = behind.target();
         Failure before = failures.get(target);
         if (before != null && System.nanoTime() - before.until() < 0) {
             return Uni.createFrom().item(false);
         }
         return step(target)
                 .invoke(() -> failures.remove(target))
-                .chain(progress -> progress && steps > 1 && !stopped
-                        ? takeOn(target, steps - 1)
-                        : Uni.createFrom().item(progress))
+                .chain(taken -> {
+                    long rest = behind.records() - taken;
+                    if (taken == 0 || rest < behind.step()) {
+                        return Uni.createFrom().item(false);
+                    }
+                    return steps > 1 && !stopped
+                            ? takeOn(new Lagging(target, rest, behind.step()), steps - 1)
+                            : Uni.createFrom().item(true);
+                })
                 .onFailure()
                 .recoverWithItem(failure -> failed(target, failure));
     }
@@ -261,11 +273,11 @@ public class Projector {
         return false;
     }
 
-    /** One transaction: takes the checkpoint, takes records in, moves the checkpoint. Gives whether it moved. */
-    private Uni<Boolean> step(Target target) {
+    /** One transaction: takes the checkpoint, takes records in, moves the checkpoint. Gives how many records it took in. */
+    private Uni<Long> step(Target target) {
         return pool.withTransaction(connection -> lock(connection, target)
                 .chain(checkpoint ->
-                        checkpoint == null ? Uni.createFrom().item(false) : project(connection, target, checkpoint)));
+                        checkpoint == null ? Uni.createFrom().item(0L) : project(connection, target, checkpoint)));
     }
 
     private Uni<@Nullable Checkpoint> lock(SqlConnection connection, Target target) {
@@ -284,21 +296,21 @@ public class Projector {
         return null;
     }
 
-    private static Uni<Boolean> project(SqlConnection connection, Target target, Checkpoint at) {
-        if (at.outdated()) {
-            // As long as it takes: what a large project's derived rows are cannot be forgotten step by step.
-            return connection
-                    .query("set local statement_timeout = 0")
-                    .execute()
-                    .chain(() -> target.projection().reset(connection, target.projectId()))
-                    .chain(() -> move(connection, target, 0, at.generation()))
-                    .replaceWith(true);
-        }
-        return target.projection()
-                .project(connection, target.projectId(), at.sequenceId())
-                .chain(to -> to > at.sequenceId()
-                        ? move(connection, target, to, at.generation()).replaceWith(true)
-                        : Uni.createFrom().item(false));
+    private static Uni<Long> project(SqlConnection connection, Target target, Checkpoint at) {
+        long from = at.outdated() ? 0 : at.sequenceId();
+        return (at.outdated() ? forget(connection, target) : Uni.createFrom().voidItem())
+                .chain(() -> target.projection().project(connection, target.projectId(), from))
+                .chain(to -> to > from || at.outdated()
+                        ? move(connection, target, to, at.generation()).replaceWith(to - from)
+                        : Uni.createFrom().item(0L));
+    }
+
+    // As long as it takes: what a large project's derived rows are cannot be forgotten step by step.
+    private static Uni<Void> forget(SqlConnection connection, Target target) {
+        return connection
+                .query("set local statement_timeout = 0")
+                .execute()
+                .chain(() -> target.projection().reset(connection, target.projectId()));
     }
 
     private static Uni<RowSet<Row>> move(SqlConnection connection, Target target, long to, int generation) {

@@ -14,9 +14,9 @@ import org.hibernate.validator.constraints.time.DurationMax;
 import org.hibernate.validator.constraints.time.DurationMin;
 
 /**
- * The settings of the service that belong to no feature. Each can be given in the environment, where {@code annals.database.pool-size} is
- * {@code ANNALS_DATABASE_POOL_SIZE}, as a system property, or in {@code config/application.properties}. A value out of
- * its limits stops the service at start.
+ * The settings of the service that belong to no feature. Each can be given in the environment, where {@code
+ * annals.database.pool-size} is {@code ANNALS_DATABASE_POOL_SIZE}, as a system property, or in {@code
+ * config/application.properties}. A value out of its limits stops the service at start.
  */
 @ConfigMapping(prefix = "annals")
 public interface AnnalsConfig {

@@ -20,7 +20,6 @@ import io.vertx.mutiny.sqlclient.SqlConnection;
 import io.vertx.mutiny.sqlclient.Tuple;
 import jakarta.enterprise.context.ApplicationScoped;
 import jakarta.enterprise.event.Observes;
-import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -51,7 +50,6 @@ public class AppendQueue {
     private static final Logger LOG = Logger.getLogger(AppendQueue.class);
     private static final String READ_PLACES = Sql.named("read_places");
     private static final String READ_RECORDS = Sql.named("read_records");
-
     private static final String READ_VALUES_LEFT = Sql.named("read_values_left");
 
     private final Map<Lane, ProjectQueue> queues = new ConcurrentHashMap<>();
@@ -194,13 +192,11 @@ public class AppendQueue {
                     LOG.warnf(failure, "Gave up on %d requests of project %s", requests.size(), projectId);
                     yield Uni.createFrom().failure(AppendFailure.asProblem(failure));
                 }
-                long delay = Math.min(
-                        config.maxRetryDelay().toMillis(), config.retryDelay().toMillis() << Math.min(attempt, 16));
                 yield Uni.createFrom()
                         .voidItem()
                         .onItem()
                         .delayIt()
-                        .by(Duration.ofMillis(Math.max(1, delay)))
+                        .by(DatabaseFailure.backOff(config.retryDelay(), config.maxRetryDelay(), attempt))
                         .chain(() -> writeTogether(projectId, requests, attempt + 1));
             }
             case TAKEN -> writeWithoutStored(projectId, requests, attempt);

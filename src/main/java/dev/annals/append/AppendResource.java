@@ -73,7 +73,7 @@ public class AppendResource {
             @Context HttpServerRequest http, @Context UriInfo uri, @Context ContainerRequestContext request) {
         UUID projectId = Caller.of(request).projectId();
         RequestBody.requireNoParameters(uri.getQueryParameters());
-        RequestBody.requireNdjson(http);
+        RequestBody.requireNoEncoding(http);
         BulkAppend bulk = new BulkAppend(http, vertx.getOrCreateContext(), projectId, reader, queue, config);
         return Uni.createFrom()
                 .completionStage(bulk::run)

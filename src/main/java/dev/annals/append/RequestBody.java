@@ -78,15 +78,6 @@ public final class RequestBody {
     }
 
     /**
-     * Checks the headers of a body that is read as it streams in.
-     *
-     * @throws ProblemException {@code unsupported-media-type} for an encoding that is not read here
-     */
-    static void requireNdjson(HttpServerRequest request) {
-        requireNoEncoding(request);
-    }
-
-    /**
      * Checks the parameters of an append.
      *
      * @throws ProblemException {@code invalid-parameter} for any but {@code atomic=false}: what streams in cannot be
@@ -104,7 +95,8 @@ public final class RequestBody {
         }
     }
 
-    private static void requireNoEncoding(HttpServerRequest request) {
+    /** @throws ProblemException {@code unsupported-media-type} for an encoding that is not read here */
+    static void requireNoEncoding(HttpServerRequest request) {
         String encoding = request.getHeader(HttpHeaders.CONTENT_ENCODING);
         if (encoding != null && !encoding.strip().equalsIgnoreCase("identity")) {
             throw new ProblemException(

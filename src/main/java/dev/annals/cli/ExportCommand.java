@@ -19,7 +19,6 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
-import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -39,8 +38,6 @@ final class ExportCommand implements Callable<Integer> {
 
     /** No part of an answer for so long: the connection is dead, or standard output is not read. */
     private static final Duration SILENCE = Duration.ofMinutes(2);
-
-    private static final Pattern CURSOR_TEXT = Pattern.compile("[0-9]{1,18}(-[0-9a-f]{8})?");
 
     @Mixin
     Connection service = new Connection();
@@ -73,9 +70,8 @@ final class ExportCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws IOException, InterruptedException {
-        if (cursor != null && !CURSOR_TEXT.matcher(cursor).matches()) {
-            throw new ClientFailure(
-                    ClientFailure.USAGE, "--cursor is no cursor: that is a sequence id, or looks like 10225-9f3a61c2.");
+        if (cursor != null) {
+            Page.requireCursor(cursor, "--cursor");
         }
         if (file == null) {
             if (resume) {

@@ -19,8 +19,19 @@ import org.jspecify.annotations.Nullable;
  */
 record Page(List<byte[]> records, @Nullable String next, String pollMore) {
 
+    private static final Pattern CURSOR_TEXT = Pattern.compile("[0-9]{1,18}(-[0-9a-f]{8})?");
     /** The URLs of a page begin as the service knows itself, which need not be how it is reached from here. */
     private static final Pattern CURSOR = Pattern.compile("[?&]cursor=([0-9a-f.-]+)(?:&.*)?$");
+
+    /** @throws ClientFailure where a text is no cursor, naming {@code where} it stands */
+    static String requireCursor(String text, String where) {
+        if (!CURSOR_TEXT.matcher(text).matches()) {
+            throw new ClientFailure(
+                    ClientFailure.USAGE,
+                    where + " holds no cursor: that is a sequence id, or looks like 10225-9f3a61c2.");
+        }
+        return text;
+    }
 
     static Page parse(byte[] body) {
         List<byte[]> records = new ArrayList<>();

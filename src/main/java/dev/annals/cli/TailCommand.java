@@ -16,7 +16,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
-import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -38,7 +37,6 @@ final class TailCommand implements Callable<Integer> {
     private static final int WAIT_SECONDS = 30;
     private static final long POLL_PAUSE_MILLIS = 1_000;
     private static final int MAX_NEWEST = 1_000;
-    private static final Pattern CURSOR_TEXT = Pattern.compile("[0-9]{1,18}(-[0-9a-f]{8})?");
 
     @Mixin
     Connection service = new Connection();
@@ -111,24 +109,15 @@ final class TailCommand implements Callable<Integer> {
     /** The cursor to go on from; prints the newest records where nothing says where to begin. */
     private String begin() throws IOException, InterruptedException {
         if (cursorFile != null && Files.exists(cursorFile)) {
-            return checked(Files.readString(cursorFile).strip(), "The file " + cursorFile);
+            return Page.requireCursor(Files.readString(cursorFile).strip(), "The file " + cursorFile);
         }
         if (cursor != null) {
-            return checked(cursor, "--cursor");
+            return Page.requireCursor(cursor, "--cursor");
         }
         if (fromStart) {
             return "0";
         }
         return printNewest();
-    }
-
-    private static String checked(String text, String where) {
-        if (!CURSOR_TEXT.matcher(text).matches()) {
-            throw new ClientFailure(
-                    ClientFailure.USAGE,
-                    where + " holds no cursor: that is a sequence id, or looks like 10225-9f3a61c2.");
-        }
-        return text;
     }
 
     private String printNewest() throws IOException, InterruptedException {

@@ -34,8 +34,19 @@ public final class DatabaseFailure {
     }
 
     /**
-     * Whether a statement that failed so may succeed a little later: the connection broke or was not to be had, the server stops
-     * or is out of something, or the transaction had to give way to another. What became of a commit is not known then.
+     * How long to wait before something is tried again: twice as long from try to try, up to the longest.
+     *
+     * @param tries how many have waited before; 0 for the first that does
+     */
+    public static Duration backOff(Duration first, Duration longest, int tries) {
+        long millis = Math.min(longest.toMillis(), first.toMillis() << Math.min(tries, 16));
+        return Duration.ofMillis(Math.max(1, millis));
+    }
+
+    /**
+     * Whether a statement that failed so may succeed a little later: the connection broke or was not to be had, the server
+     * stops or is out of something, or the transaction had to give way to another. What became of a commit is not known
+     * then.
      */
     public static boolean isTransient(Throwable failure) {
         if (failure instanceof PgException error) {

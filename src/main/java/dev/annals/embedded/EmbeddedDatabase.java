@@ -468,7 +468,7 @@ public final class EmbeddedDatabase implements AutoCloseable {
     }
 
     /** The server that runs on this directory, whoever started it. */
-    Optional<ProcessHandle> runningServer() throws IOException {
+    private Optional<ProcessHandle> runningServer() throws IOException {
         return recordedPid()
                 .flatMap(ProcessHandle::of)
                 .filter(ProcessHandle::isAlive)

@@ -3,10 +3,12 @@ package dev.annals.export;
 import dev.annals.feed.FeedConfig;
 import dev.annals.feed.FeedParameters;
 import dev.annals.feed.FeedQuery;
+import dev.annals.problem.RequestParameters;
 import jakarta.ws.rs.core.MultivaluedHashMap;
 import jakarta.ws.rs.core.MultivaluedMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -19,6 +21,9 @@ import org.jspecify.annotations.Nullable;
 record ExportRequest(ExportFormat format, FeedQuery query, boolean gzip) {
 
     private static final String FORMAT = "format";
+    private static final List<String> KNOWN = Stream.concat(
+                    Stream.of(FORMAT, FeedParameters.CURSOR), FeedParameters.FILTERS.stream())
+            .toList();
 
     /**
      * Reads the parameters and headers of a request.
@@ -28,29 +33,19 @@ record ExportRequest(ExportFormat format, FeedQuery query, boolean gzip) {
      */
     static ExportRequest read(
             MultivaluedMap<String, String> parameters, List<String> acceptEncoding, FeedConfig config) {
-        for (String name : parameters.keySet()) {
-            if (!name.equals(FORMAT) && !name.equals(FeedParameters.CURSOR) && !FeedParameters.FILTERS.contains(name)) {
-                throw FeedParameters.invalidParameter(
-                        name,
-                        "There is no such parameter. Known are format, cursor, "
-                                + String.join(", ", FeedParameters.FILTERS) + ".");
-            }
-        }
+        RequestParameters.requireKnown(parameters, KNOWN);
         MultivaluedMap<String, String> ofFeed = new MultivaluedHashMap<>(parameters);
-        @Nullable List<String> names = ofFeed.remove(FORMAT);
-        return new ExportRequest(format(names), FeedParameters.read(ofFeed, config), takesGzip(acceptEncoding));
+        ofFeed.remove(FORMAT);
+        return new ExportRequest(
+                format(parameters.getFirst(FORMAT)), FeedParameters.read(ofFeed, config), takesGzip(acceptEncoding));
     }
 
-    private static ExportFormat format(@Nullable List<String> names) {
-        if (names == null) {
-            return ExportFormat.NDJSON;
-        }
-        if (names.size() > 1) {
-            throw FeedParameters.invalidParameter(FORMAT, "It is given more than once.");
-        }
-        return ExportFormat.named(names.get(0))
-                .orElseThrow(
-                        () -> FeedParameters.invalidParameter(FORMAT, "It is one of " + ExportFormat.names() + "."));
+    private static ExportFormat format(@Nullable String name) {
+        return name == null
+                ? ExportFormat.NDJSON
+                : ExportFormat.named(name)
+                        .orElseThrow(
+                                () -> RequestParameters.invalid(FORMAT, "It is one of " + ExportFormat.names() + "."));
     }
 
     private static boolean takesGzip(List<String> acceptEncoding) {

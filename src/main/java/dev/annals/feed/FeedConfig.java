@@ -21,7 +21,10 @@ public interface FeedConfig {
     @Max(10_000)
     int maxLimit();
 
-    /** How many records a page with filters looks at, at most, whatever the index leaves out; then it comes back short, with a {@code next}. */
+    /**
+     * How many records a page with filters looks at, at most, whatever the index leaves out; then it comes back short, with
+     * a {@code next}.
+     */
     @WithDefault("5000")
     @Min(1)
     @Max(1_000_000)

@@ -2,22 +2,19 @@ package dev.annals.feed;
 
 import dev.annals.feed.FeedQuery.Filter;
 import dev.annals.feed.FeedQuery.Order;
-import dev.annals.problem.Problem;
 import dev.annals.problem.ProblemException;
 import dev.annals.problem.ProblemType;
+import dev.annals.problem.RequestParameters;
 import dev.annals.record.IpAddress;
 import dev.annals.record.Timestamps;
 import jakarta.ws.rs.core.MultivaluedMap;
 import java.time.OffsetDateTime;
 import java.util.List;
-import java.util.Map;
-import java.util.Set;
 import java.util.regex.Pattern;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** Reads the query parameters of a feed. A parameter that is unknown is refused: a mistyped filter must not show all. */
+/** Reads the query parameters of a feed. */
 public final class FeedParameters {
 
     /** The parameter that says where to begin. */
@@ -30,8 +27,8 @@ public final class FeedParameters {
     public static final List<String> FILTERS =
             List.of("start", "end", "action", "actor", "subject", "outcome", "ip_address", "q");
 
-    private static final Set<String> KNOWN = Stream.concat(Stream.of(CURSOR, LIMIT, ORDER, WAIT), FILTERS.stream())
-            .collect(Collectors.toUnmodifiableSet());
+    private static final List<String> KNOWN = Stream.concat(Stream.of(CURSOR, LIMIT, ORDER, WAIT), FILTERS.stream())
+            .toList();
     private static final String DESCENDING = "desc";
     private static final int MAX_FILTER_LENGTH = 1024;
     private static final int MAX_Q_LENGTH = 256;
@@ -55,17 +52,7 @@ public final class FeedParameters {
     }
 
     private FeedQuery query() {
-        for (Map.Entry<String, List<String>> parameter : parameters.entrySet()) {
-            if (!KNOWN.contains(parameter.getKey())) {
-                throw invalidParameter(
-                        parameter.getKey(),
-                        "There is no such parameter. Known are cursor, limit, order, wait, "
-                                + String.join(", ", FILTERS) + ".");
-            }
-            if (parameter.getValue().size() > 1) {
-                throw invalidParameter(parameter.getKey(), "It is given more than once.");
-            }
-        }
+        RequestParameters.requireKnown(parameters, KNOWN);
         Order order = order();
         Filter filter = new Filter(
                 time("start"),
@@ -98,7 +85,7 @@ public final class FeedParameters {
         if (order.equals(DESCENDING)) {
             return Order.DESCENDING;
         }
-        throw invalidParameter(ORDER, "It is asc (oldest first, the default) or desc.");
+        throw RequestParameters.invalid(ORDER, "It is asc (oldest first, the default) or desc.");
     }
 
     private int limit() {
@@ -112,7 +99,7 @@ public final class FeedParameters {
                 return value;
             }
         }
-        throw invalidParameter(LIMIT, "It is a number from 1 to " + config.maxLimit() + ".");
+        throw RequestParameters.invalid(LIMIT, "It is a number from 1 to " + config.maxLimit() + ".");
     }
 
     /** @throws ProblemException {@code invalid-cursor} */
@@ -130,7 +117,8 @@ public final class FeedParameters {
             return null;
         }
         if (value.isEmpty() || value.length() > MAX_FILTER_LENGTH || value.indexOf('\0') >= 0) {
-            throw invalidParameter(name, "It has 1 to " + MAX_FILTER_LENGTH + " characters, and no NUL character.");
+            throw RequestParameters.invalid(
+                    name, "It has 1 to " + MAX_FILTER_LENGTH + " characters, and no NUL character.");
         }
         return value;
     }
@@ -142,7 +130,7 @@ public final class FeedParameters {
         }
         String address = IpAddress.canonical(value);
         if (address == null) {
-            throw invalidParameter(
+            throw RequestParameters.invalid(
                     "ip_address", "It is an IPv4 or IPv6 address, without prefix length and without zone.");
         }
         return address;
@@ -155,7 +143,7 @@ public final class FeedParameters {
                 && (value.length() > MAX_Q_LENGTH
                         || value.indexOf('\0') >= 0
                         || value.codePoints().noneMatch(Character::isLetterOrDigit))) {
-            throw invalidParameter(
+            throw RequestParameters.invalid(
                     "q",
                     "It has 1 to " + MAX_Q_LENGTH
                             + " characters, a letter or a digit among them, and no NUL character.");
@@ -173,14 +161,7 @@ public final class FeedParameters {
         if (time != null) {
             return time;
         }
-        throw invalidParameter(
+        throw RequestParameters.invalid(
                 name, "It is a date and time as in RFC 3339, such as 2025-09-03T11:15:19Z, in the years 0001 to 9999.");
-    }
-
-    /** The problem of a parameter that cannot be used. */
-    public static ProblemException invalidParameter(String name, String detail) {
-        return new ProblemException(
-                Problem.of(ProblemType.INVALID_PARAMETER, "The parameter \"" + name + "\" cannot be used: " + detail)
-                        .with("parameter", name));
     }
 }

@@ -3,6 +3,7 @@ package dev.annals.feed;
 import dev.annals.feed.FeedQuery.Order;
 import dev.annals.problem.ProblemException;
 import dev.annals.problem.ProblemType;
+import dev.annals.problem.RequestParameters;
 import dev.annals.project.Caller;
 import dev.annals.project.Requires;
 import dev.annals.record.RecordJson;
@@ -82,7 +83,7 @@ public class FeedResource {
         // The link poll_more may carry it: a stream waits anyway.
         Wait.of(uri.getQueryParameters(), List.of(), query.order());
         if (query.order() == Order.DESCENDING) {
-            throw FeedParameters.invalidParameter(
+            throw RequestParameters.invalid(
                     FeedParameters.ORDER,
                     "A stream has the oldest record first. To begin at the end, open the link poll_more of a page.");
         }

@@ -1,6 +1,7 @@
 package dev.annals.feed;
 
 import dev.annals.feed.FeedQuery.Order;
+import dev.annals.problem.RequestParameters;
 import jakarta.ws.rs.core.MultivaluedMap;
 import java.time.Duration;
 import java.util.List;
@@ -38,13 +39,13 @@ record Wait(Duration duration, boolean preferred) {
             return seconds == 0 ? NONE : new Wait(Duration.ofSeconds(seconds), true);
         }
         if (order == Order.DESCENDING) {
-            throw FeedParameters.invalidParameter(
+            throw RequestParameters.invalid(
                     FeedParameters.WAIT,
                     "Nothing new can follow in the order desc. Leave it out here, and wait at the link poll_more.");
         }
         int seconds = seconds(text);
         if (seconds == 0) {
-            throw FeedParameters.invalidParameter(
+            throw RequestParameters.invalid(
                     FeedParameters.WAIT, "It is a number of seconds from 1 to " + MAX_SECONDS + ".");
         }
         return new Wait(Duration.ofSeconds(seconds), false);

@@ -57,8 +57,6 @@ public enum ProblemType {
     TOO_MANY_READERS(503, "Too many readers"),
     /** The service is starting, stopping, or has lost its database. */
     UNAVAILABLE(503, "Unavailable"),
-    /** The work was given up because it took too long. */
-    TIMEOUT(503, "Timeout"),
     /** An HTTP status that says all there is to say; goes out as {@code about:blank}. */
     OTHER(400, "Request failed");
 

@@ -256,8 +256,8 @@ public class Projector {
     private boolean failed(Target target, Throwable failure) {
         Failure before = failures.get(target);
         int count = before == null ? 1 : before.count() + 1;
-        long delay =
-                Math.min(config.maxRetryDelay().toNanos(), config.retryDelay().toNanos() << Math.min(count - 1, 16));
+        long delay = DatabaseFailure.backOff(config.retryDelay(), config.maxRetryDelay(), count - 1)
+                .toNanos();
         // Instances that failed at the same moment try again at different ones.
         delay += ThreadLocalRandom.current().nextLong(delay / 4 + 1);
         if (before != null || failures.size() < MAX_FAILURES) {

@@ -4,7 +4,6 @@ import dev.annals.database.DatabaseFailure;
 import dev.annals.problem.ProblemException;
 import dev.annals.problem.ProblemType;
 import io.smallrye.mutiny.Uni;
-import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
@@ -136,13 +135,11 @@ final class BatchSequence implements SequenceGenerator {
     private void refillFailed(Throwable failure, long wanted, int attempt) {
         boolean passing = DatabaseFailure.isTransient(failure);
         if (passing && attempt < config.retries()) {
-            long delay = Math.min(
-                    config.maxRetryDelay().toMillis(), config.retryDelay().toMillis() << Math.min(attempt, 16));
             Uni.createFrom()
                     .voidItem()
                     .onItem()
                     .delayIt()
-                    .by(Duration.ofMillis(Math.max(1, delay)))
+                    .by(DatabaseFailure.backOff(config.retryDelay(), config.maxRetryDelay(), attempt))
                     .subscribe()
                     .with(later -> refill(wanted, attempt + 1));
             return;

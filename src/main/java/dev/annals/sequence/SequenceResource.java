@@ -1,9 +1,7 @@
 package dev.annals.sequence;
 
 import dev.annals.append.RequestBody;
-import dev.annals.problem.Problem;
-import dev.annals.problem.ProblemException;
-import dev.annals.problem.ProblemType;
+import dev.annals.problem.RequestParameters;
 import dev.annals.project.Caller;
 import dev.annals.project.Requires;
 import dev.annals.record.RecordJson;
@@ -25,7 +23,6 @@ import jakarta.ws.rs.core.MultivaluedMap;
 import jakarta.ws.rs.core.Response;
 import jakarta.ws.rs.core.UriInfo;
 import java.util.List;
-import java.util.Map;
 import java.util.PrimitiveIterator;
 import java.util.regex.Pattern;
 
@@ -94,19 +91,12 @@ public class SequenceResource {
 
     private static void requireName(String name) {
         if (!NAME.matcher(name).matches()) {
-            throw invalidParameter("name", "It has 1 to 128 letters, digits, dots, hyphens and underscores.");
+            throw RequestParameters.invalid("name", "It has 1 to 128 letters, digits, dots, hyphens and underscores.");
         }
     }
 
     private static int count(MultivaluedMap<String, String> parameters) {
-        for (Map.Entry<String, List<String>> parameter : parameters.entrySet()) {
-            if (!parameter.getKey().equals("count")) {
-                throw invalidParameter(parameter.getKey(), "There is no such parameter. Known is count.");
-            }
-            if (parameter.getValue().size() > 1) {
-                throw invalidParameter("count", "It is given more than once.");
-            }
-        }
+        RequestParameters.requireKnown(parameters, List.of("count"));
         String count = parameters.getFirst("count");
         if (count == null) {
             return 1;
@@ -117,13 +107,7 @@ public class SequenceResource {
                 return value;
             }
         }
-        throw invalidParameter("count", "It is a number from 1 to " + SequenceGenerator.MAX_COUNT + ".");
-    }
-
-    private static ProblemException invalidParameter(String name, String detail) {
-        return new ProblemException(
-                Problem.of(ProblemType.INVALID_PARAMETER, "The parameter \"" + name + "\" cannot be used: " + detail)
-                        .with("parameter", name));
+        throw RequestParameters.invalid("count", "It is a number from 1 to " + SequenceGenerator.MAX_COUNT + ".");
     }
 
     private static byte[] json(Sequence sequence) {

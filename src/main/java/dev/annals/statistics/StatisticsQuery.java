@@ -1,8 +1,6 @@
 package dev.annals.statistics;
 
-import dev.annals.problem.Problem;
-import dev.annals.problem.ProblemException;
-import dev.annals.problem.ProblemType;
+import dev.annals.problem.RequestParameters;
 import jakarta.ws.rs.core.MultivaluedMap;
 import java.time.DateTimeException;
 import java.time.LocalDate;
@@ -10,7 +8,6 @@ import java.util.Arrays;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
 import java.util.Set;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -40,20 +37,13 @@ record StatisticsQuery(@Nullable LocalDate start, @Nullable LocalDate end, Set<D
 
     private static final Pattern DAY =
             Pattern.compile("([0-9]{4}-[0-9]{2}-[0-9]{2})(?:T00:00(?::00(?:\\.0{1,9})?)?Z)?");
-    private static final Set<String> KNOWN = Set.of("start", "end", "by");
+    private static final List<String> KNOWN = List.of("start", "end", "by");
     private static final String DIMENSIONS =
             Arrays.stream(Dimension.values()).map(Dimension::text).collect(Collectors.joining(", "));
 
-    /** @throws ProblemException {@code invalid-parameter} */
+    /** @throws dev.annals.problem.ProblemException {@code invalid-parameter} */
     static StatisticsQuery read(MultivaluedMap<String, String> parameters) {
-        for (Map.Entry<String, List<String>> parameter : parameters.entrySet()) {
-            if (!KNOWN.contains(parameter.getKey())) {
-                throw invalidParameter(parameter.getKey(), "There is no such parameter. Known are start, end and by.");
-            }
-            if (parameter.getValue().size() > 1) {
-                throw invalidParameter(parameter.getKey(), "It is given more than once.");
-            }
-        }
+        RequestParameters.requireKnown(parameters, KNOWN);
         return new StatisticsQuery(
                 day("start", parameters.getFirst("start")),
                 day("end", parameters.getFirst("end")),
@@ -72,7 +62,7 @@ record StatisticsQuery(@Nullable LocalDate start, @Nullable LocalDate end, Set<D
         } catch (DateTimeException e) {
             // answered below
         }
-        throw invalidParameter(
+        throw RequestParameters.invalid(
                 name, "It is a day in UTC, such as 2026-01-31 or 2026-01-31T00:00:00Z, in the years 0001 to 9999.");
     }
 
@@ -84,15 +74,10 @@ record StatisticsQuery(@Nullable LocalDate start, @Nullable LocalDate end, Set<D
                     .findFirst()
                     .orElse(null);
             if (found == null || !by.add(found)) {
-                throw invalidParameter("by", "It names some of " + DIMENSIONS + ", each once, with commas between.");
+                throw RequestParameters.invalid(
+                        "by", "It names some of " + DIMENSIONS + ", each once, with commas between.");
             }
         }
         return by;
-    }
-
-    private static ProblemException invalidParameter(String name, String detail) {
-        return new ProblemException(
-                Problem.of(ProblemType.INVALID_PARAMETER, "The parameter \"" + name + "\" cannot be used: " + detail)
-                        .with("parameter", name));
     }
 }

@@ -102,7 +102,7 @@ public class FailingResource {
             throw new IllegalStateException("the password is hunter2");
         });
         router.get("/failing-route/problem")
-                .handler(routing -> routing.fail(new ProblemException(ProblemType.TIMEOUT, "Try again")));
+                .handler(routing -> routing.fail(new ProblemException(ProblemType.UNAVAILABLE, "Try again")));
         router.get("/failing-route/status").handler(routing -> routing.fail(413));
     }
 }

@@ -8,12 +8,12 @@ import static org.hamcrest.Matchers.equalTo;
 import static org.hamcrest.Matchers.hasItem;
 import static org.hamcrest.Matchers.hasSize;
 
-import dev.annals.AuditLogFixture;
-import dev.annals.AuditLogFixture.Project;
+import dev.annals.ProjectTest;
 import dev.annals.contract.ContractFilter;
 import io.quarkus.test.junit.QuarkusTest;
 import io.restassured.response.ValidatableResponse;
 import io.restassured.specification.RequestSpecification;
+import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
@@ -22,7 +22,6 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.IntStream;
 import java.util.stream.LongStream;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -31,16 +30,7 @@ import org.junit.jupiter.params.provider.EnumSource.Mode;
 import org.junit.jupiter.params.provider.ValueSource;
 
 @QuarkusTest
-class SequenceResourceTest {
-
-    private final AuditLogFixture log = new AuditLogFixture();
-
-    private Project project;
-
-    @BeforeEach
-    void makeProject() {
-        project = log.newProject();
-    }
+class SequenceResourceTest extends ProjectTest {
 
     @ParameterizedTest
     @EnumSource(
@@ -153,6 +143,20 @@ class SequenceResourceTest {
     void aWrongCountIsRefused(String query) {
         put("n", "{\"kind\": \"BATCH\"}").statusCode(201);
         assertProblem(draw("n", query), 400, "invalid-parameter");
+    }
+
+    @Test
+    void aDefinitionThatIsNoJsonInUtf8IsRefused() {
+        assertProblem(put("n", " "), 400, "malformed-json");
+        assertProblem(
+                as(project.token())
+                        .contentType("application/json")
+                        .body("{\"kind\": \"BATCH\"}".getBytes(StandardCharsets.UTF_16LE))
+                        .put("/v1/sequences/n")
+                        .then(),
+                400,
+                "malformed-json");
+        assertProblem(draw("n", ""), 404, "not-found");
     }
 
     @Test

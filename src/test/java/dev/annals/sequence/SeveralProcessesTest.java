@@ -62,7 +62,7 @@ class SeveralProcessesTest {
                 long lastOfKilled = last(killed.issued(SequenceKind.RECYCLED_SERIES));
                 assertThat(fourth.issued(SequenceKind.RECYCLED_SERIES).get(0))
                         .as("the series of the killed process, but for what was on its way")
-                        .isBetween(lastOfKilled + 1, lastOfKilled + DrawingProcess.MAX_COUNT);
+                        .isBetween(lastOfKilled + 1, lastOfKilled + 1 + DrawingProcess.MAX_COUNT);
                 assertThat(List.of(
                                 seriesOf(second.issued(SequenceKind.RECYCLED_SERIES)),
                                 seriesOf(third.issued(SequenceKind.RECYCLED_SERIES)),

@@ -154,36 +154,47 @@ public class AppendQueue {
     private void write(Lane lane, List<AppendRequest> requests) {
         writeTogether(lane.projectId(), requests, 0)
                 .onFailure()
-                .invoke(failure -> requests.forEach(request -> request.fail(failure)))
-                .onFailure()
-                .recoverWithNull()
+                .recoverWithItem(failure -> () -> requests.forEach(request -> request.fail(failure)))
                 .subscribe()
-                .with(done -> {
-                    List<AppendRequest> gathered = take(lane);
-                    if (!gathered.isEmpty()) {
-                        write(lane, gathered);
+                .with(answers -> {
+                    // The next commit is under way before anybody is answered: making the answers takes about as long.
+                    try {
+                        List<AppendRequest> gathered = take(lane);
+                        if (!gathered.isEmpty()) {
+                            write(lane, gathered);
+                        }
+                    } finally {
+                        answers.run();
                     }
                 });
     }
 
-    /** Writes requests in one transaction and answers them. Where that fails for one of them, finds out which. */
-    private Uni<Void> writeTogether(UUID projectId, List<AppendRequest> requests, int attempt) {
+    /**
+     * Writes requests in one transaction. Where that fails for one of them, finds out which.
+     *
+     * @return the answers that are still to be given
+     */
+    private Uni<Runnable> writeTogether(UUID projectId, List<AppendRequest> requests, int attempt) {
         List<AuditRecord> records = new ArrayList<>();
         requests.forEach(request -> records.addAll(request.missing()));
         if (records.isEmpty()) {
-            requests.forEach(AppendRequest::succeed);
-            return Uni.createFrom().voidItem();
+            return Uni.createFrom().<Runnable>item(() -> () -> requests.forEach(AppendRequest::succeed));
         }
         return store(projectId, records)
-                .invoke(stored -> AppendRequest.succeed(requests, stored))
-                .invoke(stored ->
-                        heads.appended(projectId, stored.get(stored.size() - 1).sequenceId()))
-                .replaceWithVoid()
+                .<Runnable>map(stored -> () -> {
+                    AppendRequest.succeed(requests, stored);
+                    heads.appended(projectId, stored.get(stored.size() - 1).sequenceId());
+                })
                 .onFailure()
                 .recoverWithUni(failure -> afterFailure(projectId, requests, attempt, failure));
     }
 
-    private Uni<Void> afterFailure(UUID projectId, List<AppendRequest> requests, int attempt, Throwable failure) {
+    /** What is left to answer where all requests have been. */
+    private static Uni<Runnable> answered() {
+        return Uni.createFrom().<Runnable>item(() -> () -> {});
+    }
+
+    private Uni<Runnable> afterFailure(UUID projectId, List<AppendRequest> requests, int attempt, Throwable failure) {
         return switch (AppendFailure.of(failure)) {
             case GIVE_WAY -> {
                 // The connection may have broken during COMMIT, so the batch may be stored. It is sent again under the
@@ -210,7 +221,7 @@ public class AppendQueue {
     }
 
     /** Some ids exist: answers the requests whose records are stored or taken, and writes the others. */
-    private Uni<Void> writeWithoutStored(UUID projectId, List<AppendRequest> requests, int attempt) {
+    private Uni<Runnable> writeWithoutStored(UUID projectId, List<AppendRequest> requests, int attempt) {
         return readStored(projectId, requests).chain(stored -> {
             List<AppendRequest> others = new ArrayList<>();
             boolean progress = false;
@@ -221,7 +232,7 @@ public class AppendQueue {
                 }
             }
             if (others.isEmpty()) {
-                return Uni.createFrom().voidItem();
+                return answered();
             }
             if (!progress && others.size() > 1) {
                 // Two requests of this batch share an id: the first of them wins.
@@ -237,7 +248,7 @@ public class AppendQueue {
     }
 
     /** Some records cannot have the numbers they want: answers their requests, and writes the others. */
-    private Uni<Void> writeWithoutUnnumbered(UUID projectId, List<AppendRequest> requests, int attempt) {
+    private Uni<Runnable> writeWithoutUnnumbered(UUID projectId, List<AppendRequest> requests, int attempt) {
         return readValuesLeft(projectId, requests).chain(left -> {
             List<AppendRequest> others = new ArrayList<>();
             for (AppendRequest request : requests) {
@@ -246,7 +257,7 @@ public class AppendQueue {
                 }
             }
             if (others.isEmpty()) {
-                return Uni.createFrom().voidItem();
+                return answered();
             }
             boolean progress = others.size() < requests.size();
             if (!progress && attempt >= config.retries()) {
@@ -274,18 +285,19 @@ public class AppendQueue {
     }
 
     /** Each request in a transaction of its own, so that one which the database refuses fails alone. */
-    private Uni<Void> writeAlone(UUID projectId, List<AppendRequest> requests) {
+    private Uni<Runnable> writeAlone(UUID projectId, List<AppendRequest> requests) {
         return Multi.createFrom()
                 .iterable(requests)
                 .onItem()
                 .transformToUniAndConcatenate(request -> writeTogether(projectId, List.of(request), 0)
+                        .invoke(Runnable::run)
                         .onFailure()
                         .invoke(request::fail)
                         .onFailure()
                         .recoverWithNull())
                 .collect()
                 .last()
-                .replaceWithVoid();
+                .chain(AppendQueue::answered);
     }
 
     /** One transaction, and behind it, in the same round trip, the question where its records stand. */

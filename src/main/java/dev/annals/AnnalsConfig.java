@@ -1,17 +1,14 @@
 package dev.annals;
 
+import dev.annals.ConfigLimits.Durations;
+import dev.annals.ConfigLimits.Numbers;
+import dev.annals.ConfigLimits.Texts;
 import io.smallrye.config.ConfigMapping;
 import io.smallrye.config.WithDefault;
-import jakarta.validation.constraints.Max;
-import jakarta.validation.constraints.Min;
-import jakarta.validation.constraints.Pattern;
-import jakarta.validation.constraints.Size;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
-import org.hibernate.validator.constraints.time.DurationMax;
-import org.hibernate.validator.constraints.time.DurationMin;
 
 /**
  * The settings of the service that belong to no feature. Each can be given in the environment, where {@code
@@ -37,13 +34,15 @@ public interface AnnalsConfig {
     Path dataDir();
 
     /** The administrator's bearer token. Without it the first start makes one and prints it once. */
-    Optional<@Size(min = 16, max = 256) @Pattern(regexp = "[!-~]*") String> adminToken();
+    @Texts("[!-~]{16,256}")
+    Optional<String> adminToken();
 
     /**
      * The URL under which clients reach the service, such as {@code https://audit.example.org}; links are made from it.
      * Without it, from the request's own host, or from what a trusted proxy says of it.
      */
-    Optional<@Pattern(regexp = "https?://[^/?#]+(/[^?#]*)?") String> publicUrl();
+    @Texts("https?://[^/?#]+(/[^?#]*)?")
+    Optional<String> publicUrl();
 
     /**
      * The proxies in front of the service whose {@code X-Forwarded-Proto}, {@code -Host}, {@code -Port}, {@code -Prefix}
@@ -53,12 +52,12 @@ public interface AnnalsConfig {
      */
     // Quarkus takes an IPv6 address without a prefix length for a host name, and asks the DNS at every request.
     @WithDefault("127.0.0.1,::1/128")
-    List<@Pattern(regexp = "[0-9.]+(/[0-9]{1,2})?|[0-9A-Fa-f:.]+/[0-9]{1,3}") String> trustedProxies();
+    @Texts("[0-9.]+(/[0-9]{1,2})?|[0-9A-Fa-f:.]+/[0-9]{1,3}")
+    List<String> trustedProxies();
 
     /** The TCP port of the HTTP API; 0 takes a free one. */
     @WithDefault("8080")
-    @Min(0)
-    @Max(65_535)
+    @Numbers(min = 0, max = 65_535)
     int port();
 
     /** Whether the database is the service's own. The service sets this itself. */
@@ -80,32 +79,27 @@ public interface AnnalsConfig {
 
         /** Connections in the pool. */
         @WithDefault("16")
-        @Min(1)
-        @Max(1_000)
+        @Numbers(min = 1, max = 1_000)
         int poolSize();
 
         /** Requests that may wait for a connection of the pool; the next one fails at once. */
         @WithDefault("1024")
-        @Min(1)
-        @Max(100_000)
+        @Numbers(min = 1, max = 100_000)
         int poolQueue();
 
         /** How long a request waits for a connection of the pool. */
         @WithDefault("10s")
-        @DurationMin(millis = 1)
-        @DurationMax(minutes = 10)
+        @Durations(min = "1ms", max = "10M")
         Duration poolWait();
 
         /** How long a statement, or a commit, waits for a lock, before it fails. PostgreSQL's lock_timeout. */
         @WithDefault("10s")
-        @DurationMin(millis = 1)
-        @DurationMax(minutes = 10)
+        @Durations(min = "1ms", max = "10M")
         Duration lockTimeout();
 
         /** How long a statement runs before it is cancelled. PostgreSQL's statement_timeout. */
         @WithDefault("30s")
-        @DurationMin(millis = 1)
-        @DurationMax(hours = 1)
+        @Durations(min = "1ms", max = "1H")
         Duration statementTimeout();
     }
 }

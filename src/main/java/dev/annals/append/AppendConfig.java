@@ -1,12 +1,10 @@
 package dev.annals.append;
 
+import dev.annals.ConfigLimits.Durations;
+import dev.annals.ConfigLimits.Numbers;
 import io.smallrye.config.ConfigMapping;
 import io.smallrye.config.WithDefault;
-import jakarta.validation.constraints.Max;
-import jakarta.validation.constraints.Min;
 import java.time.Duration;
-import org.hibernate.validator.constraints.time.DurationMax;
-import org.hibernate.validator.constraints.time.DurationMin;
 
 /** Limits of writing. */
 @ConfigMapping(prefix = "annals.append")
@@ -14,67 +12,56 @@ public interface AppendConfig {
 
     /** How many bytes of JSON a request may have, other than NDJSON, which is taken as it streams in. */
     @WithDefault("16777216")
-    @Min(65_536)
-    @Max(268_435_456)
+    @Numbers(min = 65_536, max = 268_435_456)
     int maxBodyBytes();
 
     /** How many lines of NDJSON are appended together. */
     @WithDefault("1000")
-    @Min(1)
-    @Max(10_000)
+    @Numbers(min = 1, max = 10_000)
     int bulkRecords();
 
     /** How many bytes of NDJSON are appended together at most, but for the line that passes the limit. */
     @WithDefault("1048576")
-    @Min(65_536)
-    @Max(16_777_216)
+    @Numbers(min = 65_536, max = 16_777_216)
     long bulkBytes();
 
     /** How many records one transaction takes at most. A request is never cut: one that is larger goes alone. */
     @WithDefault("2000")
-    @Min(1)
-    @Max(50_000)
+    @Numbers(min = 1, max = 50_000)
     int batchRecords();
 
     /** How many bytes of JSON one transaction takes at most; as with {@link #batchRecords()}. */
     @WithDefault("8388608")
-    @Min(65_536)
-    @Max(268_435_456)
+    @Numbers(min = 65_536, max = 268_435_456)
     long batchBytes();
 
     /** How many requests may wait in a project's queue. */
     @WithDefault("4096")
-    @Min(1)
-    @Max(1_000_000)
+    @Numbers(min = 1, max = 1_000_000)
     int queueRequests();
 
     /** How many bytes of JSON may wait in a project's queue. */
     @WithDefault("33554432")
-    @Min(65_536)
-    @Max(17_179_869_184L)
+    @Numbers(min = 65_536, max = 17_179_869_184L)
     long queueBytes();
 
     /** How many bytes of JSON may wait in the queues of all projects together. */
     @WithDefault("134217728")
-    @Min(65_536)
-    @Max(17_179_869_184L)
+    @Numbers(min = 65_536, max = 17_179_869_184L)
     long totalQueueBytes();
 
     /** How often a batch is tried again after its connection broke or its transaction had to give way. */
     @WithDefault("8")
-    @Min(0)
-    @Max(100)
+    @Numbers(min = 0, max = 100)
     int retries();
 
     /** How long to wait before the first such try; the wait doubles from try to try, up to {@link #maxRetryDelay()}. */
     @WithDefault("50ms")
-    @DurationMin(millis = 1)
-    @DurationMax(hours = 1)
+    @Durations(min = "1ms", max = "1H")
     Duration retryDelay();
 
     /** The longest wait between two tries. */
     @WithDefault("2s")
-    @DurationMin(millis = 1)
-    @DurationMax(hours = 1)
+    @Durations(min = "1ms", max = "1H")
     Duration maxRetryDelay();
 }

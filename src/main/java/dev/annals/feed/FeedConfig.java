@@ -1,9 +1,8 @@
 package dev.annals.feed;
 
+import dev.annals.ConfigLimits.Numbers;
 import io.smallrye.config.ConfigMapping;
 import io.smallrye.config.WithDefault;
-import jakarta.validation.constraints.Max;
-import jakarta.validation.constraints.Min;
 
 /** Limits of reading. */
 @ConfigMapping(prefix = "annals.feed")
@@ -11,14 +10,12 @@ public interface FeedConfig {
 
     /** How many records a page has where the reader names no limit. */
     @WithDefault("200")
-    @Min(1)
-    @Max(1000)
+    @Numbers(min = 1, max = 1000)
     int defaultLimit();
 
     /** How many records a page has at most. */
     @WithDefault("1000")
-    @Min(1)
-    @Max(10_000)
+    @Numbers(min = 1, max = 10_000)
     int maxLimit();
 
     /**
@@ -26,8 +23,7 @@ public interface FeedConfig {
      * a {@code next}.
      */
     @WithDefault("5000")
-    @Min(1)
-    @Max(1_000_000)
+    @Numbers(min = 1, max = 1_000_000)
     int scanLimit();
 
     /**
@@ -35,13 +31,11 @@ public interface FeedConfig {
      * words looks at every longer one. For new blocks of the index: a rebuild applies it to all.
      */
     @WithDefault("4096")
-    @Min(0)
-    @Max(65_535)
+    @Numbers(min = 0, max = 65_535)
     int indexedMessageBytes();
 
     /** How many words of a message the index tells apart; one with more counts as longer than {@link #indexedMessageBytes()}. */
     @WithDefault("256")
-    @Min(0)
-    @Max(4_096)
+    @Numbers(min = 0, max = 4_096)
     int indexedWords();
 }

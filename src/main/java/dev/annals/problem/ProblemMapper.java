@@ -6,8 +6,6 @@ import com.fasterxml.jackson.core.exc.StreamReadException;
 import com.fasterxml.jackson.databind.JsonMappingException;
 import com.fasterxml.jackson.databind.exc.MismatchedInputException;
 import dev.annals.database.DatabaseFailure;
-import jakarta.validation.ConstraintViolationException;
-import jakarta.validation.Path;
 import jakarta.ws.rs.NotFoundException;
 import jakarta.ws.rs.WebApplicationException;
 import jakarta.ws.rs.container.ContainerRequestContext;
@@ -69,15 +67,6 @@ public final class ProblemMapper {
                         ProblemType.INVALID_BODY,
                         "The body is not what is expected here: correct the fields named in errors")
                 .withErrors(List.of(error)));
-    }
-
-    @ServerExceptionMapper
-    public Response invalidParameters(ConstraintViolationException e) {
-        String all = e.getConstraintViolations().stream()
-                .map(violation -> lastStep(violation.getPropertyPath()) + " " + violation.getMessage())
-                .sorted()
-                .collect(Collectors.joining("; "));
-        return response(Problem.of(ProblemType.INVALID_PARAMETER, "Correct these parameters: " + all));
     }
 
     @ServerExceptionMapper
@@ -180,14 +169,6 @@ public final class ProblemMapper {
                 + (step.getFieldName() == null
                         ? Integer.toString(step.getIndex())
                         : step.getFieldName().replace("~", "~0").replace("/", "~1"));
-    }
-
-    private static String lastStep(Path path) {
-        String last = "";
-        for (Path.Node node : path) {
-            last = String.valueOf(node.getName());
-        }
-        return last;
     }
 
     private static Response withHeadersOf(Response given, Problem problem) {

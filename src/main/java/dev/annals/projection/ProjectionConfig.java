@@ -1,12 +1,10 @@
 package dev.annals.projection;
 
+import dev.annals.ConfigLimits.Durations;
+import dev.annals.ConfigLimits.Numbers;
 import io.smallrye.config.ConfigMapping;
 import io.smallrye.config.WithDefault;
-import jakarta.validation.constraints.Max;
-import jakarta.validation.constraints.Min;
 import java.time.Duration;
-import org.hibernate.validator.constraints.time.DurationMax;
-import org.hibernate.validator.constraints.time.DurationMin;
 
 /** Limits of what runs in the background: statistics and the index of the search. */
 @ConfigMapping(prefix = "annals.projection")
@@ -21,26 +19,22 @@ public interface ProjectionConfig {
 
     /** How long to wait after a look at the feeds that found nothing new. */
     @WithDefault("1s")
-    @DurationMin(millis = 10)
-    @DurationMax(minutes = 10)
+    @Durations(min = "10ms", max = "10M")
     Duration interval();
 
     /** How many projects one look is at. With more of them, what is new in one is noticed some looks later. */
     @WithDefault("1000")
-    @Min(1)
-    @Max(10_000)
+    @Numbers(min = 1, max = 10_000)
     int projects();
 
     /** How many steps one look leads to in each project that is behind, before the others have their turn. */
     @WithDefault("8")
-    @Min(1)
-    @Max(1_000)
+    @Numbers(min = 1, max = 1_000)
     int steps();
 
     /** How many records one step takes in, at most, where the projection does not say otherwise. */
     @WithDefault("1000")
-    @Min(1)
-    @Max(10_000)
+    @Numbers(min = 1, max = 10_000)
     int records();
 
     /**
@@ -48,13 +42,11 @@ public interface ProjectionConfig {
      * #maxRetryDelay()}.
      */
     @WithDefault("1s")
-    @DurationMin(millis = 1)
-    @DurationMax(hours = 1)
+    @Durations(min = "1ms", max = "1H")
     Duration retryDelay();
 
     /** The longest such time. */
     @WithDefault("5M")
-    @DurationMin(millis = 1)
-    @DurationMax(hours = 24)
+    @Durations(min = "1ms", max = "24H")
     Duration maxRetryDelay();
 }

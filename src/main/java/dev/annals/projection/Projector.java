@@ -231,7 +231,8 @@ public class Projector {
                 .map(unfinished -> unfinished.contains(true));
     }
 
-    // No further than the look saw: what has come since then waits for the next one, which finds more to take in at once.
+    // No further than the look saw: what has come since then waits for the next one, which finds more to take in at
+    // once.
     private Uni<Boolean> takeOn(Lagging behind, int steps) {
         Target target = behind.target();
         Failure before = failures.get(target);

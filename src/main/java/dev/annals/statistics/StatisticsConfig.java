@@ -1,9 +1,8 @@
 package dev.annals.statistics;
 
+import dev.annals.ConfigLimits.Numbers;
 import io.smallrye.config.ConfigMapping;
 import io.smallrye.config.WithDefault;
-import jakarta.validation.constraints.Max;
-import jakarta.validation.constraints.Min;
 
 /** Limits of statistics. */
 @ConfigMapping(prefix = "annals.statistics")
@@ -15,19 +14,16 @@ public interface StatisticsConfig {
      * Once there are statistics, a change asks for a rebuild.
      */
     @WithDefault("10000")
-    @Min(1)
-    @Max(1_000_000)
+    @Numbers(min = 1, max = 1_000_000)
     int combinations();
 
     /** How many results an answer has at most. */
     @WithDefault("10000")
-    @Min(1)
-    @Max(1_000_000)
+    @Numbers(min = 1, max = 1_000_000)
     int results();
 
     /** How many counts an answer is made from, at most. */
     @WithDefault("1000000")
-    @Min(1)
-    @Max(100_000_000)
+    @Numbers(min = 1, max = 100_000_000)
     int scanLimit();
 }

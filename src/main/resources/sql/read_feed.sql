@@ -13,19 +13,7 @@
 -- The records are fetched as id = any (array): PostgreSQL 17 and newer walk the index once for all of them, and a
 -- join over the places descends it once a record.
 with segment as materialized (
-  select
-    least(last_sequence_id, $2::bigint + $3::integer) as last_sequence_id,
-    case
-      when first_sequence_id = last_sequence_id then array[append_id]
-      -- a subquery and no join, which a bad guess of the planner's could turn into a walk over all appends
-      else (
-        -- no append has more than 256
-        select record_ids[
-          least(greatest($2 - first_sequence_id, 0), 256) + 1 :
-          least($2::bigint + $3::integer - first_sequence_id, 256) + 1]
-        from annals.append
-        where project_id = $1 and id = append_id)
-    end as record_ids
+  select append_id, first_sequence_id, last_sequence_id
   from annals.feed_segment
   where project_id = $1
     -- from the segment that holds $2
@@ -33,13 +21,31 @@ with segment as materialized (
       (select max(first_sequence_id) from annals.feed_segment where project_id = $1 and first_sequence_id <= $2), 1)
     and first_sequence_id <= $2::bigint + $3::integer
   order by first_sequence_id
-), place as materialized (
-  select unnest(record_ids) as record_id
+), page as materialized (
+  select
+    least(max(last_sequence_id), $2::bigint + $3::integer) as last_sequence_id,
+    case
+      -- appends of one record each, which are named by it: an eighth of the page's cost
+      when max(last_sequence_id) - min(first_sequence_id) < count(*) then array_agg(append_id)
+      else array(
+        select unnest(case
+          when first_sequence_id = last_sequence_id then array[append_id]
+          -- a subquery and no join, which a bad guess of the planner's could turn into a walk over all appends
+          else (
+            -- no append has more than 256
+            select record_ids[
+              least(greatest($2 - first_sequence_id, 0), 256) + 1 :
+              least($2::bigint + $3::integer - first_sequence_id, 256) + 1]
+            from annals.append
+            where project_id = $1 and id = append_id)
+          end)
+        from segment)
+    end as record_ids
   from segment
 )
 select
-  (select max(last_sequence_id) from segment) as last_sequence_id,
-  array(select record_id from place) as record_ids,
+  last_sequence_id,
+  record_ids,
   null::uuid as id,
   null::timestamptz as "timestamp",
   null::timestamptz as recorded_at,
@@ -56,6 +62,7 @@ select
   null::text as metadata,
   null::varchar as number_sequence,
   null::bigint as number_value
+from page
 union all
 select
   null,
@@ -78,4 +85,4 @@ select
   r.number_value
 from annals.audit_record r
 where r.project_id = $1
-  and r.id = any (array(select record_id from place offset least($2, 1)))
+  and r.id = any ((select record_ids[least($2, 1) + 1 :] from page)::uuid[])

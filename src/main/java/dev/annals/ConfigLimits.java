@@ -1,5 +1,13 @@
 package dev.annals;
 
+import dev.annals.append.AppendConfig;
+import dev.annals.export.ExportConfig;
+import dev.annals.feed.FeedConfig;
+import dev.annals.feed.LiveConfig;
+import dev.annals.projection.ProjectionConfig;
+import dev.annals.sequence.SequenceConfig;
+import dev.annals.statistics.StatisticsConfig;
+import io.quarkus.runtime.annotations.RegisterForReflection;
 import io.quarkus.runtime.configuration.DurationConverter;
 import io.smallrye.config.ConfigValidationException;
 import io.smallrye.config.ConfigValidationException.Problem;
@@ -26,6 +34,20 @@ import org.jspecify.annotations.Nullable;
  * Checks every setting against the limits that its method in a {@code @ConfigMapping} names. A setting out of them stops the
  * service before it starts. A validator of beans does as much, and takes a third of the whole start for it.
  */
+// A native executable would have none of these methods to ask.
+@RegisterForReflection(
+        targets = {
+            AnnalsConfig.class,
+            AnnalsConfig.Database.class,
+            AppendConfig.class,
+            ExportConfig.class,
+            FeedConfig.class,
+            LiveConfig.class,
+            ProjectionConfig.class,
+            SequenceConfig.class,
+            StatisticsConfig.class
+        },
+        fields = false)
 public final class ConfigLimits implements ConfigValidator, SmallRyeConfigBuilderCustomizer {
 
     /** What a number may be, both ends included. */

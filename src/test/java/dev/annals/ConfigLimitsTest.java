@@ -3,19 +3,16 @@ package dev.annals;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.annals.append.AppendConfig;
-import dev.annals.export.ExportConfig;
-import dev.annals.feed.FeedConfig;
-import dev.annals.feed.LiveConfig;
-import dev.annals.projection.ProjectionConfig;
-import dev.annals.sequence.SequenceConfig;
-import dev.annals.statistics.StatisticsConfig;
+import io.quarkus.runtime.annotations.RegisterForReflection;
 import io.quarkus.runtime.configuration.DurationConverter;
 import io.smallrye.config.ConfigMapping;
 import io.smallrye.config.ConfigValidationException;
 import io.smallrye.config.SmallRyeConfig;
 import io.smallrye.config.SmallRyeConfigBuilder;
+import java.io.IOException;
 import java.lang.reflect.Method;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
@@ -28,15 +25,11 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 class ConfigLimitsTest {
 
-    private static final List<Class<?>> ALL = List.of(
-            AnnalsConfig.class,
-            AppendConfig.class,
-            ExportConfig.class,
-            FeedConfig.class,
-            LiveConfig.class,
-            ProjectionConfig.class,
-            SequenceConfig.class,
-            StatisticsConfig.class);
+    private static final List<Class<?>> ALL = Arrays.stream(ConfigLimits.class
+                    .getAnnotation(RegisterForReflection.class)
+                    .targets())
+            .filter(type -> type.isAnnotationPresent(ConfigMapping.class))
+            .toList();
 
     static List<Class<?>> all() {
         return ALL;
@@ -99,10 +92,20 @@ class ConfigLimitsTest {
                 .hasValue(value);
     }
 
+    @Test
+    void allMappingsAreKnown() throws IOException {
+        try (Stream<Path> sources = Files.walk(Path.of("src", "main", "java"))) {
+            assertThat(ALL.stream().map(type -> type.getSimpleName() + ".java"))
+                    .containsExactlyInAnyOrderElementsOf(
+                            sources.map(source -> source.getFileName().toString())
+                                    .filter(name -> name.endsWith("Config.java"))
+                                    .toList());
+        }
+    }
+
     @ParameterizedTest
     @MethodSource("all")
     void everyNumberAndDurationHasLimits(Class<?> mapping) {
-        assertThat(mapping).hasAnnotation(ConfigMapping.class);
         Stream<Class<?>> groups = Stream.concat(Stream.of(mapping), Arrays.stream(mapping.getDeclaredClasses()));
         List<Method> settings = groups.flatMap(group -> Arrays.stream(group.getDeclaredMethods()))
                 .toList();

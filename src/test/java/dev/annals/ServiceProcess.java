@@ -24,8 +24,12 @@ import org.jspecify.annotations.Nullable;
 /** The packaged program as its user starts it: the jar, or the native executable where the build made that instead. */
 public final class ServiceProcess implements AutoCloseable {
 
+    // In a group of its own, and, even where these tests run in the background of a script, with interrupts not
+    // ignored.
+    private static final List<String> AS_TYPED = List.of("setsid", "env", "--default-signal=INT");
+
     /** Whether each has a process group of its own, as a shell makes one for what is typed. */
-    public static final boolean HAS_GROUP = Files.exists(Path.of("/usr/bin/setsid"));
+    public static final boolean HAS_GROUP = works(AS_TYPED, "true");
 
     private static final Path JAR = Path.of("target", "quarkus-app", "quarkus-run.jar");
     private static final Pattern LISTENING = Pattern.compile("Listening on: http://[^:]+:(\\d+)");
@@ -49,9 +53,21 @@ public final class ServiceProcess implements AutoCloseable {
         return start(command(List.of(), arguments), settings);
     }
 
+    private static boolean works(List<String> prefix, String command) {
+        try {
+            List<String> line = new ArrayList<>(prefix);
+            line.add(command);
+            return new ProcessBuilder(line).start().waitFor() == 0;
+        } catch (IOException e) {
+            return false;
+        } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
     static ServiceProcess start(ProcessBuilder command, Map<String, String> settings) throws IOException {
         if (HAS_GROUP) {
-            command.command().add(0, "setsid");
+            command.command().addAll(0, AS_TYPED);
         }
         command.environment().put("ANNALS_PORT", "0");
         command.environment().putAll(settings);

@@ -5,6 +5,7 @@ import dev.annals.bench.Settings;
 import dev.annals.bench.Table;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
@@ -31,10 +32,16 @@ final class Memory {
                 "resident before, MB",
                 "highest during, MB",
                 "records/s");
-        for (List<String> options : List.of(List.<String>of(), List.of("-Xmx256m"))) {
-            String title = options.isEmpty() ? "the JVM's own choice of heap" : String.join(" ", options);
+        String java = Path.of(System.getProperty("java.home"), "bin", "java").toString();
+        for (List<String> command : List.of(
+                List.of(java, "-jar", Targets.SERVICE.toString()),
+                List.of(java, "-Xmx256m", "-jar", Targets.SERVICE.toString()),
+                List.of(StartupPart.RUN))) {
+            String title =
+                    "`" + String.join(" ", command).replace(java, "java").replace(Targets.SERVICE.getParent() + "/", "")
+                            + "`";
             Progress.say(title);
-            try (Target annals = targets.startAnnals(options.toArray(String[]::new))) {
+            try (Target annals = targets.startAnnalsBy(command)) {
                 NdjsonUpload upload = new NdjsonUpload(annals, annals.tokens().get(0));
                 long before = annals.process().residentBytes();
                 AtomicLong highest = new AtomicLong(before);

@@ -22,7 +22,7 @@ public final class StartupPart implements Part {
     private static final int CONNECTIONS = 32;
     private static final long REST_MILLIS = 3_000;
     private static final Duration LOAD = Duration.ofSeconds(8);
-    private static final String RUN = Path.of("docker", "run-jvm").toString();
+    static final String RUN = Path.of("docker", "run-jvm").toString();
     private static final List<Path> ARCHIVES =
             List.of(Path.of("target", "quarkus-app", "annals.aot"), Path.of("target", "quarkus-app", "annals.jsa"));
 

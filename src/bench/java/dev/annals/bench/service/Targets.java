@@ -23,7 +23,7 @@ final class Targets {
     static final String ENDPOINT = "one transaction a request, published trigger";
 
     private static final int PROJECTS = 100;
-    private static final Path SERVICE = Path.of("target", "quarkus-app", "quarkus-run.jar");
+    static final Path SERVICE = Path.of("target", "quarkus-app", "quarkus-run.jar");
     private static final String ADMIN_TOKEN = "annals_admin_token_of_the_benchmarks";
 
     private final BenchDatabase database;

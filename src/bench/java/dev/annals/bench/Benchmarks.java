@@ -7,6 +7,7 @@ import dev.annals.bench.search.SearchPart;
 import dev.annals.bench.service.ExportPart;
 import dev.annals.bench.service.LivePart;
 import dev.annals.bench.service.ServicePart;
+import dev.annals.bench.service.SlowCommitPart;
 import dev.annals.bench.service.StartupPart;
 import dev.annals.bench.storage.StoragePart;
 import java.nio.file.Path;
@@ -23,6 +24,7 @@ public final class Benchmarks {
             new PagesPart(),
             new SearchPart(),
             new ServicePart(),
+            new SlowCommitPart(),
             new LivePart(),
             new ExportPart(),
             new MicroPart(),

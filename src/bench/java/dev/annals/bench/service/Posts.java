@@ -19,9 +19,9 @@ final class Posts {
         this.settings = settings;
     }
 
-    String asTheDiskIs() throws Exception {
+    String oneAndManyProjects() throws Exception {
         warmUp();
-        Table table = table("one record a request");
+        Table table = table();
         for (int projects : List.of(1, 100)) {
             for (int connections : settings.choose(List.of(64), List.of(1, 16, 64, 256))) {
                 addRow(table, connections, projects);
@@ -30,10 +30,12 @@ final class Posts {
         return "\n" + table;
     }
 
-    String withSlowCommit() throws Exception {
+    String oneProject() throws Exception {
         warmUp();
-        Table table = table("one record a request, a commit of 1 ms");
-        addRow(table, 64, 1);
+        Table table = table();
+        for (int connections : settings.choose(List.of(64), List.of(16, 64, 256))) {
+            addRow(table, connections, 1);
+        }
         return "\n" + table;
     }
 
@@ -43,8 +45,9 @@ final class Posts {
         }
     }
 
-    private static Table table(String title) {
-        return new Table(title, Targets.ANNALS + ", requests/s", "published trigger, requests/s", "ratio");
+    private static Table table() {
+        return new Table(
+                "one record a request", Targets.ANNALS + ", requests/s", "published trigger, requests/s", "ratio");
     }
 
     private void addRow(Table table, int connections, int projects) throws Exception {

@@ -9,8 +9,6 @@ import dev.annals.bench.ordering.Variant;
 /** The packaged service as a process, beside an endpoint that runs one transaction a request. */
 public final class ServicePart implements Part {
 
-    private static final String SLOW_COMMIT = "commit_delay = 1000";
-
     @Override
     public String name() {
         return "service";
@@ -35,19 +33,11 @@ public final class ServicePart implements Part {
             Targets targets = new Targets(database);
             try (Target annals = targets.startAnnals();
                     Target endpoint = targets.startEndpoint()) {
-                text.append(new Posts(annals, endpoint, settings).asTheDiskIs());
+                text.append(new Posts(annals, endpoint, settings).oneAndManyProjects());
                 text.append(new Latency(annals, endpoint, settings).run());
                 text.append(new Bulk(annals, settings).run());
                 text.append(new Reads(annals, settings).run());
             }
-            String name = database.url().database();
-            database.execute("alter database " + name + " set " + SLOW_COMMIT);
-            database.execute("alter database " + name + " set commit_siblings = 0");
-            try (Target annals = targets.startAnnals();
-                    Target endpoint = targets.startEndpoint()) {
-                text.append(new Posts(annals, endpoint, settings).withSlowCommit());
-            }
-            database.execute("alter database " + name + " reset all");
             text.append(new Memory(targets, settings).run());
         }
         return text.toString();

@@ -8,7 +8,7 @@ import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.util.Objects;
 
-/** Serves {@code openapi.yaml}, byte for byte: nothing reads it at the start, or writes it anew. */
+/** Serves {@code openapi.yaml}, byte for byte. */
 @Path("/q/openapi")
 public class ContractResource {
 

@@ -1,10 +1,5 @@
 package dev.annals.problem;
 
-import com.fasterxml.jackson.core.JsonLocation;
-import com.fasterxml.jackson.core.JsonProcessingException;
-import com.fasterxml.jackson.core.exc.StreamReadException;
-import com.fasterxml.jackson.databind.JsonMappingException;
-import com.fasterxml.jackson.databind.exc.MismatchedInputException;
 import dev.annals.database.DatabaseFailure;
 import jakarta.ws.rs.NotFoundException;
 import jakarta.ws.rs.WebApplicationException;
@@ -17,7 +12,6 @@ import java.io.IOException;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
-import java.util.stream.Collectors;
 import org.jboss.logging.Logger;
 import org.jboss.resteasy.reactive.server.ServerExceptionMapper;
 import org.jboss.resteasy.reactive.server.ServerResponseFilter;
@@ -49,24 +43,8 @@ public final class ProblemMapper {
         if (given.getStatus() < 400) {
             return given;
         }
-        if (e.getCause() instanceof MismatchedInputException mismatch) {
-            return mismatchedBody(mismatch);
-        }
-        if (e.getCause() instanceof JsonProcessingException malformed) {
-            return response(malformedJson(malformed));
-        }
         Problem problem = given.getStatus() == 500 ? unexpected("A request", e) : ofStatus(given.getStatus());
         return withHeadersOf(given, problem);
-    }
-
-    @ServerExceptionMapper
-    public Response mismatchedBody(MismatchedInputException e) {
-        String pointer = e.getPath().stream().map(ProblemMapper::pointerStep).collect(Collectors.joining());
-        FieldError error = new FieldError(pointer, "is unknown here or has the wrong type");
-        return response(Problem.of(
-                        ProblemType.INVALID_BODY,
-                        "The body is not what is expected here: correct the fields named in errors")
-                .withErrors(List.of(error)));
     }
 
     @ServerExceptionMapper
@@ -156,19 +134,6 @@ public final class ProblemMapper {
                         ProblemType.INTERNAL_ERROR,
                         "The service failed: try again, and if it persists look for the instance in its log")
                 .with("instance", instance);
-    }
-
-    private static Problem malformedJson(JsonProcessingException e) {
-        JsonLocation at = e instanceof StreamReadException ? e.getLocation() : null;
-        String where = at == null ? "" : " at line " + at.getLineNr() + ", column " + at.getColumnNr();
-        return Problem.of(ProblemType.MALFORMED_JSON, "The body is no well-formed JSON" + where + ": correct it");
-    }
-
-    private static String pointerStep(JsonMappingException.Reference step) {
-        return "/"
-                + (step.getFieldName() == null
-                        ? Integer.toString(step.getIndex())
-                        : step.getFieldName().replace("~", "~0").replace("/", "~1"));
     }
 
     private static Response withHeadersOf(Response given, Problem problem) {

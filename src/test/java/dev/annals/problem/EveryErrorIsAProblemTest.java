@@ -159,26 +159,6 @@ class EveryErrorIsAProblemTest {
         given().redirects().follow(false).get("/failing/redirect").then().statusCode(303);
     }
 
-    @ParameterizedTest
-    @ValueSource(strings = {"{", "nope", "{\"name\": }", "{\"name\":1,}", "\"\\x\""})
-    void malformedJsonIsLocated(String body) {
-        ExtractableResponse<Response> answer = problem(
-                given().contentType("application/json").body(body).post("/failing/body"), 400, "malformed-json");
-        assertThat(answer.<String>path("detail")).contains("line 1, column ");
-    }
-
-    @Test
-    void aBodyOfTheWrongShapeNamesTheField() {
-        ExtractableResponse<Response> answer = problem(
-                given().contentType("application/json")
-                        .body("{\"weight\":1,\"size\":{}}")
-                        .post("/failing/body"),
-                422,
-                "invalid-body");
-        assertThat(answer.<String>path("errors[0].pointer")).isEqualTo("/size");
-        problem(given().contentType("application/json").body("[]").post("/failing/body"), 422, "invalid-body");
-    }
-
     @Test
     void aParameterThatIsNoNumberIsAProblem() {
         problem(given().get("/failing/status?of=many"), 404, "not-found");

@@ -15,7 +15,6 @@ import jakarta.ws.rs.core.Response;
 import java.net.URI;
 import java.time.Duration;
 import java.util.List;
-import java.util.Map;
 
 /** Fails in every way a resource can. */
 @Path("/failing")
@@ -93,8 +92,8 @@ public class FailingResource {
     @POST
     @Path("body")
     @Consumes("application/json")
-    public Uni<String> body(Map<String, Integer> body) {
-        return Uni.createFrom().item(String.valueOf(body.size()));
+    public Uni<String> body(byte[] body) {
+        return Uni.createFrom().item(String.valueOf(body.length));
     }
 
     void routes(@Observes Router router) {

@@ -159,6 +159,14 @@ class SequenceResourceTest extends ProjectTest {
         assertProblem(draw("n", ""), 404, "not-found");
     }
 
+    @ParameterizedTest
+    @ValueSource(strings = {"{", "nope", "{\"name\": }", "{\"name\":1,}", "\"\\x\""})
+    void malformedJsonIsLocated(String body) {
+        String detail =
+                assertProblem(put("n", body), 400, "malformed-json").extract().path("detail");
+        assertThat(detail).contains("line 1, column ");
+    }
+
     @Test
     void aNameThatIsNoneIsRefused() {
         assertProblem(put("a b", "{\"kind\": \"BATCH\"}"), 400, "invalid-parameter");

@@ -145,6 +145,9 @@ public final class Annals {
             System.exit(refused);
         }
         withoutHttp();
+        // What is measured is the sequence and the database, not how many transactions queue for a client's few
+        // threads.
+        System.setProperty("quarkus.vertx.event-loops-pool-size", "16");
         try {
             Optional<String> url =
                     ConfigProvider.getConfig().getOptionalValue(DatabaseUrlConfigSource.DATABASE_URL, String.class);

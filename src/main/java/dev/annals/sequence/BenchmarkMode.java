@@ -29,6 +29,11 @@ enum BenchmarkMode {
         this.kind = Optional.ofNullable(kind);
     }
 
+    /** Whether transactions wait for each other, from the draw of a value to the commit. */
+    boolean oneAtATime() {
+        return this == SYNCHRONOUS || this == MAX_PLUS_ONE;
+    }
+
     /** The kind whose values are drawn from a sequence; empty for those that number rows, and for the limits. */
     Optional<SequenceKind> drawnKind() {
         return kind.filter(SequenceKind::isDrawn);

@@ -39,6 +39,12 @@ final class BenchmarkOptions {
     @Option(names = "--iterations", description = "Transactions of all threads together. Default: ${DEFAULT-VALUE}.")
     int iterations = 2_000;
 
+    @Option(
+            names = "--warm-up",
+            converter = Milliseconds.class,
+            description = "How long transactions run before they are measured. Default: 3s.")
+    Duration warmUp = Duration.ofSeconds(3);
+
     @Option(names = "--batch-size", description = "Of BATCH and ASYNC_BATCH. Default: ${DEFAULT-VALUE}.")
     int batchSize = 200;
 
@@ -72,6 +78,7 @@ final class BenchmarkOptions {
         copy.mode = otherMode;
         copy.threads = otherThreads;
         copy.iterations = iterations;
+        copy.warmUp = warmUp;
         copy.batchSize = batchSize;
         copy.lowWaterMark = lowWaterMark;
         copy.transactionLatency = transactionLatency;
@@ -88,6 +95,7 @@ final class BenchmarkOptions {
     void requireInLimits() {
         require("--threads", threads, 1, 64);
         require("--iterations", iterations, 1, 10_000_000);
+        require("--warm-up in milliseconds", warmUp.toMillis(), 0, 60_000);
         require("--batch-size", batchSize, 1, Sequence.Definition.MAX_BATCH_SIZE);
         require("--low-water-mark", lowWaterMark, 0, batchSize);
         require("--transaction-latency in milliseconds", transactionLatency.toMillis(), 0, 10_000);

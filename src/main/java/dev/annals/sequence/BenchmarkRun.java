@@ -1,5 +1,7 @@
 package dev.annals.sequence;
 
+import static java.util.concurrent.TimeUnit.NANOSECONDS;
+
 import dev.annals.database.DatabaseUrl;
 import dev.annals.sequence.Sequence.Definition;
 import io.smallrye.mutiny.Uni;
@@ -20,13 +22,11 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 
 /** One measurement: threads that run transactions, each with one value. */
 final class BenchmarkRun {
-
-    private static final int WARM_UP = 500;
-    private static final int SYNCHRONOUS_WARM_UP = 50;
 
     private final BenchmarkOptions options;
     private final Pool pool;
@@ -55,9 +55,10 @@ final class BenchmarkRun {
         execute("create schema " + schema + "; grant usage on schema " + schema + " to annals_service");
         try {
             Supplier<Uni<?>> transaction = transaction(schema, project);
-            boolean slow = options.mode == BenchmarkMode.SYNCHRONOUS || options.mode == BenchmarkMode.MAX_PLUS_ONE;
-            run(transaction, slow ? SYNCHRONOUS_WARM_UP : WARM_UP);
-            return run(transaction, options.iterations);
+            long warm = System.nanoTime() + options.warmUp.toNanos();
+            run(transaction, () -> System.nanoTime() - warm < 0);
+            AtomicInteger left = new AtomicInteger(options.iterations);
+            return run(transaction, () -> left.getAndDecrement() > 0);
         } finally {
             execute("drop schema " + schema + " cascade");
         }
@@ -125,18 +126,21 @@ final class BenchmarkRun {
                 : Uni.createFrom().voidItem().onItem().delayIt().by(options.transactionLatency);
     }
 
-    private Result run(Supplier<Uni<?>> transaction, int iterations) throws InterruptedException, ExecutionException {
-        AtomicInteger left = new AtomicInteger(iterations);
+    private Result run(Supplier<Uni<?>> transaction, BooleanSupplier goesOn)
+            throws InterruptedException, ExecutionException {
+        AtomicInteger started = new AtomicInteger();
         Callable<List<Long>> worker = () -> {
+            // One after the other: begun together, all would commit together too, and wait for each other.
+            NANOSECONDS.sleep(options.transactionLatency.toNanos() * started.getAndIncrement() / options.threads);
             List<Long> nanos = new ArrayList<>();
-            while (left.getAndDecrement() > 0) {
+            while (goesOn.getAsBoolean()) {
                 long start = System.nanoTime();
                 transaction.get().await().indefinitely();
                 nanos.add(System.nanoTime() - start);
             }
             return nanos;
         };
-        List<Long> all = new ArrayList<>(iterations);
+        List<Long> all = new ArrayList<>();
         ExecutorService threads = Executors.newFixedThreadPool(options.threads);
         long start = System.nanoTime();
         try {
@@ -152,7 +156,7 @@ final class BenchmarkRun {
         }
         double seconds = (System.nanoTime() - start) / 1e9;
         Collections.sort(all);
-        return new Result(iterations / seconds, millis(all, 50), millis(all, 75), millis(all, 90), millis(all, 99));
+        return new Result(all.size() / seconds, millis(all, 50), millis(all, 75), millis(all, 90), millis(all, 99));
     }
 
     private static double millis(List<Long> ascendingNanos, int percent) {

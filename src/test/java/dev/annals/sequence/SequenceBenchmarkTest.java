@@ -40,6 +40,7 @@ class SequenceBenchmarkTest {
                 "--mode=FASTEST",
                 "--threads=0",
                 "--batch-size=0",
+                "--warm-up=61s",
                 "--low-water-mark=201",
                 "--speed=9",
                 "--transaction-latency=x"
@@ -57,6 +58,7 @@ class SequenceBenchmarkTest {
                         "--all",
                         "--iterations=20",
                         "--row-iterations=50",
+                        "--warm-up=10ms",
                         "--transaction-latency=1ms",
                         "--output=" + page))
                 .isZero();

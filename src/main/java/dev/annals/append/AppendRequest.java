@@ -26,6 +26,8 @@ final class AppendRequest {
     final CompletableFuture<Appended> answer = new CompletableFuture<>();
     /** Those found to be stored by an earlier try or request, by their place in {@link #records}. */
     private final @Nullable StoredRecord[] found;
+    /** How many of the records this request stored. */
+    private int added;
 
     AppendRequest(SentRecords sent, long bytes) {
         this.records = sent.records();
@@ -60,6 +62,8 @@ final class AppendRequest {
                 any = true;
                 if (records.get(i).sameContentAs(there.record())) {
                     found[i] = there;
+                    // An id that was drawn for this request: a try of it stored the record, and its answer got lost.
+                    added += records.get(i).idAssigned() ? 1 : 0;
                 } else if (taken.size() < RecordReader.MAX_ERRORS) {
                     taken.add(new FieldError(inArray ? "/" + i + "/id" : "/id", "This id is taken."));
                 }
@@ -105,20 +109,20 @@ final class AppendRequest {
 
     /** Answers with the records that were found. */
     void succeed() {
-        answer.complete(new Appended(List.of(found), 0));
+        answer.complete(new Appended(List.of(found), added));
     }
 
     /** Answers the requests of a batch with what it stored. */
     static void succeed(List<AppendRequest> requests, List<StoredRecord> stored) {
         int next = 0;
         for (AppendRequest request : requests) {
-            int before = next;
             for (int i = 0; i < request.found.length; i++) {
                 if (request.found[i] == null) {
                     request.found[i] = stored.get(next++);
+                    request.added++;
                 }
             }
-            request.answer.complete(new Appended(List.of(request.found), next - before));
+            request.succeed();
         }
     }
 

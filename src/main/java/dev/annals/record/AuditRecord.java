@@ -9,6 +9,7 @@ import org.jspecify.annotations.Nullable;
  * What a client says happened. It never changes once it is stored.
  *
  * @param id unique in its project
+ * @param idAssigned whether the service drew the id because the client sent none: no earlier request can have stored it
  * @param action what was done, such as {@code volume_create}; 1 to 255 characters
  * @param actor who did it
  * @param subject what it was done to
@@ -22,6 +23,7 @@ import org.jspecify.annotations.Nullable;
  */
 public record AuditRecord(
         UUID id,
+        boolean idAssigned,
         String action,
         @Nullable Party actor,
         @Nullable Party subject,
@@ -33,7 +35,7 @@ public record AuditRecord(
         @Nullable String metadata,
         @Nullable String numberSequence) {
 
-    /** A record that wants no number. */
+    /** A record that brings its id and wants no number. */
     public AuditRecord(
             UUID id,
             String action,
@@ -45,7 +47,19 @@ public record AuditRecord(
             OffsetDateTime timestamp,
             boolean timestampAssigned,
             @Nullable String metadata) {
-        this(id, action, actor, subject, outcome, ipAddress, message, timestamp, timestampAssigned, metadata, null);
+        this(
+                id,
+                false,
+                action,
+                actor,
+                subject,
+                outcome,
+                ipAddress,
+                message,
+                timestamp,
+                timestampAssigned,
+                metadata,
+                null);
     }
 
     /**

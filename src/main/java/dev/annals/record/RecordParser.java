@@ -514,6 +514,7 @@ final class RecordParser {
         AuditRecord finish(SequentialGuid guids, OffsetDateTime now) {
             return new AuditRecord(
                     id == null ? guids.next() : id,
+                    id == null,
                     action == null ? "" : action,
                     actor,
                     subject,

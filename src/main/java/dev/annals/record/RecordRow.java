@@ -36,6 +36,7 @@ public final class RecordRow {
     public static StoredRecord record(Row row, long sequenceId) {
         AuditRecord record = new AuditRecord(
                 row.getUUID(2),
+                false,
                 row.getString(5),
                 party(row, 6),
                 party(row, 9),

@@ -2,6 +2,7 @@ package dev.annals.guid;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.io.IOException;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.ArrayList;
@@ -10,6 +11,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Random;
 import java.util.UUID;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
@@ -42,6 +44,52 @@ class IndexLocalityTest {
     void aGeneratorThatOnlyCountsUpFromItsStartFails() {
         assertThat(shareOutside(IndexLocalityTest::counting, SequentialGuid::compare))
                 .isGreaterThan(0.25);
+    }
+
+    @Test
+    void fewKeysOfRealProcessesLandOutsideTheLastHundredthOfTheIndex() throws Exception {
+        assertThat(shareOutsideOfProcesses(false)).isLessThan(0.01);
+    }
+
+    @Test
+    void realProcessesThatOnlyCountUpFromTheirStartFail() throws Exception {
+        assertThat(shareOutsideOfProcesses(true)).isGreaterThan(0.25);
+    }
+
+    /** Of what processes print that start one after the other, into an index that the first one has filled alone. */
+    private static double shareOutsideOfProcesses(boolean counting) throws IOException, InterruptedException {
+        List<UUID> inserted = Collections.synchronizedList(new ArrayList<>());
+        KeyDrawingProcess first = new KeyDrawingProcess(counting, 0, inserted::add);
+        List<KeyDrawingProcess> processes = new ArrayList<>();
+        int alone;
+        try {
+            awaitKeys(inserted, 20_000);
+        } finally {
+            first.end();
+            alone = inserted.size();
+        }
+        try {
+            for (int idleMillis : new int[] {2, 5, 40}) {
+                processes.add(new KeyDrawingProcess(counting, idleMillis, inserted::add));
+                awaitKeys(inserted, alone + 2_000 * processes.size());
+            }
+            awaitKeys(inserted, alone + 10_000);
+        } finally {
+            for (KeyDrawingProcess process : processes) {
+                process.end();
+            }
+        }
+        return (double) outside(inserted, SequentialGuid::compare) / (inserted.size() - alone);
+    }
+
+    private static void awaitKeys(List<UUID> inserted, int count) throws InterruptedException {
+        long end = System.nanoTime() + TimeUnit.MINUTES.toNanos(1);
+        while (inserted.size() < count) {
+            assertThat(System.nanoTime())
+                    .as("time until there are %d keys", count)
+                    .isLessThan(end);
+            TimeUnit.MILLISECONDS.sleep(1);
+        }
     }
 
     private Supplier<UUID> sequential(InstantSource clock) {
@@ -83,9 +131,10 @@ class IndexLocalityTest {
         List<UUID> sorted = new ArrayList<>(inserted);
         sorted.sort(order);
         // A Fenwick tree counts how many of the keys inserted so far stand at or before a place of the sorted list.
-        int[] tree = new int[KEYS + 1];
+        int keys = inserted.size();
+        int[] tree = new int[keys + 1];
         int outside = 0;
-        for (int i = 0; i < KEYS; i++) {
+        for (int i = 0; i < keys; i++) {
             int place = Collections.binarySearch(sorted, inserted.get(i), order) + 1;
             int before = 0;
             for (int j = place; j > 0; j -= j & -j) {
@@ -94,7 +143,7 @@ class IndexLocalityTest {
             if (i - before > i / 100) {
                 outside++;
             }
-            for (int j = place; j <= KEYS; j += j & -j) {
+            for (int j = place; j <= keys; j += j & -j) {
                 tree[j]++;
             }
         }

@@ -105,6 +105,7 @@ class AuditRecordTest {
         AuditRecord r = sent();
         return new AuditRecord(
                 r.id(),
+                false,
                 r.action(),
                 r.actor(),
                 r.subject(),

@@ -62,11 +62,12 @@ class RecordReaderTest {
     void anActionAloneIsARecordAndTheRestIsAssignedOrAbsent() {
         AuditRecord record = one("{\"action\":\"a\"}");
         assertThat(record.id().version()).isEqualTo(7);
+        assertThat(record.idAssigned()).isTrue();
         assertThat(record.timestamp()).isEqualTo(OffsetDateTime.parse(NOW));
         assertThat(record.timestampAssigned()).isTrue();
         assertThat(record)
                 .usingRecursiveComparison()
-                .ignoringFields("id")
+                .ignoringFields("idAssigned")
                 .isEqualTo(new AuditRecord(
                         record.id(), "a", null, null, null, null, null, OffsetDateTime.parse(NOW), true, null));
     }

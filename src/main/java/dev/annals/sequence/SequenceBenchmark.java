@@ -83,7 +83,7 @@ public class SequenceBenchmark implements QuarkusApplication {
         BenchmarkOptions options = new BenchmarkOptions();
         BenchmarkOptions.commandLine(options).parseArgs(arguments);
         if (options.all) {
-            measureAll(options);
+            measureAll(options, arguments);
         } else {
             BenchmarkRun.Result result = measure(options);
             System.out.printf(
@@ -117,12 +117,13 @@ public class SequenceBenchmark implements QuarkusApplication {
         }
     }
 
-    private void measureAll(BenchmarkOptions options)
+    private void measureAll(BenchmarkOptions options, String... arguments)
             throws SQLException, InterruptedException, ExecutionException, IOException {
         String kinds = kindsTable(options);
         String rows = rowsTable(options);
         Runtime machine = Runtime.getRuntime();
         String text = template()
+                .replace("{arguments}", String.join(" ", arguments))
                 .replace(
                         "{machine}",
                         machine.availableProcessors() + " processors, " + System.getProperty("os.name") + " "

@@ -66,6 +66,9 @@ class SequenceBenchmarkTest {
         for (BenchmarkMode mode : BenchmarkMode.values()) {
             assertThat(text).contains("| `" + mode + "` | 10 |", "| `" + mode + "` | 50 |");
         }
-        assertThat(text).contains("512 / 1622").doesNotContain("{machine}", "{rows}", "NaN");
+        assertThat(text)
+                .contains("512 / 1622")
+                .contains("sequence-benchmark --all --iterations=20 ")
+                .doesNotContain("{arguments}", "{machine}", "{rows}", "NaN");
     }
 }

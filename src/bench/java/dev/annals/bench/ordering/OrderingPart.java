@@ -54,8 +54,6 @@ public final class OrderingPart implements Part {
                 """);
         try (BenchDatabase database = server.createDatabase("annals_bench_ordering")) {
             database.migrate();
-            // The plan of an UPDATE by key may be made while its table is nearly empty, and would then read all of it.
-            database.execute("alter database annals_bench_ordering set enable_seqscan = off");
             List<UUID> projects = database.addProjects(100);
             for (Variant variant : Variant.values()) {
                 variant.create(database);

@@ -13,6 +13,7 @@ import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -28,7 +29,7 @@ public final class UnreliableDatabase implements QuarkusTestResourceLifecycleMan
     private static final String BREAKS = "test-database.breaks";
     private static final Pattern MARK = Pattern.compile("lose-(request|answer)-[0-9a-f-]{36}");
 
-    private final Map<String, Boolean> seen = new ConcurrentHashMap<>();
+    private final Set<String> seen = ConcurrentHashMap.newKeySet();
     private ServerSocket listener;
 
     /** How often a connection was broken. */
@@ -109,7 +110,7 @@ public final class UnreliableDatabase implements QuarkusTestResourceLifecycleMan
                 byte[] bytes = new byte[1 << 16];
                 for (int n = in.read(bytes); n >= 0; n = in.read(bytes)) {
                     Matcher mark = MARK.matcher(new String(bytes, 0, n, StandardCharsets.ISO_8859_1));
-                    if (mark.find() && seen.put(mark.group(), true) == null) {
+                    if (mark.find() && seen.add(mark.group())) {
                         System.setProperty(BREAKS, Integer.toString(breaks() + 1));
                         if (mark.group(1).equals("request")) {
                             return;

@@ -15,14 +15,15 @@
 -- $12 ip_address     text
 -- $13 message        text
 -- $14 metadata       text           a JSON object
+-- $15 recorded_by_token  uuid       the token that the record came with
 --
 -- One row: recorded_at timestamptz.
 insert into annals.audit_record (
   project_id, id, append_id, "timestamp", recorded_at, action,
   actor_type, actor_id, actor_name, subject_type, subject_id, subject_name,
-  outcome, ip_address, message, metadata)
+  outcome, ip_address, message, metadata, recorded_by_token, recorded_by_role)
 values (
-  $1, $2, $2, $3, statement_timestamp(), $4,
+  $1, $2, $2, $3::timestamptz, statement_timestamp(), $4::text,
   $5, $6, $7, $8, $9, $10,
-  $11, ($12::text)::inet, $13, ($14::text)::jsonb)
+  $11::text, ($12::text)::inet, $13::text, ($14::text)::jsonb, $15, null)
 returning recorded_at

@@ -19,24 +19,25 @@
 -- $16 append.id      uuid[]         the appends of more than one record
 -- $17 append.first   integer[]      where each begins in $2, from 1
 -- $18 append.last    integer[]      where each ends in $2
+-- $19 recorded_by_token  uuid[]     the token that each record came with
 --
 -- One row: recorded_at timestamptz, the same for all records of the batch.
 with new_record as (
   insert into annals.audit_record (
     project_id, id, append_id, "timestamp", recorded_at, action,
     actor_type, actor_id, actor_name, subject_type, subject_id, subject_name,
-    outcome, ip_address, message, metadata)
+    outcome, ip_address, message, metadata, recorded_by_token, recorded_by_role)
   select
     $1, id, append_id, "timestamp", statement_timestamp(), action,
     actor_type, actor_id, actor_name, subject_type, subject_id, subject_name,
-    outcome, ip_address::inet, message, metadata::jsonb
+    outcome, ip_address::inet, message, metadata::jsonb, recorded_by_token, null
   from unnest(
     $2::uuid[], $3::uuid[], $4::timestamptz[], $5::text[],
     $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[],
-    $12::text[], $13::text[], $14::text[], $15::text[])
+    $12::text[], $13::text[], $14::text[], $15::text[], $19::uuid[])
     as r (id, append_id, "timestamp", action,
       actor_type, actor_id, actor_name, subject_type, subject_id, subject_name,
-      outcome, ip_address, message, metadata)
+      outcome, ip_address, message, metadata, recorded_by_token)
 ), new_append as (
   insert into annals.append (project_id, id, record_ids)
   select $1, id, ($2::uuid[])[first:last]

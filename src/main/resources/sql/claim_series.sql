@@ -1,4 +1,4 @@
--- Makes the session the owner of a series: see V10__sequence.sql.
+-- Makes the session the owner of a series: see V5__sequence.sql.
 --
 -- $1 sequence_id  uuid
 --

@@ -2,5 +2,5 @@
 --
 -- $1 token_hash  bytea
 --
--- No row or one: project_id uuid (null for the admin), scopes text[].
-select project_id, scopes from annals.access_token where token_hash = $1
+-- No row or one: project_id uuid (null for the admin), scopes text[], id uuid.
+select project_id, scopes, id from annals.access_token where token_hash = $1

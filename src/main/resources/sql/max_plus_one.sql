@@ -1,4 +1,4 @@
--- The value after the greatest one in a column of the caller's table: see V10__sequence.sql.
+-- The value after the greatest one in a column of the caller's table: see V5__sequence.sql.
 --
 -- $1 table   text   as PostgreSQL reads it: schema.table, quoted where need be
 -- $2 column  text

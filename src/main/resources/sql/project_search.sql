@@ -9,6 +9,7 @@
 with record as materialized (
   select place.sequence_id, r."timestamp", r.action, r.actor_id, r.actor_name, r.subject_id, r.subject_name, r.outcome,
     host(r.ip_address) as ip_address,
+    coalesce('token:' || r.recorded_by_token, 'role:' || r.recorded_by_role) as recorded_by,
     case when octet_length(r.message) <= $3 then annals.words(r.message) end as words,
     coalesce(octet_length(r.message) > $3, false) as any_word
   from (
@@ -41,6 +42,7 @@ with record as materialized (
     union all select 4, record.outcome
     union all select 5, record.ip_address
     union all select 6, word from unnest(record.words) as word where cardinality(record.words) <= $4
+    union all select 8, record.recorded_by
     union all select 7, '' where record.any_word or cardinality(record.words) > $4) as value (field, value)
   where value.value is not null
   group by 1

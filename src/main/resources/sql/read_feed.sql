@@ -6,7 +6,11 @@
 --
 -- The first row names the places of the page: record_ids uuid[] in their order, without a gap up to last_sequence_id.
 -- Where $2 is not 0, its own place comes first, so that the caller can check its cursor. Both columns are empty where
--- there is none. Then a row a record, in any order: those two columns null, and the columns of the record.
+-- there is none. Then one row per record, in any order: those two columns null, and the columns of the record.
+--
+-- A message or metadata of more than 2 KiB, as they are stored, is left out, so that a page of any records is small here:
+-- is_cut says so, and read_whole_records.sql brings as many of them as the page may have bytes. The size of a stored value
+-- is known without reading it.
 --
 -- Sequence ids have no gap, so those of a page are known beforehand, and with them the range of its segments.
 --
@@ -61,7 +65,10 @@ select
   null::text as message,
   null::text as metadata,
   null::varchar as number_sequence,
-  null::bigint as number_value
+  null::bigint as number_value,
+  null::uuid as recorded_by_token,
+  null::varchar as recorded_by_role,
+  null::boolean as is_cut
 from page
 union all
 select
@@ -79,10 +86,13 @@ select
   r.subject_name,
   r.outcome,
   host(r.ip_address),
-  r.message,
-  r.metadata::text,
+  case when octet_length(r.message) <= 2048 then r.message end,
+  case when pg_column_size(r.metadata) <= 2048 then r.metadata::text end,
   r.number_sequence,
-  r.number_value
+  r.number_value,
+  r.recorded_by_token,
+  r.recorded_by_role,
+  octet_length(r.message) > 2048 or pg_column_size(r.metadata) > 2048
 from annals.audit_record r
 where r.project_id = $1
   and r.id = any ((select record_ids[least($2, 1) + 1 :] from page)::uuid[])

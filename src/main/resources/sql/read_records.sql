@@ -3,7 +3,7 @@
 -- $1 project_id  uuid
 -- $2 id          uuid[]
 --
--- A row a record that there is: sequence_id bigint, record_id uuid, and the columns of the record.
+-- One row per record that is there: sequence_id bigint, record_id uuid, and the columns of the record, nothing left out.
 select
   annals.sequence_id(r.project_id, r.id, r.append_id) as sequence_id,
   r.id as record_id,
@@ -22,6 +22,9 @@ select
   r.message,
   r.metadata::text as metadata,
   r.number_sequence,
-  r.number_value
+  r.number_value,
+  r.recorded_by_token,
+  r.recorded_by_role,
+  false as is_cut
 from annals.audit_record r
 where r.project_id = $1 and r.id = any ($2::uuid[])

@@ -13,10 +13,11 @@
 -- $11 outcome      text
 -- $12 ip_address   text
 -- $13 q            text          words
+-- $14 recorded_by  text          token: and its id, or role: and its name
 --
 -- Rows in falling sequence order: sequence_id bigint, record_id uuid, and the columns of the record, which are null for two
 -- rows that stand there for cursors: the lowest and the highest place looked at, where they do not pass. Rows behind the
--- first $5 + 1 records may be missing.
+-- first $5 + 1 records may be missing. A large message and large metadata are left out, as in read_feed.sql.
 with looked_at as materialized (
   select min(first) as lowest,
     least(
@@ -41,10 +42,13 @@ select
   r.subject_name,
   r.outcome,
   host(r.ip_address) as ip_address,
-  r.message,
-  r.metadata::text as metadata,
+  case when octet_length(r.message) <= 2048 then r.message end as message,
+  case when pg_column_size(r.metadata) <= 2048 then r.metadata::text end as metadata,
   r.number_sequence,
-  r.number_value
+  r.number_value,
+  r.recorded_by_token,
+  r.recorded_by_role,
+  octet_length(r.message) > 2048 or pg_column_size(r.metadata) > 2048 as is_cut
 from (
   -- a subquery in order: the records behind the last one that is wanted are never fetched
   select segment.first_sequence_id + p.position - 1 as sequence_id, p.record_id
@@ -70,6 +74,7 @@ left join annals.audit_record r on r.project_id = $1 and r.id = place.record_id 
     and ($10::text is null or r.subject_id = $10 or r.subject_name = $10)
     and ($11::text is null or r.outcome = $11)
     and ($12::text is null or host(r.ip_address) = $12)
+    and ($14::text is null or coalesce('token:' || r.recorded_by_token, 'role:' || r.recorded_by_role) = $14)
     -- most messages fail the first test, which is much cheaper
     and ($13::text is null or case when lower(r.message) like all ((select parts from wanted)::text[])
       then annals.words(r.message) @> (select words from wanted) else false end)

@@ -5,7 +5,7 @@
 --  $3 from        bigint        the sequence id to begin at; null: at the head
 --  $4 blocks      integer       how many at most
 --  $5 stretches   integer       of how many stretches of 1,048,576 places at most
---  $6 start       timestamptz   this and the following may be null: any; one of $8 to $13 is not
+--  $6 start       timestamptz   this and the following may be null: any; one of $8 to $14 is not
 --  $7 end         timestamptz   exclusive
 --  $8 action      text
 --  $9 actor       text          id or name
@@ -13,6 +13,7 @@
 -- $11 outcome     text
 -- $12 ip_address  text
 -- $13 q           text          words
+-- $14 recorded_by text          token: and its id, or role: and its name
 --
 -- At least one row: head bigint (the feed's last sequence id, or 0), through bigint (up to there blocks are indexed, or
 -- 0), then a block: block bigint (null: there is none), slices bigint (a bit for every 16 places, from the lowest on,
@@ -31,7 +32,7 @@ with feed as materialized (
   select
     array(
       select distinct annals.search_key($1, field, value)
-      from unnest(array[1, 2, 3, 4, 5], array[$8::text, $9::text, $10::text, $11::text, $12::text]) as v (field, value)
+      from unnest(array[1, 2, 3, 4, 5, 8], array[$8::text, $9::text, $10::text, $11::text, $12::text, $14::text]) as v (field, value)
       where value is not null) as fields,
     array(select distinct annals.search_key($1, 6, word) from unnest(annals.words($13::text)) as word) as words,
     annals.search_key($1, 7, '') as any_word

@@ -57,3 +57,20 @@ union all
 select format('record %s, recorded at %s, has no place and is never read', id, recorded_at)
 from annals.audit_record
 where project_id = (select id from project) and annals.sequence_id(project_id, id, append_id) is null
+
+union all
+
+-- Each record can be served. The schema's own limits say what can, but they may have been off.
+select format('record %s cannot be served because of its %s', id, fields)
+from annals.audit_record
+cross join lateral (
+  select nullif(concat_ws(', ',
+    case when "timestamp" < '0001-01-01 00:00:00+00' or "timestamp" >= '10000-01-01 00:00:00+00' then 'timestamp' end,
+    case when recorded_at < '0001-01-01 00:00:00+00' or recorded_at >= '10000-01-01 00:00:00+00' then 'recorded_at' end,
+    case when action = '' then 'action' end,
+    case when outcome = '' then 'outcome' end,
+    case when octet_length(message) > 65535 then 'message' end,
+    case when not annals.is_servable_metadata(metadata) then 'metadata' end,
+    case when (number_sequence is null) <> (number_value is null) then 'number' end,
+    case when (recorded_by_token is null) = (recorded_by_role is null) then 'recorded_by' end), '') as fields) as unfit
+where project_id = (select id from project) and fields is not null

@@ -12,13 +12,18 @@ import io.quarkus.runtime.Quarkus;
 import io.quarkus.runtime.annotations.QuarkusMain;
 import java.io.IOException;
 import java.io.PrintWriter;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
+import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -78,12 +83,13 @@ public final class Annals {
     private static void serve() {
         try {
             Config config = ConfigProvider.getConfig();
-            Optional<String> url = config.getOptionalValue(DatabaseUrlConfigSource.DATABASE_URL, String.class);
+            Set<Integer> ports = freePorts(config);
+            Optional<DatabaseUrl> url = DatabaseUrl.configured(config);
             if (url.isPresent()) {
-                checkServer(DatabaseUrl.parse(url.get().strip()));
+                checkServer(url.get());
                 Quarkus.run(null, Annals::exit);
             } else {
-                runWithDatabase(dataDirectory(config));
+                runWithDatabase(dataDirectory(config), ports);
             }
         } catch (IllegalArgumentException | EmbeddedDatabaseException e) {
             System.err.println(e.getMessage());
@@ -95,11 +101,9 @@ public final class Annals {
         if (!Migrate.check(arguments)) {
             return;
         }
-        checkServer(DatabaseUrl.parse(ConfigProvider.getConfig()
-                .getOptionalValue(DatabaseUrlConfigSource.DATABASE_URL, String.class)
+        checkServer(DatabaseUrl.configured(ConfigProvider.getConfig())
                 .orElseThrow(() -> new IllegalArgumentException("Name the database in ANNALS_DATABASE_URL. The"
-                        + " service's own is migrated whenever it starts."))
-                .strip()));
+                        + " service's own is migrated whenever it starts.")));
         System.setProperty("annals.database.migrate-at-start", "true");
         withoutHttp();
         Quarkus.run(Migrate.class, Annals::exit, arguments);
@@ -112,9 +116,9 @@ public final class Annals {
         }
         Config config = ConfigProvider.getConfig();
         PrintWriter out = new PrintWriter(System.out, false, StandardCharsets.UTF_8);
-        Optional<String> url = config.getOptionalValue(DatabaseUrlConfigSource.DATABASE_URL, String.class);
+        Optional<DatabaseUrl> url = DatabaseUrl.configured(config);
         if (url.isPresent()) {
-            System.exit(verify.run(DatabaseUrl.parse(url.get().strip()), out));
+            System.exit(verify.run(url.get(), out));
         }
         Path directory = dataDirectory(config);
         if (!Files.exists(directory)) {
@@ -132,9 +136,47 @@ public final class Annals {
         return config.getOptionalValue("annals.data-dir", Path.class).orElse(Path.of(AnnalsConfig.DEFAULT_DATA_DIR));
     }
 
+    // Which the database must not take before the service itself does.
+    private static Set<Integer> freePorts(Config config) {
+        int port = checkPort(config, "quarkus.http.host", "0.0.0.0", "annals.port", AnnalsConfig.DEFAULT_PORT);
+        int management = checkPort(
+                config,
+                "annals.management.host",
+                AnnalsConfig.DEFAULT_MANAGEMENT_HOST,
+                "annals.management.port",
+                AnnalsConfig.DEFAULT_MANAGEMENT_PORT);
+        if (port == management && port != 0) {
+            throw new IllegalArgumentException(
+                    "ANNALS_PORT and ANNALS_MANAGEMENT_PORT are both " + port + ". Set one of them to another port.");
+        }
+        return Set.copyOf(List.of(port, management));
+    }
+
+    // Quarkus would say as much on several lines, and of the management port not what to do.
+    private static int checkPort(Config config, String hostName, String defaultHost, String name, String defaultPort) {
+        String text = config.getOptionalValue(name, String.class).orElse(defaultPort);
+        String host = config.getOptionalValue(hostName, String.class).orElse(defaultHost);
+        if (!text.matches("[0-9]{1,5}") || Integer.parseInt(text) > 65_535) {
+            return 0; // ConfigLimits says what is wrong with it
+        }
+        int port = Integer.parseInt(text);
+        try (ServerSocket socket = new ServerSocket()) {
+            socket.bind(new InetSocketAddress(host, port));
+        } catch (IOException e) {
+            String variable = name.toUpperCase(Locale.ROOT).replace('.', '_');
+            throw new IllegalArgumentException(
+                    "The service cannot listen on port " + port + " of " + host + " (" + e.getMessage()
+                            + "). Stop what listens there, or set " + variable
+                            + " to another port; 0 takes a free one.",
+                    e);
+        }
+        return port;
+    }
+
     // Migrations and pools alone, and no admin token that is printed once to somebody who does not look.
     private static void withoutHttp() {
         System.setProperty("quarkus.http.host-enabled", "false");
+        System.setProperty("quarkus.management.host-enabled", "false");
         System.setProperty("quarkus.log.level", "ERROR");
         System.setProperty("annals.admin-token", "annals_" + UUID.randomUUID());
     }
@@ -149,9 +191,7 @@ public final class Annals {
         // threads.
         System.setProperty("quarkus.vertx.event-loops-pool-size", "16");
         try {
-            Optional<String> url =
-                    ConfigProvider.getConfig().getOptionalValue(DatabaseUrlConfigSource.DATABASE_URL, String.class);
-            if (url.isEmpty()) {
+            if (DatabaseUrl.configured(ConfigProvider.getConfig()).isEmpty()) {
                 EmbeddedDatabase database = EmbeddedDatabase.start(Files.createTempDirectory("annals-benchmark-"));
                 Runtime.getRuntime().addShutdownHook(new Thread(database::close, "annals-embedded-database"));
                 System.setProperty(
@@ -174,17 +214,18 @@ public final class Annals {
             }
         } catch (SQLException e) {
             Throwable cause = e.getCause() == null ? e : e.getCause();
-            throw new IllegalArgumentException(
-                    "The database " + url + " cannot be used (" + cause + "). Check ANNALS_DATABASE_URL and that the"
-                            + " server runs.",
-                    e);
+            String advice = url.wantsTlsOf(e)
+                    ? "If the server has no TLS, give it a certificate; or, where nobody else can listen, write"
+                            + " ?sslmode=disable behind ANNALS_DATABASE_URL."
+                    : "Check ANNALS_DATABASE_URL and that the server runs.";
+            throw new IllegalArgumentException("The database " + url + " cannot be used (" + cause + "). " + advice, e);
         }
     }
 
     // Signals run all shutdown hooks at once, Quarkus' among them. The database has to wait for Quarkus, which reports
     // its end to the exit handler.
-    private static void runWithDatabase(Path directory) {
-        EmbeddedDatabase database = EmbeddedDatabase.start(directory);
+    private static void runWithDatabase(Path directory, Set<Integer> portsOfTheService) {
+        EmbeddedDatabase database = EmbeddedDatabase.start(directory, portsOfTheService);
         CountDownLatch stopped = new CountDownLatch(1);
         Runtime.getRuntime()
                 .addShutdownHook(new Thread(() -> stopAfter(stopped, database), "annals-embedded-database"));

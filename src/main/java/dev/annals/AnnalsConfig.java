@@ -21,13 +21,25 @@ public interface AnnalsConfig {
     /** Needed before Quarkus, which makes this configuration, is started. */
     String DEFAULT_DATA_DIR = "./data";
 
+    /** Needed before Quarkus, too. */
+    String DEFAULT_PORT = "8080";
+
+    /** Needed before Quarkus, too. */
+    String DEFAULT_MANAGEMENT_HOST = "127.0.0.1";
+
+    /** Needed before Quarkus, too. */
+    String DEFAULT_MANAGEMENT_PORT = "9000";
+
     /**
      * The database: {@code postgresql://user:password@host:port/database}, optionally with {@code ?sslmode=} and
-     * {@code &sslrootcert=}; special characters percent-encoded, a dollar sign too. The user runs the
-     * migrations, unless {@code annals.database.migrate-at-start} is off. Without it the service runs its own PostgreSQL in
-     * {@link #dataDir()}.
+     * {@code &sslrootcert=}; special characters percent-encoded, a dollar sign too. Without {@code sslmode} it is {@code
+     * require}, or {@code prefer} on this machine itself. The user runs the migrations, unless {@code
+     * annals.database.migrate-at-start} is off. Without it the service runs its own PostgreSQL in {@link #dataDir()}.
      */
     Optional<String> databaseUrl();
+
+    /** A file with the password, as container platforms mount secrets, for a {@link #databaseUrl()} that has none. */
+    Optional<Path> databasePasswordFile();
 
     /** Where the service's own PostgreSQL keeps its data. Unused with a {@link #databaseUrl()}. */
     @WithDefault(DEFAULT_DATA_DIR)
@@ -39,7 +51,8 @@ public interface AnnalsConfig {
 
     /**
      * The URL under which clients reach the service, such as {@code https://audit.example.org}; links are made from it.
-     * Without it, from the request's own host, or from what a trusted proxy says of it.
+     * Without it they are made from what a trusted proxy says in {@code X-Forwarded-Host}, else from the request's own host
+     * if that is the loopback, else from the address that the connection came in on.
      */
     @Texts("https?://[^/?#]+(/[^?#]*)?")
     Optional<String> publicUrl();
@@ -56,9 +69,29 @@ public interface AnnalsConfig {
     List<String> trustedProxies();
 
     /** The TCP port of the HTTP API; 0 takes a free one. */
-    @WithDefault("8080")
+    @WithDefault(DEFAULT_PORT)
     @Numbers(min = 0, max = 65_535)
     int port();
+
+    /** Where metrics and the details of health are served: on a port that is none of the API's. */
+    Management management();
+
+    /** Where metrics and the details of health are served. */
+    interface Management {
+
+        /**
+         * The address to listen on. By default this machine alone can ask; the images listen on {@code 0.0.0.0}, all of their
+         * container's addresses, of which only those that are published can be reached from elsewhere.
+         */
+        @WithDefault(DEFAULT_MANAGEMENT_HOST)
+        @Texts("[0-9A-Za-z.:_-]{1,255}")
+        String host();
+
+        /** The TCP port; 0 takes a free one. */
+        @WithDefault(DEFAULT_MANAGEMENT_PORT)
+        @Numbers(min = 0, max = 65_535)
+        int port();
+    }
 
     /** Whether the database is the service's own. The service sets this itself. */
     @WithDefault("false")
@@ -96,6 +129,11 @@ public interface AnnalsConfig {
         @WithDefault("10s")
         @Durations(min = "1ms", max = "10M")
         Duration lockTimeout();
+
+        /** How often to look how long commits wait for the lock of their feed ({@code annals_feed_lock_wait_seconds}). */
+        @WithDefault("5s")
+        @Durations(min = "100ms", max = "10M")
+        Duration lockWatchInterval();
 
         /** How long a statement runs before it is cancelled. PostgreSQL's statement_timeout. */
         @WithDefault("30s")

@@ -1,9 +1,12 @@
 package dev.annals;
 
 import dev.annals.append.AppendConfig;
+import dev.annals.connection.ConnectionConfig;
 import dev.annals.export.ExportConfig;
 import dev.annals.feed.FeedConfig;
 import dev.annals.feed.LiveConfig;
+import dev.annals.memory.MemoryConfig;
+import dev.annals.project.TokenConfig;
 import dev.annals.projection.ProjectionConfig;
 import dev.annals.sequence.SequenceConfig;
 import dev.annals.statistics.StatisticsConfig;
@@ -39,13 +42,17 @@ import org.jspecify.annotations.Nullable;
         targets = {
             AnnalsConfig.class,
             AnnalsConfig.Database.class,
+            AnnalsConfig.Management.class,
             AppendConfig.class,
+            ConnectionConfig.class,
             ExportConfig.class,
             FeedConfig.class,
             LiveConfig.class,
+            MemoryConfig.class,
             ProjectionConfig.class,
             SequenceConfig.class,
-            StatisticsConfig.class
+            StatisticsConfig.class,
+            TokenConfig.class
         },
         fields = false)
 public final class ConfigLimits implements ConfigValidator, SmallRyeConfigBuilderCustomizer {

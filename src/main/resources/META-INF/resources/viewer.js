@@ -21,7 +21,7 @@ const SETTLED_PX = 40;
 /** The filters' names in the API and in the page. */
 const LABELS = {
   q: 'Message', action: 'Action', actor: 'Actor', subject: 'Subject', outcome: 'Outcome', ip_address: 'IP address',
-  start: 'From', end: 'Until',
+  recorded_by: 'Recorded by', start: 'From', end: 'Until',
 };
 const FILTERS = Object.keys(LABELS);
 
@@ -526,6 +526,7 @@ function showDetail(record) {
       ...field('IP address', record.ip_address, 'ip_address'),
       ...field('Number', number && `${number.sequence} ${exact(number.value)}`),
       ...field('Recorded', record.recorded_at),
+      ...field('Recorded by', record.recorded_by, 'recorded_by'),
       ...field('Sequence id', record.sequence_id),
       ...field('Id', record.id)),
     make('div', {class: 'copy'},

@@ -42,7 +42,7 @@ public class AuditLogFixture {
 
     /** Makes a project and a read-write token by way of the API. */
     public Project newProject() {
-        return newProject("read", "write");
+        return newProject("read", "write", "sequence");
     }
 
     /** Makes a project and a token with these scopes by way of the API. */
@@ -88,6 +88,19 @@ public class AuditLogFixture {
             connection.commit();
         }
         return connection;
+    }
+
+    /** How many transactions wait for the lock of a feed: the first of them holds the tuple lock, the others await it. */
+    public static final String WAITING_COMMITS =
+            "select count(distinct pid) from pg_locks where locktype = 'tuple' and relation = 'annals.project'::regclass";
+
+    /** Takes the lock of a feed, as only the schema's owner can, until the connection's transaction ends. */
+    public static void lockFeed(Connection owner, UUID projectId) throws SQLException {
+        try (PreparedStatement lock =
+                owner.prepareStatement("select from annals.project where id = ? for no key update")) {
+            lock.setObject(1, projectId);
+            lock.execute();
+        }
     }
 
     /** Appends one record by plain SQL, in the caller's transaction, and returns its id. */

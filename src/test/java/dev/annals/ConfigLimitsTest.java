@@ -55,6 +55,8 @@ class ConfigLimitsTest {
             value = {
                 "annals.port|65536|ANNALS_PORT|from 0 to 65535",
                 "annals.port|-1|ANNALS_PORT|from 0 to 65535",
+                "annals.management.port|65536|ANNALS_MANAGEMENT_PORT|from 0 to 65535",
+                "annals.management.host|a b|ANNALS_MANAGEMENT_HOST|must match",
                 "annals.database.pool-size|0|ANNALS_DATABASE_POOL_SIZE|from 1 to 1000",
                 "annals.database.lock-timeout|0ms|ANNALS_DATABASE_LOCK_TIMEOUT|from 1ms to 10M",
                 "annals.database.lock-timeout|601s|ANNALS_DATABASE_LOCK_TIMEOUT|from 1ms to 10M",

@@ -1,7 +1,9 @@
 package dev.annals;
 
+import dev.annals.database.DatabaseUrl;
 import java.io.IOException;
 import java.net.URI;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
@@ -12,10 +14,12 @@ import java.util.regex.Pattern;
 public final class PackagedService implements AutoCloseable {
 
     private static final Pattern TOKEN = Pattern.compile("export ANNALS_TOKEN=(\\S+)");
+    private static final Pattern ADMIN_TOKEN = Pattern.compile("set ANNALS_ADMIN_TOKEN\\):\\s+(\\S+)");
 
     private final Path data;
     private final List<String> javaOptions;
     private final String token;
+    private final String adminToken;
     private volatile ServiceProcess process;
 
     /** Starts it with these options of the Java machine. */
@@ -24,12 +28,18 @@ public final class PackagedService implements AutoCloseable {
         this.javaOptions = List.of(javaOptions);
         process = start(0);
         // Only the first start prints it.
-        Matcher printed = TOKEN.matcher(String.join("\n", process.output));
+        token = printed(TOKEN);
+        adminToken = printed(ADMIN_TOKEN);
+    }
+
+    private String printed(Pattern pattern) {
+        String output = String.join("\n", output());
+        Matcher printed = pattern.matcher(output);
         if (!printed.find()) {
             close();
-            throw new AssertionError("no token in\n" + String.join("\n", process.output));
+            throw new AssertionError("no token in\n" + output);
         }
-        token = printed.group(1);
+        return printed.group(1);
     }
 
     /** Starts it again, and waits until it listens. */
@@ -59,6 +69,20 @@ public final class PackagedService implements AutoCloseable {
         return process.process().isAlive();
     }
 
+    /** What it printed since its last start. */
+    public List<String> output() {
+        return List.copyOf(process.output);
+    }
+
+    public long pid() {
+        return process.process().pid();
+    }
+
+    /** Its database, as the schema's owner. */
+    public DatabaseUrl database() throws IOException {
+        return DatabaseUrl.parse(Files.readString(data.resolve("database-url")).strip());
+    }
+
     public URI uri() {
         return process.uri("");
     }
@@ -66,6 +90,10 @@ public final class PackagedService implements AutoCloseable {
     /** The token of the project {@code default}. */
     public String token() {
         return token;
+    }
+
+    public String adminToken() {
+        return adminToken;
     }
 
     /** A command line of the client, with this service and its token in its environment. */
@@ -81,8 +109,9 @@ public final class PackagedService implements AutoCloseable {
         try {
             terminate();
         } catch (InterruptedException e) {
-            kill();
             Thread.currentThread().interrupt();
+        } finally {
+            kill();
         }
     }
 }

@@ -112,6 +112,7 @@ class ReadmeIT {
                 .redirectErrorStream(true)
                 .redirectOutput(output.toFile());
         builder.environment().put("ANNALS_PORT", Integer.toString(port));
+        builder.environment().put("ANNALS_MANAGEMENT_PORT", "0");
         builder.environment().put("ANNALS_TOKEN", token);
         builder.environment().remove("ANNALS_DATABASE_URL");
         builder.environment().remove("ANNALS_ADMIN_TOKEN");

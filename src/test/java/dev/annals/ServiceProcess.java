@@ -33,6 +33,7 @@ public final class ServiceProcess implements AutoCloseable {
 
     private static final Path JAR = Path.of("target", "quarkus-app", "quarkus-run.jar");
     private static final Pattern LISTENING = Pattern.compile("Listening on: http://[^:]+:(\\d+)");
+    private static final Pattern MANAGEMENT = Pattern.compile("Management interface listening on http://[^:]+:(\\d+)");
     private static final long END_LIMIT_SECONDS = 60;
 
     /** What it printed so far, on standard output and error together. */
@@ -42,6 +43,7 @@ public final class ServiceProcess implements AutoCloseable {
     private final BufferedReader reader;
     private @Nullable Thread drain;
     private int port;
+    private int managementPort;
 
     private ServiceProcess(Process process) {
         this.process = process;
@@ -70,6 +72,7 @@ public final class ServiceProcess implements AutoCloseable {
             command.command().addAll(0, AS_TYPED);
         }
         command.environment().put("ANNALS_PORT", "0");
+        command.environment().put("ANNALS_MANAGEMENT_PORT", "0");
         command.environment().putAll(settings);
         return new ServiceProcess(command.redirectErrorStream(true).start());
     }
@@ -110,6 +113,9 @@ public final class ServiceProcess implements AutoCloseable {
             Matcher listening = LISTENING.matcher(line);
             if (listening.find()) {
                 port = Integer.parseInt(listening.group(1));
+                Matcher management = MANAGEMENT.matcher(line);
+                assertThat(management.find()).as(line).isTrue();
+                managementPort = Integer.parseInt(management.group(1));
                 // Nobody may leave it with a full pipe.
                 drain = new Thread(this::readToTheEnd, "output of the service");
                 drain.setDaemon(true);
@@ -145,6 +151,11 @@ public final class ServiceProcess implements AutoCloseable {
     /** Where it listens. */
     public URI uri(String path) {
         return URI.create("http://127.0.0.1:" + port + path);
+    }
+
+    /** Where it shows metrics, and the details of its health. */
+    public URI managementUri(String path) {
+        return URI.create("http://127.0.0.1:" + managementPort + path);
     }
 
     /** The operating system's view of it. */

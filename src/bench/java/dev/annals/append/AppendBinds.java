@@ -4,22 +4,29 @@ import dev.annals.guid.SequentialGuid;
 import dev.annals.record.AuditRecord;
 import io.vertx.mutiny.sqlclient.Tuple;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.UUID;
 
 /** Lends the benchmarks the binds of the service's statement exactly as the service makes them. */
 public final class AppendBinds {
 
+    private static final UUID TOKEN = UUID.randomUUID();
+
     private AppendBinds() {}
 
     /** The statement that writes these records. */
     public static String statement(List<AuditRecord> records, SequentialGuid guids) {
-        return new AppendBatch(new UUID(0, 0), records, guids).statement();
+        return batch(new UUID(0, 0), records, guids).statement();
+    }
+
+    private static AppendBatch batch(UUID projectId, List<AuditRecord> records, SequentialGuid guids) {
+        return new AppendBatch(projectId, records, Collections.nCopies(records.size(), TOKEN), guids);
     }
 
     /** The values of $1, $2 … */
     public static List<Object> of(UUID projectId, List<AuditRecord> records, SequentialGuid guids) {
-        Tuple tuple = new AppendBatch(projectId, records, guids).binds();
+        Tuple tuple = batch(projectId, records, guids).binds();
         List<Object> values = new ArrayList<>(tuple.size());
         for (int i = 0; i < tuple.size(); i++) {
             values.add(tuple.getValue(i));

@@ -17,7 +17,16 @@ public final class SearchPages implements AutoCloseable {
 
     private static final Duration LIMIT = Duration.ofMinutes(5);
 
-    private record Limits(int defaultLimit, int maxLimit, int scanLimit, int indexedMessageBytes, int indexedWords)
+    private static final int PAGE_BYTES = 2_097_152;
+
+    private record Limits(
+            int defaultLimit,
+            int maxLimit,
+            int pageBytes,
+            Duration idle,
+            int scanLimit,
+            int indexedMessageBytes,
+            int indexedWords)
             implements FeedConfig {}
 
     private final Vertx vertx = Vertx.vertx();
@@ -36,7 +45,7 @@ public final class SearchPages implements AutoCloseable {
                 .connectingTo(options)
                 .using(vertx)
                 .build());
-        index = new SearchIndex(pool, new Limits(200, 1000, 5000, 4096, 256));
+        index = new SearchIndex(pool, new Limits(200, 1000, PAGE_BYTES, LIMIT, 5000, 4096, 256));
         reader = new FeedReader(pool, index);
     }
 
@@ -52,8 +61,8 @@ public final class SearchPages implements AutoCloseable {
         Cursor cursor = from;
         int found = 0;
         while (true) {
-            FeedQuery query =
-                    new FeedQuery(ascending ? Order.ASCENDING : Order.DESCENDING, cursor, null, wanted - found, filter);
+            FeedQuery query = new FeedQuery(
+                    ascending ? Order.ASCENDING : Order.DESCENDING, cursor, null, wanted - found, PAGE_BYTES, filter);
             FeedPage page = reader.read(projectId, query).await().atMost(LIMIT);
             found += page.records().size();
             cursor = page.next();

@@ -30,14 +30,18 @@ final class AppendBatch {
 
     private final UUID projectId;
     private final List<AuditRecord> records;
+    /** The token that each record came with. */
+    private final List<UUID> tokenIds;
+
     /** One id for every {@link #APPEND_SIZE} records. */
     private final UUID[] appendIds;
     /** Null where no record wants a number. */
     private final @Nullable BatchNumbers numbers;
 
-    AppendBatch(UUID projectId, List<AuditRecord> records, SequentialGuid guids) {
+    AppendBatch(UUID projectId, List<AuditRecord> records, List<UUID> tokenIds, SequentialGuid guids) {
         this.projectId = projectId;
         this.records = records;
+        this.tokenIds = tokenIds;
         this.numbers = BatchNumbers.of(records);
         this.appendIds = new UUID[(records.size() + APPEND_SIZE - 1) / APPEND_SIZE];
         for (int i = 0; i < appendIds.length; i++) {
@@ -82,7 +86,8 @@ final class AppendBatch {
                 .addString(record.outcome())
                 .addString(record.ipAddress())
                 .addString(record.message())
-                .addString(record.metadata());
+                .addString(record.metadata())
+                .addUUID(tokenIds.get(0));
     }
 
     private Tuple manyRecords() {
@@ -119,7 +124,8 @@ final class AppendBatch {
                 .addArrayOfString(text(AuditRecord::metadata))
                 .addArrayOfUUID(largeAppendIds.toArray(UUID[]::new))
                 .addArrayOfInteger(first.toArray(Integer[]::new))
-                .addArrayOfInteger(last.toArray(Integer[]::new));
+                .addArrayOfInteger(last.toArray(Integer[]::new))
+                .addArrayOfUUID(tokenIds.toArray(UUID[]::new));
     }
 
     /** The binds of {@code read_places.sql}. */
@@ -132,13 +138,21 @@ final class AppendBatch {
         OffsetDateTime recordedAt = inserted.getOffsetDateTime(0);
         @Nullable Long[] values = numbers == null ? new Long[records.size()] : numbers.values(inserted);
         List<StoredRecord> stored = new ArrayList<>(records.size());
+        UUID namedToken = null;
+        String recordedBy = null;
         for (int i = 0; i < records.size(); i++) {
             Long first = firstSequenceIds.get(appendIds[i / APPEND_SIZE]);
             if (first == null) {
                 throw new IllegalStateException(
                         "append " + appendIds[i / APPEND_SIZE] + " was committed without a place");
             }
-            stored.add(new StoredRecord(records.get(i), first + i % APPEND_SIZE, recordedAt, values[i]));
+            UUID tokenId = tokenIds.get(i);
+            if (!tokenId.equals(namedToken)) {
+                // A batch has few tokens, and often one.
+                namedToken = tokenId;
+                recordedBy = StoredRecord.byToken(tokenId);
+            }
+            stored.add(new StoredRecord(records.get(i), first + i % APPEND_SIZE, recordedAt, values[i], recordedBy));
         }
         return stored;
     }

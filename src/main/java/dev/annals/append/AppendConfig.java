@@ -15,6 +15,29 @@ public interface AppendConfig {
     @Numbers(min = 65_536, max = 268_435_456)
     int maxBodyBytes();
 
+    /**
+     * How many times as long as it was sent a body may become that came as gzip; its first MiB counts for nothing. What it
+     * becomes counts against every other limit, too.
+     */
+    @WithDefault("100")
+    @Numbers(min = 10, max = 1_100)
+    int maxUnpackRatio();
+
+    /** How long a whole body may take, other than NDJSON. */
+    @WithDefault("2M")
+    @Durations(min = "1s", max = "1H")
+    Duration bodyTime();
+
+    /** How many bytes a second of a body must come, as long as the service reads it. */
+    @WithDefault("1024")
+    @Numbers(min = 1, max = 16_777_216)
+    int bodyRate();
+
+    /** Over how much time {@link #bodyRate()} is measured: a sender may be silent for as long. */
+    @WithDefault("30s")
+    @Durations(min = "1s", max = "1H")
+    Duration bodyPatience();
+
     /** How many lines of NDJSON are appended together. */
     @WithDefault("1000")
     @Numbers(min = 1, max = 10_000)
@@ -45,7 +68,10 @@ public interface AppendConfig {
     @Numbers(min = 65_536, max = 17_179_869_184L)
     long queueBytes();
 
-    /** How many bytes of JSON may wait in the queues of all projects together. */
+    /**
+     * How many bytes of JSON may wait in the queues of all projects together. With a small heap {@code annals.memory} ends
+     * before: what waits is held there, too, several times over.
+     */
     @WithDefault("134217728")
     @Numbers(min = 65_536, max = 17_179_869_184L)
     long totalQueueBytes();

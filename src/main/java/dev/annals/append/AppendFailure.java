@@ -7,7 +7,7 @@ import io.vertx.pgclient.PgException;
 
 /** What a failed batch calls for. */
 enum AppendFailure {
-    /** Try again: the connection broke, or the transaction had to give way to another. */
+    /** Try again: the connection broke, the transaction had to give way to another, or an append's id was taken. */
     GIVE_WAY,
     /** A record with one of these ids exists. */
     TAKEN,
@@ -25,11 +25,16 @@ enum AppendFailure {
         if (!(failure instanceof PgException error)) {
             return BROKEN;
         }
-        if ("audit_record_pkey".equals(error.getConstraint())) {
+        String constraint = error.getConstraint();
+        if ("audit_record_pkey".equals(constraint)) {
             return TAKEN;
         }
-        if ("audit_record_number".equals(error.getConstraint())) {
+        if ("audit_record_number".equals(constraint)) {
             return NO_NUMBER;
+        }
+        if ("append_pkey".equals(constraint) || "feed_segment_append_key".equals(constraint)) {
+            // Each try draws the ids of its appends anew.
+            return GIVE_WAY;
         }
         // 22: data exception. 23: constraint violation. 54: a limit of the server.
         String state = error.getSqlState();

@@ -6,6 +6,7 @@ import dev.annals.feed.HeadWatch;
 import dev.annals.guid.SequentialGuid;
 import dev.annals.problem.ProblemException;
 import dev.annals.problem.ProblemType;
+import dev.annals.project.Caller;
 import dev.annals.record.AuditRecord;
 import dev.annals.record.RecordRow;
 import dev.annals.record.SentRecords;
@@ -22,12 +23,14 @@ import jakarta.enterprise.context.ApplicationScoped;
 import jakarta.enterprise.event.Observes;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jboss.logging.Logger;
@@ -84,26 +87,36 @@ public class AppendQueue {
     /**
      * Appends records to a project: all of them or none.
      *
+     * @param caller whose token names the project, and is what the records are recorded by
      * @param sent one record or more, each with an id of its own
      * @param bytes about how much memory they take
      * @return what is stored, after its commit. Fails with a problem: {@code queue-full}, {@code record-id-taken} where
      *     an id belongs to a record with other content, {@code invalid-record} where the database refuses a value or a
      *     sequence has no number for a record, {@code unavailable} where the database cannot be reached
      */
-    public Uni<Appended> append(UUID projectId, SentRecords sent, long bytes) {
-        return Uni.createFrom().deferred(() -> {
+    public Uni<Appended> append(Caller caller, SentRecords sent, long bytes) {
+        return Uni.createFrom()
+                .deferred(() -> Uni.createFrom()
+                        .completionStage(append(
+                                caller.projectId(), new AppendRequest(sent, caller.tokenId(), bytes, new Chain()))));
+    }
+
+    /** The same for a request of a chain; what is turned away breaks the chain, too. */
+    CompletableFuture<Appended> append(UUID projectId, AppendRequest request) {
+        Lane lane = new Lane(projectId, request.numbered);
+        try {
             if (stopping) {
                 throw new ProblemException(
                         ProblemType.UNAVAILABLE,
                         "The service is stopping. Send the request again to another instance.");
             }
-            AppendRequest request = new AppendRequest(sent, bytes);
-            Lane lane = new Lane(projectId, sent.wantNumbers());
             if (offer(lane, request)) {
                 write(lane, List.of(request));
             }
-            return Uni.createFrom().completionStage(request.answer);
-        });
+        } catch (RuntimeException e) {
+            request.fail(e);
+        }
+        return request.answer;
     }
 
     /** @return true where no commit of the project is under way, so that the caller must begin one with its request */
@@ -154,10 +167,15 @@ public class AppendQueue {
     private void write(Lane lane, List<AppendRequest> requests) {
         writeTogether(lane.projectId(), requests, 0)
                 .onFailure()
-                .recoverWithItem(failure -> () -> requests.forEach(request -> request.fail(failure)))
+                .recoverWithItem(failure -> {
+                    // At once: what hangs on these requests must not be in the next commit.
+                    requests.forEach(request -> request.fail(failure));
+                    return () -> {};
+                })
                 .subscribe()
                 .with(answers -> {
-                    // The next commit is under way before anybody is answered: making the answers takes about as long.
+                    // The next commit is under way before those are answered whose records are stored: making the
+                    // answers takes about as long.
                     try {
                         List<AppendRequest> gathered = take(lane);
                         if (!gathered.isEmpty()) {
@@ -170,17 +188,23 @@ public class AppendQueue {
     }
 
     /**
-     * Writes requests in one transaction. Where that fails for one of them, finds out which.
+     * Writes those of the requests that are not answered yet in one transaction. Where that fails for one of them, finds
+     * out which.
      *
      * @return the answers that are still to be given
      */
-    private Uni<Runnable> writeTogether(UUID projectId, List<AppendRequest> requests, int attempt) {
+    private Uni<Runnable> writeTogether(UUID projectId, List<AppendRequest> together, int attempt) {
+        List<AppendRequest> requests = AppendRequest.open(together);
         List<AuditRecord> records = new ArrayList<>();
-        requests.forEach(request -> records.addAll(request.missing()));
-        if (records.isEmpty()) {
-            return Uni.createFrom().<Runnable>item(() -> () -> requests.forEach(AppendRequest::succeed));
+        List<UUID> tokenIds = new ArrayList<>();
+        for (AppendRequest request : requests) {
+            records.addAll(request.missing());
+            tokenIds.addAll(Collections.nCopies(records.size() - tokenIds.size(), request.tokenId));
         }
-        return store(projectId, records)
+        if (records.isEmpty()) {
+            return answered();
+        }
+        return store(projectId, records, tokenIds)
                 .<Runnable>map(stored -> () -> {
                     AppendRequest.succeed(requests, stored);
                     heads.appended(projectId, stored.get(stored.size() - 1).sequenceId());
@@ -220,17 +244,14 @@ public class AppendQueue {
         };
     }
 
-    /** Some ids exist: answers the requests whose records are stored or taken, and writes the others. */
+    /** Some ids exist: answers the requests whose records are stored or whose ids are taken, and writes the others. */
     private Uni<Runnable> writeWithoutStored(UUID projectId, List<AppendRequest> requests, int attempt) {
         return readStored(projectId, requests).chain(stored -> {
-            List<AppendRequest> others = new ArrayList<>();
             boolean progress = false;
             for (AppendRequest request : requests) {
-                progress |= request.compareWith(stored);
-                if (!request.answer.isDone()) {
-                    others.add(request);
-                }
+                progress |= !request.isOpen() || request.compareWith(stored, guids, config.retries());
             }
+            List<AppendRequest> others = AppendRequest.open(requests);
             if (others.isEmpty()) {
                 return answered();
             }
@@ -250,12 +271,12 @@ public class AppendQueue {
     /** Some records cannot have the numbers they want: answers their requests, and writes the others. */
     private Uni<Runnable> writeWithoutUnnumbered(UUID projectId, List<AppendRequest> requests, int attempt) {
         return readValuesLeft(projectId, requests).chain(left -> {
-            List<AppendRequest> others = new ArrayList<>();
             for (AppendRequest request : requests) {
-                if (!request.refuseNumbers(left)) {
-                    others.add(request);
+                if (request.isOpen()) {
+                    request.refuseNumbers(left);
                 }
             }
+            List<AppendRequest> others = AppendRequest.open(requests);
             if (others.isEmpty()) {
                 return answered();
             }
@@ -301,8 +322,8 @@ public class AppendQueue {
     }
 
     /** One transaction, and behind it, in the same round trip, the question where its records stand. */
-    private Uni<List<StoredRecord>> store(UUID projectId, List<AuditRecord> records) {
-        AppendBatch batch = new AppendBatch(projectId, records, guids);
+    private Uni<List<StoredRecord>> store(UUID projectId, List<AuditRecord> records, List<UUID> tokenIds) {
+        AppendBatch batch = new AppendBatch(projectId, records, tokenIds, guids);
         return pool.withConnection(connection -> Uni.combine()
                 .all()
                 .unis(insert(connection, batch), readPlaces(connection, batch))
@@ -330,15 +351,30 @@ public class AppendQueue {
                 });
     }
 
+    /**
+     * What is stored under the ids of requests. Of a record with other content than all that were sent, only its id is kept:
+     * it may be a thousand times as large.
+     */
     private Uni<Map<UUID, StoredRecord>> readStored(UUID projectId, List<AppendRequest> requests) {
-        Set<UUID> ids = new HashSet<>();
-        requests.forEach(request -> request.missing().forEach(record -> ids.add(record.id())));
+        Map<UUID, List<AuditRecord>> sent = new HashMap<>();
+        for (AppendRequest request : requests) {
+            for (AuditRecord record : request.missing()) {
+                sent.computeIfAbsent(record.id(), id -> new ArrayList<>()).add(record);
+            }
+        }
         return DatabaseFailure.retried(pool.preparedQuery(READ_RECORDS)
-                .execute(Tuple.of(projectId, ids.toArray(UUID[]::new)))
+                .mapping(row -> {
+                    StoredRecord stored = RecordRow.record(row);
+                    return sent.getOrDefault(RecordRow.recordId(row), List.of()).stream()
+                                    .anyMatch(record -> record.sameContentAs(stored.record()))
+                            ? stored
+                            : stored.withoutContent();
+                })
+                .execute(Tuple.of(projectId, sent.keySet().toArray(UUID[]::new)))
                 .map(rows -> {
                     Map<UUID, StoredRecord> stored = new HashMap<>();
-                    for (Row row : rows) {
-                        stored.put(RecordRow.recordId(row), RecordRow.record(row));
+                    for (StoredRecord record : rows) {
+                        stored.put(record.record().id(), record);
                     }
                     return stored;
                 }));

@@ -1,5 +1,6 @@
 package dev.annals.append;
 
+import dev.annals.guid.SequentialGuid;
 import dev.annals.problem.FieldError;
 import dev.annals.problem.Problem;
 import dev.annals.problem.ProblemException;
@@ -21,19 +22,51 @@ import org.jspecify.annotations.Nullable;
 final class AppendRequest {
 
     final List<AuditRecord> records;
+    final UUID tokenId;
     final long bytes;
+    final boolean numbered;
     private final boolean inArray;
+    private final Chain chain;
     final CompletableFuture<Appended> answer = new CompletableFuture<>();
     /** Those found to be stored by an earlier try or request, by their place in {@link #records}. */
     private final @Nullable StoredRecord[] found;
     /** How many of the records this request stored. */
     private int added;
+    /** How often ids that the service had drawn for this request were found taken, and drawn again. */
+    private int redraws;
 
-    AppendRequest(SentRecords sent, long bytes) {
-        this.records = sent.records();
+    /**
+     * A request that comes behind those of {@code chain} which the queue was given before.
+     *
+     * @param bytes about how much memory the records take
+     */
+    AppendRequest(SentRecords sent, UUID tokenId, long bytes, Chain chain) {
+        this.records = new ArrayList<>(sent.records());
+        this.numbered = sent.wantNumbers();
         this.inArray = sent.inArray();
+        this.tokenId = tokenId;
         this.bytes = bytes;
+        this.chain = chain;
         this.found = new StoredRecord[records.size()];
+    }
+
+    /** Those of some requests that are open. */
+    static List<AppendRequest> open(List<AppendRequest> requests) {
+        List<AppendRequest> open = new ArrayList<>(requests.size());
+        for (AppendRequest request : requests) {
+            if (request.isOpen()) {
+                open.add(request);
+            }
+        }
+        return open;
+    }
+
+    /** Whether this request is not answered yet and may be written. Fails it where its chain is broken. */
+    boolean isOpen() {
+        if (chain.isBroken()) {
+            fail(new Chain.Broken());
+        }
+        return !answer.isDone();
     }
 
     /** The records that are not stored yet, as far as is known. */
@@ -48,33 +81,46 @@ final class AppendRequest {
     }
 
     /**
-     * Takes over what is stored already. Answers the request where that settles it: all of its records are stored, or
-     * one of its ids belongs to a record with other content.
+     * Takes over what is stored already, and draws the service's own ids again where another record has them. Answers the
+     * request where that settles it: all of its records are stored, or an id that the client sent belongs to a record with
+     * other content.
      *
+     * @param maxRedraws after so many the request fails
      * @return whether anything of this request was found
      */
-    boolean compareWith(Map<UUID, StoredRecord> stored) {
+    boolean compareWith(Map<UUID, StoredRecord> stored, SequentialGuid guids, int maxRedraws) {
         boolean any = false;
+        boolean redrawn = false;
         List<FieldError> taken = new ArrayList<>();
         for (int i = 0; i < found.length; i++) {
-            StoredRecord there = found[i] == null ? stored.get(records.get(i).id()) : null;
+            AuditRecord record = records.get(i);
+            StoredRecord there = found[i] == null ? stored.get(record.id()) : null;
             if (there != null) {
                 any = true;
-                if (records.get(i).sameContentAs(there.record())) {
+                if (record.sameContentAs(there.record())) {
                     found[i] = there;
                     // An id that was drawn for this request: a try of it stored the record, and its answer got lost.
-                    added += records.get(i).idAssigned() ? 1 : 0;
+                    added += record.idAssigned() ? 1 : 0;
+                } else if (record.idAssigned()) {
+                    records.set(i, record.withId(guids.next()));
+                    redrawn = true;
                 } else if (taken.size() < RecordReader.MAX_ERRORS) {
                     taken.add(new FieldError(inArray ? "/" + i + "/id" : "/id", "This id is taken."));
                 }
             }
         }
+        redraws += redrawn ? 1 : 0;
         if (!taken.isEmpty()) {
             fail(new ProblemException(Problem.of(
                             ProblemType.RECORD_ID_TAKEN,
                             "A record with this id and other content is stored already. To add a record, give it an id of its own; to"
                                     + " retry one, send it unchanged.")
                     .withErrors(taken)));
+        } else if (redraws > maxRedraws) {
+            fail(
+                    new ProblemException(
+                            ProblemType.UNAVAILABLE,
+                            "Other writers took the ids that the service drew, so nothing was stored. Send the request again."));
         } else if (any && Arrays.stream(found).allMatch(record -> record != null)) {
             succeed();
         }
@@ -85,9 +131,8 @@ final class AppendRequest {
      * Answers the request where a record of it cannot have the number that it wants.
      *
      * @param left what the requests before it in the batch left
-     * @return whether that is so
      */
-    boolean refuseNumbers(ValuesLeft left) {
+    void refuseNumbers(ValuesLeft left) {
         Map<String, Long> wanted = new HashMap<>();
         List<FieldError> errors = new ArrayList<>();
         for (int i = 0; i < found.length; i++) {
@@ -98,13 +143,12 @@ final class AppendRequest {
         }
         if (errors.isEmpty()) {
             left.take(wanted);
-            return false;
+            return;
         }
         fail(new ProblemException(Problem.of(
                         ProblemType.INVALID_RECORD,
                         "Not every record can have the number that it wants, so nothing was stored: correct what errors names")
                 .withErrors(errors)));
-        return true;
     }
 
     /** Answers with the records that were found. */
@@ -126,7 +170,9 @@ final class AppendRequest {
         }
     }
 
+    /** Answers with a failure, and breaks the chain first: whoever learns of the one may count on the other. */
     void fail(Throwable failure) {
+        chain.breakOff();
         answer.completeExceptionally(failure);
     }
 }

@@ -22,7 +22,6 @@ import jakarta.ws.rs.core.MediaType;
 import jakarta.ws.rs.core.Response;
 import jakarta.ws.rs.core.UriInfo;
 import java.util.List;
-import java.util.UUID;
 
 /** Writing over HTTP: {@code POST /v1/project-logs}. */
 @Path(FeedLinks.PATH)
@@ -37,11 +36,19 @@ public class AppendResource {
     private final AppendQueue queue;
     private final RecordReader reader;
     private final FeedLinks links;
+    private final RequestBodies bodies;
     private final AppendConfig config;
     private final Vertx vertx;
 
-    AppendResource(AppendQueue queue, RecordReader reader, FeedLinks links, AppendConfig config, Vertx vertx) {
+    AppendResource(
+            AppendQueue queue,
+            RecordReader reader,
+            FeedLinks links,
+            RequestBodies bodies,
+            AppendConfig config,
+            Vertx vertx) {
         this.vertx = vertx;
+        this.bodies = bodies;
         this.queue = queue;
         this.reader = reader;
         this.links = links;
@@ -54,14 +61,14 @@ public class AppendResource {
     @Requires.Write
     public Uni<Response> append(
             @Context HttpServerRequest http, @Context UriInfo uri, @Context ContainerRequestContext request) {
-        UUID projectId = Caller.of(request).projectId();
-        RequestBody.requireNoParameters(uri.getQueryParameters());
-        return RequestBody.read(http, config.maxBodyBytes()).chain(body -> {
+        Caller caller = Caller.of(request);
+        RequestBodies.requireNoParameters(uri.getQueryParameters());
+        return bodies.read(http, config.maxBodyBytes(), caller.projectId(), body -> {
             SentRecords sent = reader.read(body);
             long bytes = body.length + (long) sent.records().size() * RECORD_OVERHEAD_BYTES;
             // Before anything is stored: a request that no URL can be made for is refused.
-            String location = links.record(uri, sent.records().get(0).id());
-            return queue.append(projectId, sent, bytes).map(appended -> answer(location, sent.inArray(), appended));
+            links.record(http, uri, sent.records().get(0).id());
+            return queue.append(caller, sent, bytes).map(appended -> answer(http, uri, sent.inArray(), appended));
         });
     }
 
@@ -71,17 +78,22 @@ public class AppendResource {
     @Requires.Write
     public Uni<Response> appendStream(
             @Context HttpServerRequest http, @Context UriInfo uri, @Context ContainerRequestContext request) {
-        UUID projectId = Caller.of(request).projectId();
-        RequestBody.requireNoParameters(uri.getQueryParameters());
-        RequestBody.requireNoEncoding(http);
-        BulkAppend bulk = new BulkAppend(http, vertx.getOrCreateContext(), projectId, reader, queue, config);
+        Caller caller = Caller.of(request);
+        RequestBodies.requireNoParameters(uri.getQueryParameters());
+        RequestBodies.Held held = bodies.held(caller.projectId(), BulkAppend.mostBytes(config));
+        BulkAppend bulk =
+                new BulkAppend(bodies.parts(http), held, vertx.getOrCreateContext(), caller, reader, queue, config);
         return Uni.createFrom()
                 .completionStage(bulk::run)
+                .onTermination()
+                .invoke(held::close)
                 .map(summary -> Response.ok(summary.toJson()).build());
     }
 
-    private static Response answer(String location, boolean array, Appended appended) {
+    private Response answer(HttpServerRequest http, UriInfo uri, boolean array, Appended appended) {
         StoredRecord first = appended.records().get(0);
+        // Not as it was sent: an id that the service drew may have been drawn again.
+        String location = links.record(http, uri, first.record().id());
         byte[] json = array ? places(appended.records()) : RecordJson.of(first);
         return Response.status(appended.added() > 0 ? Response.Status.CREATED : Response.Status.OK)
                 .header(HttpHeaders.LOCATION, location)

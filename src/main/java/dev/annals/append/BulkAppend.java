@@ -4,6 +4,7 @@ import dev.annals.problem.FieldError;
 import dev.annals.problem.Problem;
 import dev.annals.problem.ProblemException;
 import dev.annals.problem.ProblemType;
+import dev.annals.project.Caller;
 import dev.annals.record.AuditRecord;
 import dev.annals.record.RecordJson;
 import dev.annals.record.RecordReader;
@@ -11,24 +12,29 @@ import dev.annals.record.SentRecords;
 import dev.annals.record.StoredRecord;
 import io.vertx.core.Context;
 import io.vertx.core.buffer.Buffer;
-import io.vertx.core.http.HttpServerRequest;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collection;
+import java.util.Comparator;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.IntPredicate;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Appends an {@code application/x-ndjson} body of any length while it streams in: a record a line, many lines an append.
  *
- * <p>At most two appends are on their way at a time, one being committed and one gathering behind it; while both places
+ * <p>At most two batches are on their way at a time, one being committed and one gathering behind it; while both places
  * are taken the connection is not read, so that memory stays flat and the sender feels the database's pace. A line that
  * is refused is counted and named, and the others are stored. What was answered for, or was committed before a
  * connection broke, stays stored: a sender that gave its records ids may send them all again.
+ *
+ * <p>Lines are stored in their order. The batches are a {@link Chain}: when one is not stored whole, neither is the one
+ * behind it. Once both have come back, what is left of them is sent again in a new chain, in the order of the lines.
  *
  * <p>Everything happens on the request's own event loop.
  */
@@ -37,13 +43,14 @@ final class BulkAppend {
     /** How many refused lines the answer names; more are only counted. */
     static final int NAMED_REFUSALS = 100;
 
-    private static final int APPENDS_ON_THEIR_WAY = 2;
+    private static final int BATCHES_ON_THEIR_WAY = 2;
     private static final long FULL_QUEUE_DELAY_MILLIS = 50;
     private static final int FULL_QUEUE_TRIES = 200;
 
-    private final HttpServerRequest request;
+    private final BodyParts request;
+    private final RequestBodies.Held memory;
     private final Context context;
-    private final UUID projectId;
+    private final Caller caller;
     private final RecordReader reader;
     private final AppendQueue queue;
     private final AppendConfig config;
@@ -53,14 +60,24 @@ final class BulkAppend {
     private byte[] rest = {};
     private boolean skippingLine;
     private boolean ended;
+    private long received;
     private long lines;
     private Lines gathering = new Lines();
-    /** Appends that wait until those of the other lane have come back, so that lines keep their order. */
+    /** Batches that are still to be sent, in the order of their lines. */
     private final ArrayDeque<Lines> held = new ArrayDeque<>();
-    /** Whether the appends on their way hold numbers. */
-    private boolean numbered;
 
-    private int onTheirWay;
+    private final List<Lines> onTheirWay = new ArrayList<>();
+    /** What was not stored of batches that came back while another one was still on its way. */
+    private final List<Lines> notStored = new ArrayList<>();
+
+    private Chain chain = new Chain();
+    /** Whether the batches on their way hold numbers: those with and those without are different lanes of the queue. */
+    private boolean numbered;
+    /** How often the queue was full since a batch was stored. */
+    private int fullQueueTries;
+    /** Whether to wait a little before anything is sent again. */
+    private boolean queueWasFull;
+
     private long stored;
     private long storedBefore;
     private long refused;
@@ -68,18 +85,25 @@ final class BulkAppend {
     private long lastSequenceId;
 
     BulkAppend(
-            HttpServerRequest request,
+            BodyParts request,
+            RequestBodies.Held memory,
             Context context,
-            UUID projectId,
+            Caller caller,
             RecordReader reader,
             AppendQueue queue,
             AppendConfig config) {
         this.request = request;
+        this.memory = memory;
         this.context = context;
-        this.projectId = projectId;
+        this.caller = caller;
         this.reader = reader;
         this.queue = queue;
         this.config = config;
+    }
+
+    /** How much of a body is held at a time at most: what is on its way, what gathers, and the line that is not complete. */
+    static long mostBytes(AppendConfig config) {
+        return (BATCHES_ON_THEIR_WAY + 2) * config.bulkBytes() + 4L * RecordReader.MAX_RECORD_BYTES;
     }
 
     /** A line that was not stored, counted from 1. */
@@ -144,36 +168,40 @@ final class BulkAppend {
             bytes += length + AppendResource.RECORD_OVERHEAD_BYTES;
         }
 
-        Lines without(Set<Integer> places) {
-            Lines others = new Lines();
-            long each = bytes / records.size();
-            for (int i = 0; i < records.size(); i++) {
-                if (!places.contains(i)) {
-                    others.add(records.get(i), numbers.get(i), 0);
-                    others.bytes += each;
-                }
-            }
-            return others;
+        long firstLine() {
+            return numbers.get(0);
         }
 
-        Lines only(int place) {
-            Lines one = new Lines();
-            one.add(records.get(place), numbers.get(place), 0);
-            return one;
+        Lines without(Set<Integer> places) {
+            return only(place -> !places.contains(place));
+        }
+
+        Lines only(IntPredicate places) {
+            Lines some = new Lines();
+            for (int i = 0; i < records.size(); i++) {
+                if (places.test(i)) {
+                    some.add(records.get(i), numbers.get(i), 0);
+                }
+            }
+            some.bytes = bytes / records.size() * some.records.size();
+            return some;
         }
     }
 
     /** Reads the body to its end. Fails with a problem where the database or the queue gives out on the way. */
     CompletableFuture<Summary> run() {
-        request.exceptionHandler(this::fail);
-        request.endHandler(end -> end());
-        request.handler(this::read);
-        request.resume();
+        request.read(this::read, this::end, this::fail);
         return answer;
     }
 
     private void read(Buffer part) {
         if (answer.isDone()) {
+            return;
+        }
+        // Nothing is kept of a line that is too long.
+        received += skippingLine ? 0 : part.length();
+        if (!memory.cover(received)) {
+            fail(RequestBodies.noMemory());
             return;
         }
         byte[] bytes = new byte[rest.length + part.length()];
@@ -256,74 +284,103 @@ final class BulkAppend {
     private void append(Lines batch) {
         held.add(batch);
         sendHeld();
-        if (onTheirWay >= APPENDS_ON_THEIR_WAY || !held.isEmpty()) {
+        if (onTheirWay.size() >= BATCHES_ON_THEIR_WAY || !held.isEmpty()) {
             request.pause();
         }
     }
 
     private void sendHeld() {
-        while (!held.isEmpty() && (onTheirWay == 0 || held.element().numbered == numbered)) {
+        while (mayBeSent(held.peek())) {
             Lines batch = held.remove();
             numbered = batch.numbered;
-            onTheirWay++;
-            send(batch, 1);
+            onTheirWay.add(batch);
+            send(batch);
         }
     }
 
-    private void send(Lines batch, int attempt) {
-        SentRecords sent = new SentRecords(true, batch.records);
-        queue.append(projectId, sent, batch.bytes)
-                .subscribe()
-                .with(
-                        appended -> context.runOnContext(now -> done(appended)),
-                        failure -> context.runOnContext(now -> failed(batch, attempt, failure)));
+    /** Whether there is such a batch, and room for it in the chain that is on its way. */
+    private boolean mayBeSent(@Nullable Lines batch) {
+        return batch != null
+                && !answer.isDone()
+                && notStored.isEmpty()
+                && !queueWasFull
+                && onTheirWay.size() < BATCHES_ON_THEIR_WAY
+                && (onTheirWay.isEmpty() || batch.numbered == numbered);
     }
 
-    private void done(Appended appended) {
+    private void send(Lines batch) {
+        AppendRequest append =
+                new AppendRequest(new SentRecords(true, batch.records), caller.tokenId(), batch.bytes, chain);
+        var unused = queue.append(caller.projectId(), append)
+                .whenComplete((appended, failure) -> context.runOnContext(now -> {
+                    if (failure == null) {
+                        done(batch, appended);
+                    } else {
+                        failed(batch, failure);
+                    }
+                }));
+    }
+
+    private void done(Lines batch, Appended appended) {
         for (StoredRecord record : appended.records()) {
             firstSequenceId = Math.min(firstSequenceId, record.sequenceId());
             lastSequenceId = Math.max(lastSequenceId, record.sequenceId());
         }
         stored += appended.added();
         storedBefore += appended.records().size() - appended.added();
-        oneLess();
+        fullQueueTries = 0;
+        cameBack(batch);
     }
 
-    private void failed(Lines batch, int attempt, Throwable failure) {
-        if (!(failure instanceof ProblemException e)) {
+    private void failed(Lines batch, Throwable failure) {
+        if (failure instanceof Chain.Broken) {
+            notStored.add(batch);
+            cameBack(batch);
+        } else if (failure instanceof ProblemException e && mayGoOn(batch, e.problem())) {
+            cameBack(batch);
+        } else {
             fail(failure);
-            return;
         }
-        switch (e.problem().type()) {
+    }
+
+    /** Refuses the lines that a problem is about, and keeps the others to be sent again; false where that is no help. */
+    private boolean mayGoOn(Lines batch, Problem problem) {
+        switch (problem.type()) {
             case QUEUE_FULL -> {
-                if (attempt < FULL_QUEUE_TRIES) {
-                    context.owner().setTimer(FULL_QUEUE_DELAY_MILLIS, timer -> send(batch, attempt + 1));
-                } else {
-                    fail(e);
-                }
+                fullQueueTries++;
+                queueWasFull = true;
+                notStored.add(batch);
+                return fullQueueTries < FULL_QUEUE_TRIES;
             }
             case RECORD_ID_TAKEN -> {
-                Set<Integer> taken = placesOf(e.problem().errors());
-                taken.forEach(place -> refuse(
-                        batch.numbers.get(place),
-                        Problem.of(ProblemType.RECORD_ID_TAKEN, e.problem().detail())));
-                sendOthers(batch.without(taken));
+                Set<Integer> taken = placesOf(problem.errors());
+                taken.forEach(place ->
+                        refuse(batch.numbers.get(place), Problem.of(ProblemType.RECORD_ID_TAKEN, problem.detail())));
+                keep(batch.without(taken));
+                return true;
             }
             case INVALID_RECORD -> {
-                if (!e.problem().errors().isEmpty()) {
-                    sendOthers(batch.without(refuse(batch, e.problem())));
-                } else if (batch.records.size() == 1) {
-                    refuse(batch.numbers.get(0), e.problem());
-                    oneLess();
+                int size = batch.records.size();
+                if (!problem.errors().isEmpty()) {
+                    keep(batch.without(refuse(batch, problem)));
+                } else if (size == 1) {
+                    refuse(batch.firstLine(), problem);
                 } else {
-                    // The database does not say which record it refuses: each goes alone.
-                    onTheirWay += batch.records.size() - 1;
-                    for (int i = 0; i < batch.records.size(); i++) {
-                        send(batch.only(i), 1);
-                    }
+                    // The database does not say which record it refuses: the half with none of them is stored.
+                    keep(batch.only(place -> place < size / 2));
+                    keep(batch.only(place -> place >= size / 2));
                 }
+                return true;
             }
-            default -> fail(e);
+            default -> {
+                return false;
+            }
+        }
+    }
+
+    private void keep(Lines rest) {
+        if (!rest.records.isEmpty()) {
+            notStored.add(rest);
         }
     }
 
@@ -340,14 +397,6 @@ final class BulkAppend {
         return placesOf(problem.errors());
     }
 
-    private void sendOthers(Lines others) {
-        if (others.records.isEmpty()) {
-            oneLess();
-        } else {
-            send(others, 1);
-        }
-    }
-
     private static Set<Integer> placesOf(List<FieldError> errors) {
         Set<Integer> places = new HashSet<>();
         for (FieldError error : errors) {
@@ -357,10 +406,26 @@ final class BulkAppend {
         return places;
     }
 
-    private void oneLess() {
-        onTheirWay--;
+    private void cameBack(Lines batch) {
+        onTheirWay.remove(batch);
+        if (onTheirWay.isEmpty() && chain.isBroken()) {
+            notStored.sort(Comparator.comparingLong(Lines::firstLine).reversed());
+            notStored.forEach(held::addFirst);
+            notStored.clear();
+            chain = new Chain();
+            if (queueWasFull) {
+                context.owner().setTimer(FULL_QUEUE_DELAY_MILLIS, timer -> {
+                    queueWasFull = false;
+                    goOn();
+                });
+            }
+        }
+        goOn();
+    }
+
+    private void goOn() {
         sendHeld();
-        if (!ended && onTheirWay < APPENDS_ON_THEIR_WAY && held.isEmpty() && !answer.isDone()) {
+        if (!ended && onTheirWay.size() < BATCHES_ON_THEIR_WAY && held.isEmpty() && !answer.isDone()) {
             request.resume();
         }
         answerWhenDone();
@@ -374,7 +439,7 @@ final class BulkAppend {
     }
 
     private void answerWhenDone() {
-        if (ended && onTheirWay == 0) {
+        if (ended && onTheirWay.isEmpty() && held.isEmpty()) {
             refusals.sort((a, b) -> Long.compare(a.line(), b.line()));
             answer.complete(new Summary(
                     stored,
@@ -387,10 +452,29 @@ final class BulkAppend {
     }
 
     private void fail(@Nullable Throwable failure) {
-        if (answer.completeExceptionally(failure == null ? new IllegalStateException("unknown failure") : failure)) {
-            // What still comes is dropped as it arrives.
-            request.handler(part -> {});
-            request.resume();
+        Throwable why = failure == null ? new IllegalStateException("unknown failure") : failure;
+        if (answer.completeExceptionally(why instanceof ProblemException e ? tellHowFar(e.problem()) : why)) {
+            request.drop();
         }
+    }
+
+    private ProblemException tellHowFar(Problem problem) {
+        long settled = lines;
+        for (Collection<Lines> batches : List.of(onTheirWay, notStored, held)) {
+            for (Lines batch : batches) {
+                settled = Math.min(settled, batch.firstLine() - 1);
+            }
+        }
+        if (!gathering.records.isEmpty()) {
+            settled = Math.min(settled, gathering.firstLine() - 1);
+        }
+        String detail = problem.detail() + " Every line of the body before line " + (settled + 1)
+                + " is stored or refused, and what else is stored stands right behind them: go on with that line.";
+        return new ProblemException(new Problem(
+                        problem.type(), problem.status(), problem.title(), detail, problem.errors(), problem.members())
+                .with("settled_lines", settled)
+                .with("stored", stored)
+                .with("stored_before", storedBefore)
+                .with("refused", refused));
     }
 }

@@ -4,10 +4,7 @@ import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.JsonToken;
-import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
-import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.annals.guid.SequentialGuid;
 import io.quarkus.runtime.annotations.RegisterForReflection;
@@ -39,10 +36,6 @@ final class AppendCommand implements Callable<Integer> {
 
     private static final int BATCH_LINES = 1_000;
     private static final int BATCH_BYTES = 1 << 20;
-
-    private static final ObjectMapper EXACT = JsonMapper.builder()
-            .enable(DeserializationFeature.USE_BIG_DECIMAL_FOR_FLOATS)
-            .build();
 
     @Mixin
     Connection service = new Connection();
@@ -131,7 +124,7 @@ final class AppendCommand implements Callable<Integer> {
 
     private byte[] fromOptions(String what) throws IOException {
         ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-        try (JsonGenerator json = Connection.JSON.createGenerator(bytes)) {
+        try (JsonGenerator json = Connection.EXACT.createGenerator(bytes)) {
             json.writeStartObject();
             string(json, "id", id == null ? null : id.toString());
             string(json, "action", what);
@@ -143,7 +136,7 @@ final class AppendCommand implements Callable<Integer> {
             string(json, "timestamp", timestamp);
             if (metadata != null) {
                 json.writeFieldName("metadata");
-                json.writeTree(Connection.JSON.readTree(metadata));
+                json.writeTree(Connection.EXACT.readTree(metadata));
             }
             json.writeEndObject();
         } catch (JsonProcessingException e) {
@@ -229,8 +222,8 @@ final class AppendCommand implements Callable<Integer> {
     }
 
     private byte[] withIdInPlaceOfNull(byte[] record) throws IOException {
-        return EXACT.writeValueAsBytes(
-                ((ObjectNode) EXACT.readTree(record)).put("id", guids.next().toString()));
+        return Connection.EXACT.writeValueAsBytes(((ObjectNode) Connection.EXACT.readTree(record))
+                .put("id", guids.next().toString()));
     }
 
     private void send() throws IOException, InterruptedException {

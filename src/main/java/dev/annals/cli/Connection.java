@@ -1,7 +1,12 @@
 package dev.annals.cli;
 
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.StreamReadConstraints;
+import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.cfg.JsonNodeFeature;
+import com.fasterxml.jackson.databind.json.JsonMapper;
 import io.quarkus.runtime.annotations.RegisterForReflection;
 import java.io.IOException;
 import java.io.InputStream;
@@ -24,14 +29,26 @@ import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
 /**
- * Where the service is, and how long to put up with its absence. Requests that fail in passing (no connection, 502, 503,
- * 504) are sent again, with growing pauses; what the service refuses ends the command.
+ * Where the service is, and how long to put up with its absence. Requests that fail in passing (no connection, 408, 429,
+ * 502, 503, 504) are sent again, with growing pauses; what the service refuses ends the command.
  */
 @RegisterForReflection
 final class Connection {
 
     static final String FEED = "/v1/project-logs";
-    static final ObjectMapper JSON = new ObjectMapper();
+    /** Takes names as long as metadata may have them. */
+    private static final JsonFactory FACTORY = JsonFactory.builder()
+            .streamReadConstraints(StreamReadConstraints.builder()
+                    .maxNameLength(Integer.MAX_VALUE)
+                    .build())
+            .build();
+
+    static final ObjectMapper JSON = new ObjectMapper(FACTORY);
+    /** Keeps all digits of a number. */
+    static final ObjectMapper EXACT = JsonMapper.builder(FACTORY.copy())
+            .enable(DeserializationFeature.USE_BIG_DECIMAL_FOR_FLOATS)
+            .disable(JsonNodeFeature.STRIP_TRAILING_BIGDECIMAL_ZEROES)
+            .build();
 
     // The header's encoding would send what is not ASCII as something else.
     private static final Pattern TOKEN_TEXT = Pattern.compile("[!-~]+");
@@ -189,7 +206,7 @@ final class Connection {
 
     private void refuseOrPause(int status, byte[] body) throws InterruptedException {
         Problem problem = Problem.of(status, body);
-        if (status == 502 || status == 503 || status == 504) {
+        if (status == 408 || status == 429 || (status >= 502 && status <= 504)) {
             failed(problem.text());
             return;
         }

@@ -42,6 +42,13 @@ final class Filters {
     @Nullable
     String words;
 
+    @Option(
+            names = "--recorded-by",
+            paramLabel = "WRITER",
+            description = "Only records by this writer: token: and the token's id, or role: and the database role.")
+    @Nullable
+    String recordedBy;
+
     /** These filters as query parameters, to add others to. */
     Map<String, @Nullable String> parameters() {
         Map<String, @Nullable String> parameters = new LinkedHashMap<>();
@@ -53,6 +60,7 @@ final class Filters {
         parameters.put("outcome", outcome);
         parameters.put("ip_address", ipAddress);
         parameters.put("q", words);
+        parameters.put("recorded_by", recordedBy);
         return parameters;
     }
 }

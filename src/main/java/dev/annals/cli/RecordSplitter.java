@@ -16,6 +16,12 @@ import org.jspecify.annotations.Nullable;
  */
 final class RecordSplitter {
 
+    /**
+     * What no record comes near in any format: 65,535 bytes of message and 131,072 of metadata, each of them escaped at the
+     * most, are less than 2 MB.
+     */
+    private static final int MAX_RECORD_BYTES = 1 << 24;
+
     private static final String CSV_HEADER = "sequence_id,id,";
     private static final Pattern CSV_RECORD = Pattern.compile("([0-9]{1,18}),\"([0-9a-f-]{36})\",");
 
@@ -60,6 +66,12 @@ final class RecordSplitter {
             }
         }
         current.write(part, from, length - from);
+        if (current.size() > MAX_RECORD_BYTES) {
+            throw new ClientFailure(
+                    ClientFailure.FAILED,
+                    "What answers at this URL sends a record of more than " + MAX_RECORD_BYTES
+                            + " bytes, which no Annals service does. Check ANNALS_URL.");
+        }
     }
 
     private void pass() throws IOException {

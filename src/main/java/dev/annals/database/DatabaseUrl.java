@@ -1,11 +1,15 @@
 package dev.annals.database;
 
+import java.io.IOException;
+import java.io.InputStream;
 import java.net.URI;
 import java.net.URISyntaxException;
 import java.net.URLEncoder;
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.Driver;
 import java.sql.SQLException;
@@ -15,7 +19,11 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Properties;
 import java.util.ServiceLoader;
+import java.util.function.UnaryOperator;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import org.eclipse.microprofile.config.Config;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Where a PostgreSQL database is and who logs in: {@code postgresql://user:password@host:port/database}, as libpq
@@ -31,6 +39,13 @@ import java.util.stream.Collectors;
 public record DatabaseUrl(
         String user, String password, String host, int port, String database, Map<String, String> parameters) {
 
+    private static final String PASSWORD_FILE = "annals.database-password-file";
+    private static final int MAX_PASSWORD_BYTES = 4_096;
+    /** What the driver reports of a server that answers the wish for TLS with no. */
+    private static final String REFUSED_BY_SERVER = "08004";
+
+    private static final Pattern LOOPBACK_IPV4 = Pattern.compile("127(\\.[0-9]{1,3}){3}");
+    private static final Pattern LOOPBACK_IPV6 = Pattern.compile("(0{0,4}:){2,7}0{0,3}1");
     private static final int DEFAULT_PORT = 5432;
     private static final List<String> SSL_MODES =
             List.of("disable", "allow", "prefer", "require", "verify-ca", "verify-full");
@@ -38,6 +53,52 @@ public record DatabaseUrl(
 
     public DatabaseUrl {
         parameters = Map.copyOf(parameters);
+    }
+
+    /**
+     * The database that the service's settings name, if they name one: {@code annals.database-url}, and {@code
+     * annals.database-password-file} where the URL has no password.
+     *
+     * @throws IllegalArgumentException one sentence that says what is wrong, and never shows the password
+     */
+    public static Optional<DatabaseUrl> configured(Config config) {
+        return read(name -> config.getOptionalValue(name, String.class).orElse(null));
+    }
+
+    static Optional<DatabaseUrl> read(UnaryOperator<@Nullable String> settings) {
+        String url = settings.apply(DatabaseUrlConfigSource.DATABASE_URL);
+        String file = settings.apply(PASSWORD_FILE);
+        boolean hasFile = file != null && !file.isBlank();
+        if (url == null || url.isBlank()) {
+            if (hasFile) {
+                throw new IllegalArgumentException(
+                        "ANNALS_DATABASE_PASSWORD_FILE is set and ANNALS_DATABASE_URL is not:"
+                                + " name the database, too, or neither.");
+            }
+            return Optional.empty();
+        }
+        DatabaseUrl database = parse(url.strip());
+        return Optional.of(hasFile ? database.withPasswordOf(Path.of(file.strip())) : database);
+    }
+
+    private DatabaseUrl withPasswordOf(Path file) {
+        if (!password.isEmpty()) {
+            throw refused("it has a password, and ANNALS_DATABASE_PASSWORD_FILE names another; leave one out");
+        }
+        try (InputStream in = Files.newInputStream(file)) {
+            String line = new String(in.readNBytes(MAX_PASSWORD_BYTES), StandardCharsets.UTF_8).stripTrailing();
+            if (line.isEmpty() || line.indexOf('\n') >= 0 || line.indexOf('\0') >= 0) {
+                throw new IllegalArgumentException(
+                        "The file " + file + " (ANNALS_DATABASE_PASSWORD_FILE) does not hold a password on one line.");
+            }
+            return new DatabaseUrl(user, line, host, port, database, parameters);
+        } catch (IOException e) {
+            throw new IllegalArgumentException(
+                    "The file " + file + " (ANNALS_DATABASE_PASSWORD_FILE) cannot be read ("
+                            + e.getClass().getSimpleName() + "). Name one that user " + System.getProperty("user.name")
+                            + " may read.",
+                    e);
+        }
     }
 
     /**
@@ -149,9 +210,25 @@ public record DatabaseUrl(
         return new DatabaseUrl(user, password, host, port, other, parameters);
     }
 
-    /** How the connection is secured, in libpq's words; {@code prefer} where the URL does not say. */
+    /**
+     * How the connection is secured, in libpq's words. Where the URL does not say: {@code require}, so that neither a
+     * password nor a record crosses a network in clear; {@code prefer} on the loopback address, which crosses none.
+     */
     public String sslMode() {
-        return parameters.getOrDefault("sslmode", "prefer");
+        return parameters.getOrDefault("sslmode", isLoopback() ? "prefer" : "require");
+    }
+
+    // By the text alone: what a name resolves to may change, and is for others to say.
+    private boolean isLoopback() {
+        return host.equalsIgnoreCase("localhost")
+                || LOOPBACK_IPV4.matcher(host).matches()
+                || LOOPBACK_IPV6.matcher(host).matches();
+    }
+
+    /** Whether a connection failed because the server would not encrypt it, and this URL insists. */
+    public boolean wantsTlsOf(SQLException failure) {
+        return REFUSED_BY_SERVER.equals(failure.getSQLState())
+                && !List.of("disable", "allow", "prefer").contains(sslMode());
     }
 
     /** The PEM file of the certificate authority to trust. */

@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.OptionalInt;
 import org.eclipse.microprofile.config.spi.ConfigSource;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Makes one setting, {@code annals.database-url}, feed both Quarkus data sources: Flyway's and the reactive pool's.
@@ -24,12 +25,15 @@ public final class DatabaseUrlConfigSource implements ConfigSourceFactory {
 
     @Override
     public Iterable<ConfigSource> getConfigSources(ConfigSourceContext context) {
-        ConfigValue url = context.getValue(DATABASE_URL);
-        if (url == null || url.getValue() == null || url.getValue().isBlank()) {
-            return List.of();
-        }
-        Map<String, String> settings = settings(DatabaseUrl.parse(url.getValue().strip()));
-        return List.of(new PropertiesConfigSource(settings, DATABASE_URL, ORDINAL));
+        return DatabaseUrl.read(name -> value(context, name))
+                .<Iterable<ConfigSource>>map(
+                        url -> List.of(new PropertiesConfigSource(settings(url), DATABASE_URL, ORDINAL)))
+                .orElseGet(List::of);
+    }
+
+    private static @Nullable String value(ConfigSourceContext context, String name) {
+        ConfigValue value = context.getValue(name);
+        return value == null ? null : value.getValue();
     }
 
     @Override

@@ -21,14 +21,18 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Base64;
+import java.util.Deque;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
@@ -53,6 +57,8 @@ public final class EmbeddedDatabase implements AutoCloseable {
     private static final Logger LOG = Logger.getLogger(EmbeddedDatabase.class);
 
     private static final String NAME = "annals";
+    private static final String LOCK = "annals.lock";
+    private static final String URL_FILE = "database-url";
     private static final Duration INITIALIZE_LIMIT = Duration.ofMinutes(2);
     /** Long, because a start after a crash replays the write-ahead log. */
     private static final Duration START_LIMIT = Duration.ofMinutes(15);
@@ -98,6 +104,7 @@ public final class EmbeddedDatabase implements AutoCloseable {
     private final Path directory;
     private final Path cluster;
     private final Path urlFile;
+    private final Set<Integer> portsOfTheService;
     private final FileChannel lock;
     private PostgresBinaries binaries;
     private DatabaseUrl url;
@@ -109,18 +116,27 @@ public final class EmbeddedDatabase implements AutoCloseable {
      * @throws EmbeddedDatabaseException one sentence that says what stands in the way and what to do about it
      */
     public static EmbeddedDatabase start(Path directory) {
-        return start(directory, directory);
+        return start(directory, Set.of());
+    }
+
+    /**
+     * The same on a port that is none of those that its service is going to listen on.
+     *
+     * @throws EmbeddedDatabaseException one sentence that says what stands in the way and what to do about it
+     */
+    public static EmbeddedDatabase start(Path directory, Set<Integer> portsOfTheService) {
+        return start(directory, directory, portsOfTheService);
     }
 
     /** The same with PostgreSQL's programs unpacked elsewhere, so that many databases can share them. */
-    static EmbeddedDatabase start(Path directory, Path binariesParent) {
-        Path absolute = makeDirectory(directory);
+    static EmbeddedDatabase start(Path directory, Path binariesParent, Set<Integer> portsOfTheService) {
+        Path absolute = ownDirectory(directory);
         FileChannel lock = lock(absolute);
         try {
             Path programs = binariesParent.equals(directory)
                     ? absolute
                     : binariesParent.toAbsolutePath().normalize();
-            return new EmbeddedDatabase(absolute, programs, lock);
+            return new EmbeddedDatabase(absolute, programs, portsOfTheService, lock);
         } catch (IOException e) {
             release(lock);
             throw new EmbeddedDatabaseException(
@@ -134,10 +150,12 @@ public final class EmbeddedDatabase implements AutoCloseable {
         }
     }
 
-    private EmbeddedDatabase(Path directory, Path binariesParent, FileChannel lock) throws IOException {
+    private EmbeddedDatabase(Path directory, Path binariesParent, Set<Integer> portsOfTheService, FileChannel lock)
+            throws IOException {
         this.directory = directory;
+        this.portsOfTheService = Set.copyOf(portsOfTheService);
         this.cluster = directory.resolve("postgresql");
-        this.urlFile = directory.resolve("database-url");
+        this.urlFile = directory.resolve(URL_FILE);
         this.lock = lock;
         boolean isNew = !Files.exists(cluster);
         if (isNew) {
@@ -182,10 +200,16 @@ public final class EmbeddedDatabase implements AutoCloseable {
         release(lock);
     }
 
-    private static Path makeDirectory(Path directory) {
+    private static Path ownDirectory(Path directory) {
         Path absolute = directory.toAbsolutePath().normalize();
         try {
-            Files.createDirectories(absolute);
+            if (!Files.isDirectory(absolute)) {
+                Files.createDirectories(absolute);
+            } else if (!isOwn(absolute)) {
+                throw new EmbeddedDatabaseException("The data directory " + absolute + " holds files and no database of"
+                        + " Annals; it is left as it is. Set ANNALS_DATA_DIR to an empty directory, or to one that is not"
+                        + " there yet.");
+            }
             Files.setPosixFilePermissions(absolute, PosixFilePermissions.fromString("rwx------"));
             // The real path, because the server's own idea of where it is must be comparable to it.
             return absolute.toRealPath();
@@ -198,8 +222,19 @@ public final class EmbeddedDatabase implements AutoCloseable {
         }
     }
 
+    // The lock is the first file of all, the URL one that every backup has.
+    private static boolean isOwn(Path directory) throws IOException {
+        if (Files.isRegularFile(directory.resolve(LOCK)) || Files.isRegularFile(directory.resolve(URL_FILE))) {
+            return true;
+        }
+        try (Stream<Path> files = Files.list(directory)) {
+            // A file system that was just made has a directory for what a check of it finds.
+            return files.allMatch(file -> file.endsWith("lost+found"));
+        }
+    }
+
     private static FileChannel lock(Path directory) {
-        Path file = directory.resolve("annals.lock");
+        Path file = directory.resolve(LOCK);
         FileChannel channel = null;
         try {
             channel = FileChannel.open(
@@ -241,6 +276,14 @@ public final class EmbeddedDatabase implements AutoCloseable {
         }
     }
 
+    private static void release(ServerSocket drawn) {
+        try {
+            drawn.close();
+        } catch (IOException e) {
+            LOG.warn("A port could not be given back; it goes with this process", e);
+        }
+    }
+
     private void checkSpace() throws IOException {
         long usable = Files.getFileStore(directory).getUsableSpace();
         if (usable < SPACE_NEEDED_BYTES) {
@@ -267,7 +310,7 @@ public final class EmbeddedDatabase implements AutoCloseable {
         }
     }
 
-    private static DatabaseUrl newUrl() {
+    private DatabaseUrl newUrl() {
         byte[] secret = new byte[32];
         new SecureRandom().nextBytes(secret);
         String password = Base64.getUrlEncoder().withoutPadding().encodeToString(secret);
@@ -348,7 +391,8 @@ public final class EmbeddedDatabase implements AutoCloseable {
         PostgresBinaries.Outcome outcome = new PostgresBinaries.Outcome(0, "");
         String log = "";
         for (int attempt = 1; attempt <= START_ATTEMPTS; attempt++) {
-            if (mayChangePort && !isFree(url.port())) {
+            // Anew at each attempt: another process may take the port between this look and the server's start.
+            if (mayChangePort && (portsOfTheService.contains(url.port()) || !isFree(url.port()))) {
                 url = new DatabaseUrl(
                         url.user(), url.password(), url.host(), freePort(), url.database(), url.parameters());
             }
@@ -550,14 +594,21 @@ public final class EmbeddedDatabase implements AutoCloseable {
         }
     }
 
-    private static int freePort() {
-        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            return socket.getLocalPort();
+    private int freePort() {
+        // One that must not be taken is held while the next is drawn, which so is another.
+        Deque<ServerSocket> drawn = new ArrayDeque<>();
+        try {
+            do {
+                drawn.push(new ServerSocket(0, 1, InetAddress.getLoopbackAddress()));
+            } while (portsOfTheService.contains(drawn.element().getLocalPort()));
+            return drawn.element().getLocalPort();
         } catch (IOException e) {
             throw new EmbeddedDatabaseException(
                     "No TCP port is free on the loopback address (" + e.getMessage()
                             + "). Check the machine's limits on open sockets.",
                     e);
+        } finally {
+            drawn.forEach(EmbeddedDatabase::release);
         }
     }
 

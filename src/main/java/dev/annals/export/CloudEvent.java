@@ -22,6 +22,7 @@ import org.jspecify.annotations.Nullable;
  *   <li>{@code sequence}: the sequence id with leading zeros to 18 digits, since the extension wants text that sorts; as it
  *       stands it is a cursor. No {@code sequencetype}: the extension's {@code Integer} ends at 32 bits.
  *   <li>{@code time} and the extension {@code recordedtime}: {@code timestamp} and {@code recorded_at}.
+ *   <li>The extension {@code recordedby}: {@code recorded_by}; left out where that has characters which an attribute must not.
  *   <li>{@code data}: the record as the feed has it.
  * </ul>
  */
@@ -45,6 +46,9 @@ final class CloudEvent {
         }
         json.writeStringField("time", Timestamps.format(record.timestamp()));
         json.writeStringField("recordedtime", Timestamps.format(stored.recordedAt()));
+        if (isAttribute(stored.recordedBy())) {
+            json.writeStringField("recordedby", stored.recordedBy());
+        }
         json.writeStringField("sequence", sequence(stored.sequenceId()));
         json.writeStringField("datacontenttype", "application/json");
         json.writeFieldName("data");
@@ -62,7 +66,11 @@ final class CloudEvent {
             return null;
         }
         String text = subject.id() == null || subject.id().isEmpty() ? subject.name() : subject.id();
-        return text == null || text.isEmpty() || !text.codePoints().allMatch(CloudEvent::isAllowed) ? null : text;
+        return isAttribute(text) ? text : null;
+    }
+
+    private static boolean isAttribute(@Nullable String text) {
+        return text != null && !text.isEmpty() && text.codePoints().allMatch(CloudEvent::isAllowed);
     }
 
     /** The characters of an attribute of the type String: no controls, no surrogates, no noncharacters. */

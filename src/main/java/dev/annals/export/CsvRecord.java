@@ -38,7 +38,8 @@ final class CsvRecord {
                             "message",
                             "metadata",
                             "number_sequence",
-                            "number_value"))
+                            "number_value",
+                            "recorded_by"))
             + "\r\n";
 
     private static final Party NOBODY = new Party(null, null, null);
@@ -63,6 +64,7 @@ final class CsvRecord {
         if (stored.numberValue() != null) {
             out.append(stored.numberValue());
         }
+        cell(stored.recordedBy(), out);
         out.append("\r\n");
     }
 

@@ -30,7 +30,7 @@ public interface ExportConfig {
     @Numbers(min = 1, max = 10_000)
     int pageRecords();
 
-    /** About how many bytes such a page shall have: where records are large, fewer are read at a time. */
+    /** How many bytes their JSON has at most, unless a single one has more: where records are large, fewer are read. */
     @WithDefault("1048576")
     @Numbers(min = 65_536, max = 67_108_864)
     int pageBytes();

@@ -3,6 +3,7 @@ package dev.annals.export;
 import dev.annals.feed.FeedConfig;
 import dev.annals.feed.FeedLinks;
 import dev.annals.feed.FeedReader;
+import dev.annals.memory.MemoryBudget;
 import dev.annals.problem.Problem;
 import dev.annals.problem.ProblemException;
 import dev.annals.problem.ProblemType;
@@ -35,13 +36,21 @@ public class ExportResource {
     private final Exports exports;
     private final FeedLinks links;
     private final FeedConfig feedConfig;
+    private final MemoryBudget memory;
     private final ExportConfig config;
 
-    ExportResource(FeedReader reader, Exports exports, FeedLinks links, FeedConfig feedConfig, ExportConfig config) {
+    ExportResource(
+            FeedReader reader,
+            Exports exports,
+            FeedLinks links,
+            FeedConfig feedConfig,
+            MemoryBudget memory,
+            ExportConfig config) {
         this.reader = reader;
         this.exports = exports;
         this.links = links;
         this.feedConfig = feedConfig;
+        this.memory = memory;
         this.config = config;
     }
 
@@ -57,26 +66,45 @@ public class ExportResource {
                 uri.getQueryParameters(), routing.request().headers().getAll(HttpHeaders.ACCEPT_ENCODING), feedConfig);
         requireChunks(routing.request());
         boolean bodyless = routing.request().method().equals(HttpMethod.HEAD);
-        Runnable giveBack = bodyless ? () -> {} : exports.take(projectId);
-        return exports.bounds(projectId)
-                .chain(bounds -> reader.read(projectId, ExportStream.firstQuery(asked.query(), config))
-                        .map(page -> headers(uri, projectId, asked, bounds)
-                                .entity(
-                                        bodyless
-                                                ? null
-                                                : new ExportStream(
-                                                        reader,
-                                                        projectId,
-                                                        asked,
-                                                        page,
-                                                        bounds.head().sequenceId(),
-                                                        config,
-                                                        giveBack))
-                                .build()))
+        Runnable place = bodyless ? () -> {} : exports.take(projectId);
+        return memory.take(projectId, ExportStream.memory(config))
                 .onFailure()
-                .invoke(giveBack)
+                .invoke(place)
                 .onCancellation()
-                .invoke(giveBack);
+                .invoke(place)
+                .chain(held -> {
+                    Runnable giveBack = () -> {
+                        place.run();
+                        held.close();
+                    };
+                    return begin(routing.request(), uri, projectId, asked, bodyless, giveBack)
+                            .onFailure()
+                            .invoke(giveBack)
+                            .onCancellation()
+                            .invoke(giveBack);
+                });
+    }
+
+    private Uni<Response> begin(
+            HttpServerRequest request,
+            UriInfo uri,
+            UUID projectId,
+            ExportRequest asked,
+            boolean bodyless,
+            Runnable giveBack) {
+        return exports.bounds(projectId)
+                .chain(bounds -> reader.read(projectId, ExportStream.pages(asked.query(), config))
+                        .map(page -> {
+                            Response.ResponseBuilder answer = headers(request, uri, projectId, asked, bounds);
+                            if (bodyless) {
+                                giveBack.run();
+                                return answer.build();
+                            }
+                            long head = bounds.head().sequenceId();
+                            return answer.entity(
+                                            new ExportStream(reader, projectId, asked, page, head, config, giveBack))
+                                    .build();
+                        }));
     }
 
     /** Without chunks the end of the connection is the end of the body, and a part looks like the whole. */
@@ -93,16 +121,15 @@ public class ExportResource {
         }
     }
 
-    private Response.ResponseBuilder headers(UriInfo uri, UUID projectId, ExportRequest asked, Exports.Bounds bounds) {
+    private Response.ResponseBuilder headers(
+            HttpServerRequest request, UriInfo uri, UUID projectId, ExportRequest asked, Exports.Bounds bounds) {
         Response.ResponseBuilder answer = Response.ok()
                 .header(HttpHeaders.CONTENT_TYPE, asked.format().mediaType())
                 .header(
                         HttpHeaders.CONTENT_DISPOSITION,
                         "attachment; filename=\"" + fileName(projectId, asked, bounds) + "\"")
-                .header(HttpHeaders.LINK, "<" + links.pollMore(uri, bounds.head()) + ">; rel=\"poll-more\"")
-                .header(HttpHeaders.CACHE_CONTROL, "no-store")
-                .header(HttpHeaders.VARY, HttpHeaders.ACCEPT_ENCODING)
-                .header("X-Content-Type-Options", "nosniff");
+                .header(HttpHeaders.LINK, "<" + links.pollMore(request, uri, bounds.head()) + ">; rel=\"poll-more\"")
+                .header(HttpHeaders.VARY, HttpHeaders.ACCEPT_ENCODING);
         return asked.gzip() ? answer.header(HttpHeaders.CONTENT_ENCODING, "gzip") : answer;
     }
 

@@ -34,9 +34,6 @@ final class ExportStream {
     /** What goes to the network at a time. */
     private static final int PIECE_BYTES = 32 * 1024;
 
-    private static final int FIRST_PAGE_RECORDS = 100;
-    private static final int GROWTH = 4;
-
     private final FeedReader reader;
     private final UUID projectId;
     private final ExportFormat format;
@@ -53,7 +50,6 @@ final class ExportStream {
     private @Nullable Context context;
     private Runnable atEnd = () -> {};
     private boolean ended;
-    private int pageRecords;
     private Buffer bytes = Buffer.buffer();
     private int written;
     private @Nullable Cursor next;
@@ -63,7 +59,7 @@ final class ExportStream {
      * An export that has read its first page.
      *
      * @param request what is exported
-     * @param firstPage what {@link #firstQuery} brought
+     * @param firstPage what the first of {@link #pages} brought
      * @param head the sequence id of the last record to export
      * @param giveBack called when the export has ended, in whatever way
      */
@@ -79,21 +75,27 @@ final class ExportStream {
         this.projectId = projectId;
         this.format = request.format();
         this.gzip = request.gzip();
-        this.query = request.query();
+        this.query = pages(request.query(), config);
         this.firstPage = firstPage;
         this.head = head;
         this.config = config;
         this.giveBack = giveBack;
-        this.pageRecords = Math.min(FIRST_PAGE_RECORDS, config.pageRecords());
     }
 
-    /** The first page, which is read before the answer begins. */
-    static FeedQuery firstQuery(FeedQuery query, ExportConfig config) {
-        return page(query, query.cursor(), Math.min(FIRST_PAGE_RECORDS, config.pageRecords()));
+    /** The pages of an export; the first one is read before the answer begins. */
+    static FeedQuery pages(FeedQuery query, ExportConfig config) {
+        return new FeedQuery(
+                FeedQuery.Order.ASCENDING,
+                query.cursor(),
+                null,
+                config.pageRecords(),
+                config.pageBytes(),
+                query.filter());
     }
 
-    private static FeedQuery page(FeedQuery query, @Nullable Cursor cursor, int limit) {
-        return new FeedQuery(FeedQuery.Order.ASCENDING, cursor, null, limit, query.filter());
+    /** What an export takes while it runs: a page that is read, and one that is written. */
+    static long memory(ExportConfig config) {
+        return 4L * config.pageBytes() + FeedQuery.LARGEST_RECORD;
     }
 
     /**
@@ -139,9 +141,7 @@ final class ExportStream {
             out = gzip ? new GZIPOutputStream(made, true) : made;
             out.write(format.head());
         }
-        CountedOutput counted = new CountedOutput(out);
-        format.write(projectId, records, counted);
-        adaptPage(records.size(), counted.count);
+        format.write(projectId, records, out);
         out.flush();
         if (last) {
             out.close();
@@ -149,12 +149,6 @@ final class ExportStream {
         byte[] encoded = made.toByteArray();
         made.reset();
         return encoded;
-    }
-
-    /** Records differ in size by a factor of a thousand: aims at pages of the same number of bytes. */
-    private void adaptPage(int records, long size) {
-        long fitting = size == 0 ? config.pageRecords() : Math.max(1, records * (long) config.pageBytes() / size);
-        pageRecords = (int) Math.min(Math.min(fitting, pageRecords * (long) GROWTH), config.pageRecords());
     }
 
     private void writeOn() {
@@ -190,7 +184,7 @@ final class ExportStream {
     }
 
     private void readOn(Cursor cursor) {
-        reader.read(projectId, page(query, cursor, pageRecords))
+        reader.read(projectId, query.from(cursor))
                 .subscribe()
                 .with(
                         page -> eventLoop().runOnContext(now -> {
@@ -251,28 +245,5 @@ final class ExportStream {
             throw new IllegalStateException("not started");
         }
         return context;
-    }
-
-    /** Counts what goes through, before it is compressed. */
-    private static final class CountedOutput extends OutputStream {
-
-        private final OutputStream to;
-        private long count;
-
-        CountedOutput(OutputStream to) {
-            this.to = to;
-        }
-
-        @Override
-        public void write(int b) throws IOException {
-            to.write(b);
-            count++;
-        }
-
-        @Override
-        public void write(byte[] b, int off, int len) throws IOException {
-            to.write(b, off, len);
-            count += len;
-        }
     }
 }

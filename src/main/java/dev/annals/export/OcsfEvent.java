@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  * is Other with the action as its name. The outcomes {@code success} and {@code failure}, and a few words that mean the
  * same, become status ids; any other outcome is Other. What the schema wants and the record lacks is {@code Unknown}.
  * Nothing is lost: the words as they were sent are {@code api.operation} and {@code status_code}; the sequence id, the
- * actor's type, the number and the metadata stand in {@code unmapped}, times to the microsecond in {@code time_dt} and {@code
+ * actor's type, the number, who recorded it and the metadata stand in {@code unmapped}, times to the microsecond in {@code time_dt} and {@code
  * metadata.logged_time_dt}.
  */
 final class OcsfEvent {
@@ -189,6 +189,7 @@ final class OcsfEvent {
             string("actor_type", record.actor().type(), json);
         }
         RecordWriter.number(stored, json);
+        string("recorded_by", stored.recordedBy(), json);
         json.writeFieldName("metadata");
         json.writeRawValue(record.metadata() == null ? "{}" : record.metadata());
         json.writeEndObject();

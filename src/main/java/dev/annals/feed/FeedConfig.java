@@ -1,8 +1,10 @@
 package dev.annals.feed;
 
+import dev.annals.ConfigLimits.Durations;
 import dev.annals.ConfigLimits.Numbers;
 import io.smallrye.config.ConfigMapping;
 import io.smallrye.config.WithDefault;
+import java.time.Duration;
 
 /** Limits of reading. */
 @ConfigMapping(prefix = "annals.feed")
@@ -17,6 +19,19 @@ public interface FeedConfig {
     @WithDefault("1000")
     @Numbers(min = 1, max = 10_000)
     int maxLimit();
+
+    /**
+     * How many bytes the records of a page have as JSON, at most; where one more would pass it, the page ends before that
+     * one, with a {@code next}. A record that is larger has a page of its own.
+     */
+    @WithDefault("2097152")
+    @Numbers(min = 65_536, max = 67_108_864)
+    int pageBytes();
+
+    /** How long a client may take nothing of a page or a record before its connection is closed. */
+    @WithDefault("30s")
+    @Durations(min = "100ms", max = "1H")
+    Duration idle();
 
     /**
      * How many records a page with filters looks at, at most, whatever the index leaves out; then it comes back short, with

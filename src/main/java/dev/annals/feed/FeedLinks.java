@@ -4,17 +4,25 @@ import dev.annals.AnnalsConfig;
 import dev.annals.feed.FeedQuery.Order;
 import dev.annals.problem.ProblemException;
 import dev.annals.problem.ProblemType;
+import io.vertx.core.http.HttpServerRequest;
+import io.vertx.core.net.SocketAddress;
 import jakarta.enterprise.context.ApplicationScoped;
 import jakarta.ws.rs.core.MultivaluedMap;
 import jakarta.ws.rs.core.UriInfo;
+import java.net.URI;
 import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
 import java.util.UUID;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.regex.Pattern;
+import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The absolute URLs in answers. They begin with {@code ANNALS_PUBLIC_URL} where that is set, otherwise with what the
- * request was sent to, or with what a trusted proxy says of it.
+ * The absolute URLs in answers. They begin with {@code ANNALS_PUBLIC_URL} where that is set, otherwise with what a trusted
+ * proxy says in {@code X-Forwarded-Host}. Without either they begin with the request's own host where that is this
+ * machine's loopback, and with the address and port that the connection came in on for every other: anybody can make up a
+ * {@code Host}, and a link to it would send a token there.
  */
 @ApplicationScoped
 public class FeedLinks {
@@ -22,7 +30,16 @@ public class FeedLinks {
     /** The path of every project's feed. */
     public static final String PATH = "/v1/project-logs";
 
+    private static final Logger LOG = Logger.getLogger(FeedLinks.class);
+    /** Set by Quarkus, and taken off where a client sends it. */
+    private static final String TRUSTED_PROXY = "X-Forwarded-Trusted-Proxy";
+
+    private static final String FORWARDED_HOST = "X-Forwarded-Host";
+    private static final Pattern LOOPBACK =
+            Pattern.compile("localhost|127(\\.[0-9]{1,3}){3}|\\[(::1|0:0:0:0:0:0:0:1)]", Pattern.CASE_INSENSITIVE);
+
     private final @Nullable String publicUrl;
+    private final AtomicBoolean warned = new AtomicBoolean();
 
     FeedLinks(AnnalsConfig config) {
         this.publicUrl =
@@ -30,38 +47,40 @@ public class FeedLinks {
     }
 
     /** The URL of a record. */
-    public String record(UriInfo uri, UUID id) {
-        return base(uri) + PATH + "/" + id;
+    public String record(HttpServerRequest request, UriInfo uri, UUID id) {
+        return base(request, uri) + PATH + "/" + id;
     }
 
     /** The page behind this one, in the same order; null where there is none. */
     @Nullable
-    String next(UriInfo uri, FeedQuery query, FeedPage page) {
+    String next(HttpServerRequest request, UriInfo uri, FeedQuery query, FeedPage page) {
         Cursor next = page.next();
         if (next == null) {
             return null;
         }
         return query.order() == Order.ASCENDING
-                ? page(uri, next.toString(), false).toString()
-                : page(uri, next + "." + page.head(), true).toString();
+                ? page(request, uri, next.toString(), false).toString()
+                : page(request, uri, next + "." + page.head(), true).toString();
     }
 
     /** Where new records will be found: always in ascending order, and waiting for them where this request may wait. */
-    String pollMore(UriInfo uri, FeedPage page) {
-        StringBuilder url = page(uri, page.pollMore().toString(), false);
+    String pollMore(HttpServerRequest request, UriInfo uri, FeedPage page) {
+        StringBuilder url = page(request, uri, page.pollMore().toString(), false);
         add(url, uri.getQueryParameters(), FeedParameters.WAIT);
         return url.toString();
     }
 
     /** Where records behind this cursor are found, with the filters of the request. */
-    public String pollMore(UriInfo uri, Cursor cursor) {
-        return page(uri, cursor.toString(), false).toString();
+    public String pollMore(HttpServerRequest request, UriInfo uri, Cursor cursor) {
+        return page(request, uri, cursor.toString(), false).toString();
     }
 
-    private StringBuilder page(UriInfo uri, String cursor, boolean descending) {
+    private StringBuilder page(HttpServerRequest request, UriInfo uri, String cursor, boolean descending) {
         MultivaluedMap<String, String> parameters = uri.getQueryParameters();
-        StringBuilder url =
-                new StringBuilder(base(uri)).append(PATH).append("?cursor=").append(cursor);
+        StringBuilder url = new StringBuilder(base(request, uri))
+                .append(PATH)
+                .append("?cursor=")
+                .append(cursor);
         if (descending) {
             url.append("&order=desc");
         }
@@ -82,17 +101,41 @@ public class FeedLinks {
         return URLEncoder.encode(value, StandardCharsets.UTF_8).replace("%3A", ":");
     }
 
-    private String base(UriInfo uri) {
+    private String base(HttpServerRequest request, UriInfo uri) {
         if (publicUrl != null) {
             return publicUrl;
         }
+        URI base;
         try {
-            return uri.getBaseUri().toString().replaceAll("/+$", "");
+            base = uri.getBaseUri();
         } catch (RuntimeException e) {
             // The framework makes the URI only now, and declares no exception of its own.
             throw new ProblemException(
                     ProblemType.OTHER,
                     "The header Host, or what a proxy says in its place, makes no URL: send one that names this service.");
         }
+        String host = base.getHost();
+        boolean known = (host != null && LOOPBACK.matcher(host).matches()) || isFromTrustedProxy(request);
+        String url = known
+                ? base.toString()
+                : base.getScheme() + "://" + ownAddress(request.localAddress()) + base.getRawPath();
+        return url.replaceAll("/+$", "");
+    }
+
+    private static boolean isFromTrustedProxy(HttpServerRequest request) {
+        String host = request.getHeader(FORWARDED_HOST);
+        return host != null && !host.isBlank() && Boolean.parseBoolean(request.getHeader(TRUSTED_PROXY));
+    }
+
+    private String ownAddress(SocketAddress address) {
+        if (!warned.getAndSet(true)) {
+            LOG.warn(
+                    "Links begin with the address that a connection comes in on, since ANNALS_PUBLIC_URL is not set: set it"
+                            + " to the URL under which clients reach the service");
+        }
+        String host = address.hostAddress() == null ? address.host() : address.hostAddress();
+        int zone = host.indexOf('%');
+        String plain = zone < 0 ? host : host.substring(0, zone);
+        return (plain.indexOf(':') < 0 ? plain : "[" + plain + "]") + ":" + address.port();
     }
 }

@@ -1,5 +1,6 @@
 package dev.annals.feed;
 
+import dev.annals.record.RecordSize;
 import dev.annals.record.StoredRecord;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -16,4 +17,26 @@ public record FeedPage(
         List<StoredRecord> records,
         @Nullable Cursor next,
         @Nullable Cursor head,
-        Cursor pollMore) {}
+        Cursor pollMore) {
+
+    /** The links, and what stands around the records. */
+    private static final int FRAME_BYTES = 8_192;
+
+    /** The most bytes its JSON can have. */
+    long jsonAtMost() {
+        return FRAME_BYTES + RecordSize.jsonAtMost(records.size(), characters());
+    }
+
+    /** About how many bytes its JSON has, or some more: few characters take more than one. */
+    int expectedBytes() {
+        return (int) (FRAME_BYTES + records.size() * 400L + characters());
+    }
+
+    private long characters() {
+        long characters = 0;
+        for (StoredRecord record : records) {
+            characters += RecordSize.characters(record);
+        }
+        return characters;
+    }
+}

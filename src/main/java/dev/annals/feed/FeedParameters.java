@@ -10,6 +10,7 @@ import dev.annals.record.Timestamps;
 import jakarta.ws.rs.core.MultivaluedMap;
 import java.time.OffsetDateTime;
 import java.util.List;
+import java.util.Locale;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -25,7 +26,7 @@ public final class FeedParameters {
     static final String WAIT = "wait";
     /** The parameters that choose records. */
     public static final List<String> FILTERS =
-            List.of("start", "end", "action", "actor", "subject", "outcome", "ip_address", "q");
+            List.of("start", "end", "action", "actor", "subject", "outcome", "ip_address", "q", "recorded_by");
 
     private static final List<String> KNOWN = Stream.concat(Stream.of(CURSOR, LIMIT, ORDER, WAIT), FILTERS.stream())
             .toList();
@@ -33,6 +34,10 @@ public final class FeedParameters {
     private static final int MAX_FILTER_LENGTH = 1024;
     private static final int MAX_Q_LENGTH = 256;
     private static final Pattern LIMIT_TEXT = Pattern.compile("[0-9]{1,9}");
+    private static final Pattern TOKEN =
+            Pattern.compile("token:[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}");
+    /** PostgreSQL's names have 63 bytes at most. */
+    private static final Pattern ROLE = Pattern.compile("role:[^\\x00]{1,63}");
 
     private final MultivaluedMap<String, String> parameters;
     private final FeedConfig config;
@@ -62,19 +67,25 @@ public final class FeedParameters {
                 text("subject"),
                 text("outcome"),
                 ipAddress(),
-                words());
+                words(),
+                recordedBy());
         String cursor = parameters.getFirst(CURSOR);
         if (cursor == null) {
-            return new FeedQuery(order, null, null, limit(), filter);
+            return new FeedQuery(order, null, null, limit(), config.pageBytes(), filter);
         }
         if (order == Order.ASCENDING) {
-            return new FeedQuery(order, cursor(cursor), null, limit(), filter);
+            return new FeedQuery(order, cursor(cursor), null, limit(), config.pageBytes(), filter);
         }
         int dot = cursor.indexOf('.');
         return dot < 0
-                ? new FeedQuery(order, cursor(cursor), null, limit(), filter)
+                ? new FeedQuery(order, cursor(cursor), null, limit(), config.pageBytes(), filter)
                 : new FeedQuery(
-                        order, cursor(cursor.substring(0, dot)), cursor(cursor.substring(dot + 1)), limit(), filter);
+                        order,
+                        cursor(cursor.substring(0, dot)),
+                        cursor(cursor.substring(dot + 1)),
+                        limit(),
+                        config.pageBytes(),
+                        filter);
     }
 
     private Order order() {
@@ -149,6 +160,19 @@ public final class FeedParameters {
                             + " characters, a letter or a digit among them, and no NUL character.");
         }
         return value;
+    }
+
+    private @Nullable String recordedBy() {
+        String value = parameters.getFirst("recorded_by");
+        if (value == null || ROLE.matcher(value).matches()) {
+            return value;
+        }
+        if (TOKEN.matcher(value).matches()) {
+            return value.toLowerCase(Locale.ROOT);
+        }
+        throw RequestParameters.invalid(
+                "recorded_by",
+                "It is token: and a token's id, or role: and the name of a database role, as records show it.");
     }
 
     private @Nullable OffsetDateTime time(String name) {

@@ -14,15 +14,13 @@ import io.vertx.mutiny.sqlclient.Row;
 import io.vertx.mutiny.sqlclient.RowSet;
 import io.vertx.mutiny.sqlclient.Tuple;
 import jakarta.enterprise.context.ApplicationScoped;
-import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads feeds, a page without filters in one round trip and from one snapshot.
+ * Reads feeds, a page without filters in one round trip and from one snapshot. Large records take a second one: they are
+ * read in the page's order, until it is full, and never change.
  *
  * <p>A page never skips: sequence ids follow commit order and have no gap, so all records before the last one of a page
  * were visible to the snapshot that the page was read from. With filters the {@link SearchIndex} says first, from an older
@@ -34,7 +32,11 @@ public class FeedReader {
     private static final String READ_FEED = Sql.named("read_feed");
     private static final String SCAN_FEED = Sql.named("scan_feed");
     private static final String SCAN_FEED_BACK = Sql.named("scan_feed_back");
+    private static final String READ_WHOLE_RECORDS = Sql.named("read_whole_records");
     private static final String READ_RECORDS = Sql.named("read_records");
+
+    /** What a statement's result is of a row that was taken as it arrived, lest all of them are held at once. */
+    private static final Boolean TAKEN = true;
 
     private final Pool pool;
     private final SearchIndex index;
@@ -45,18 +47,18 @@ public class FeedReader {
     }
 
     /**
-     * Reads a page.
+     * Reads a page: of the records asked for as many as have {@link FeedQuery#maxBytes}, but one at least. It takes {@link
+     * FeedQuery#memory} at most, for which the caller answers.
      *
      * @return fails with a {@code feed-rewound} problem where the cursor no longer matches the feed
      */
     public Uni<FeedPage> read(UUID projectId, FeedQuery query) {
-        Uni<FeedPage> page;
-        if (query.order() == Order.DESCENDING) {
-            page = scanBack(projectId, query);
-        } else {
-            page = query.filter().equals(Filter.NONE) ? readOn(projectId, query) : scanOn(projectId, query);
-        }
-        return DatabaseFailure.retried(page);
+        return DatabaseFailure.retried(Uni.createFrom().deferred(() -> {
+            if (query.order() == Order.DESCENDING) {
+                return scanBack(projectId, query);
+            }
+            return query.filter().equals(Filter.NONE) ? readOn(projectId, query) : scanOn(projectId, query);
+        }));
     }
 
     /** Finds a record by its id; null where the project has none such. */
@@ -75,24 +77,20 @@ public class FeedReader {
 
     private Uni<FeedPage> readOn(UUID projectId, FeedQuery query) {
         Cursor cursor = query.cursor() == null ? Cursor.START : query.cursor();
+        Read read = new Read(query);
         return pool.preparedQuery(READ_FEED)
+                .mapping(row -> {
+                    read.add(row);
+                    return TAKEN;
+                })
                 .execute(Tuple.of(projectId, cursor.sequenceId(), query.limit() + 1))
-                .map(rows -> page(projectId, cursor, query.limit(), rows));
+                .chain(all -> page(projectId, cursor, query.limit(), read));
     }
 
     /** Puts the records of {@code read_feed.sql} in the order of their places. */
-    private static FeedPage page(UUID projectId, Cursor cursor, int limit, RowSet<Row> rows) {
-        Map<UUID, Row> rowById = new HashMap<>(rows.size() * 2);
-        UUID[] recordIds = {};
-        long lastSequenceId = 0;
-        for (Row row : rows) {
-            if (RecordRow.hasRecord(row)) {
-                rowById.put(row.getUUID(2), row);
-            } else if (row.getLong(0) != null) {
-                lastSequenceId = row.getLong(0);
-                recordIds = row.getArrayOfUUIDs(1);
-            }
-        }
+    private Uni<FeedPage> page(UUID projectId, Cursor cursor, int limit, Read read) {
+        UUID[] recordIds = read.recordIds;
+        long lastSequenceId = read.lastSequenceId;
         long sequenceId = Math.max(cursor.sequenceId(), 1);
         if (lastSequenceId < sequenceId) {
             // The head lies before the cursor: the statement found the last segment, which holds none of its places.
@@ -102,38 +100,53 @@ public class FeedReader {
             throw new IllegalStateException("the feed of project " + projectId + " has a gap between " + sequenceId
                     + " and " + lastSequenceId + ": " + recordIds.length + " records");
         }
-        int place = 0;
+        int first = 0;
         if (cursor.sequenceId() > 0) {
             requireStillThere(cursor, recordIds.length > 0 && cursor.matches(projectId, recordIds[0]));
-            place = 1;
+            first = 1;
             sequenceId++;
         }
-        List<StoredRecord> records = new ArrayList<>(Math.min(limit, recordIds.length));
-        Cursor last = cursor;
-        for (; place < recordIds.length && records.size() < limit; place++, sequenceId++) {
-            Row row = rowById.get(recordIds[place]);
-            if (row == null) {
-                throw new IllegalStateException(
-                        "the feed has a place for record " + recordIds[place] + ", which is not there");
-            }
-            records.add(RecordRow.record(row, sequenceId));
-            last = Cursor.behind(projectId, sequenceId, recordIds[place]);
+        int end = Math.min(recordIds.length, first + limit);
+        for (int place = first; place < end; place++, sequenceId++) {
+            read.records.place(sequenceId, recordIds[place]);
         }
-        return new FeedPage(records, place < recordIds.length ? last : null, null, last);
+        boolean more = end < recordIds.length;
+        return fetched(projectId, read.records).map(fitting -> {
+            Cursor behind = fitting.isEmpty() ? cursor : behind(projectId, fitting.get(fitting.size() - 1));
+            return new FeedPage(fitting, more || read.records.isCut() ? behind : null, null, behind);
+        });
+    }
+
+    /** The records of a page that fit into it, in their order. Large ones are read only now. */
+    private Uni<List<StoredRecord>> fetched(UUID projectId, PageRecords records) {
+        UUID[] large = records.large();
+        if (large.length == 0) {
+            return Uni.createFrom().item(records.fitting());
+        }
+        return pool.preparedQuery(READ_WHOLE_RECORDS)
+                .mapping(row -> {
+                    records.takeWhole(row);
+                    return TAKEN;
+                })
+                .execute(Tuple.of(projectId, large, (long) records.maxBytes()))
+                .map(all -> records.fitting());
+    }
+
+    private static Cursor behind(UUID projectId, StoredRecord record) {
+        return Cursor.behind(projectId, record.sequenceId(), record.record().id());
     }
 
     private Uni<FeedPage> scanOn(UUID projectId, FeedQuery query) {
         Cursor cursor = query.cursor() == null ? Cursor.START : query.cursor();
         return index.rangesOn(projectId, cursor.sequenceId(), query)
-                .chain(ranges -> pool.preparedQuery(SCAN_FEED)
-                        .execute(scanTuple(projectId, cursor.sequenceId(), ranges, query))
-                        .map(rows -> {
-                            Scan scan = new Scan(projectId, query.limit(), rows.size());
-                            rows.forEach(scan::add);
+                .chain(ranges -> scan(SCAN_FEED, projectId, cursor.sequenceId(), ranges, query)
+                        .chain(scan -> {
                             requireStillThere(cursor, scan.firstIs(cursor));
-                            Cursor last = scan.last(cursor);
-                            boolean more = scan.full || last.sequenceId() >= ranges.highest();
-                            return new FeedPage(scan.records, more ? last : null, null, last);
+                            return fetched(projectId, scan.records).map(fitting -> {
+                                Cursor last = scan.last(fitting, cursor);
+                                boolean more = scan.isFull() || last.sequenceId() >= ranges.highest();
+                                return new FeedPage(fitting, more ? last : null, null, last);
+                            });
                         }));
     }
 
@@ -141,18 +154,29 @@ public class FeedReader {
         Cursor cursor = query.cursor();
         Long before = cursor == null ? null : cursor.sequenceId();
         return index.rangesBack(projectId, before, query)
-                .chain(ranges -> pool.preparedQuery(SCAN_FEED_BACK)
-                        .execute(scanTuple(projectId, before, ranges, query))
-                        .map(rows -> {
-                            Scan scan = new Scan(projectId, query.limit(), rows.size());
-                            rows.forEach(scan::add);
+                .chain(ranges -> scan(SCAN_FEED_BACK, projectId, before, ranges, query)
+                        .chain(scan -> {
                             if (cursor != null) {
                                 requireStillThere(cursor, scan.firstIs(cursor));
                             }
-                            Cursor last = scan.last(cursor == null ? Cursor.START : cursor);
-                            Cursor head = query.head() != null ? query.head() : scan.first(Cursor.START);
-                            return new FeedPage(scan.records, last.sequenceId() > 1 ? last : null, head, head);
+                            return fetched(projectId, scan.records).map(fitting -> {
+                                Cursor last = scan.last(fitting, cursor == null ? Cursor.START : cursor);
+                                Cursor head = query.head() != null ? query.head() : scan.first(Cursor.START);
+                                return new FeedPage(fitting, last.sequenceId() > 1 ? last : null, head, head);
+                            });
                         }));
+    }
+
+    private Uni<Scan> scan(
+            String statement, UUID projectId, @Nullable Long sequenceId, Ranges ranges, FeedQuery query) {
+        Scan scan = new Scan(projectId, query);
+        return pool.preparedQuery(statement)
+                .mapping(row -> {
+                    scan.add(row);
+                    return TAKEN;
+                })
+                .execute(scanTuple(projectId, sequenceId, ranges, query))
+                .map(all -> scan);
     }
 
     private static Tuple scanTuple(UUID projectId, @Nullable Long sequenceId, Ranges ranges, FeedQuery query) {
@@ -175,7 +199,8 @@ public class FeedReader {
                 .addString(filter.subject())
                 .addString(filter.outcome())
                 .addString(filter.ipAddress())
-                .addString(filter.q());
+                .addString(filter.q())
+                .addString(filter.recordedBy());
     }
 
     private static void requireStillThere(Cursor cursor, boolean there) {
@@ -189,58 +214,82 @@ public class FeedReader {
         }
     }
 
-    /** Collects the rows of one statement: records up to the limit, and the places that cursors are made from. */
-    private static final class Scan {
+    /** Takes the rows of {@code read_feed.sql}. */
+    private static final class Read {
 
-        final List<StoredRecord> records;
-        boolean full;
+        final PageRecords records;
+        UUID[] recordIds = {};
+        long lastSequenceId;
 
-        private final UUID projectId;
-        private final int limit;
-        private @Nullable Row first;
-        private @Nullable Row last;
-
-        Scan(UUID projectId, int limit, int rows) {
-            this.projectId = projectId;
-            this.limit = limit;
-            this.records = new ArrayList<>(Math.min(limit, rows));
+        Read(FeedQuery query) {
+            this.records = new PageRecords(query.maxBytes());
         }
 
         void add(Row row) {
+            if (!records.take(row) && row.getLong(0) != null) {
+                lastSequenceId = row.getLong(0);
+                recordIds = row.getArrayOfUUIDs(1);
+            }
+        }
+    }
+
+    /** Takes the rows of one statement: records up to the limit, and the places that cursors are made from. */
+    private static final class Scan {
+
+        final PageRecords records;
+
+        private final UUID projectId;
+        private final int limit;
+        private boolean full;
+        private @Nullable Cursor first;
+        private @Nullable Cursor last;
+
+        Scan(UUID projectId, FeedQuery query) {
+            this.projectId = projectId;
+            this.limit = query.limit();
+            this.records = new PageRecords(query.maxBytes());
+        }
+
+        void add(Row row) {
+            Cursor place = Cursor.behind(projectId, RecordRow.sequenceId(row), RecordRow.recordId(row));
             if (first == null) {
-                first = row;
+                first = place;
             }
             if (full) {
                 return;
             }
             if (RecordRow.hasRecord(row)) {
-                if (records.size() == limit) {
+                if (records.places() == limit) {
                     full = true;
                     return;
                 }
-                records.add(RecordRow.record(row));
+                records.place(RecordRow.sequenceId(row), RecordRow.recordId(row));
+                records.take(row);
             }
-            last = row;
+            last = place;
         }
 
         boolean firstIs(Cursor cursor) {
             return first != null
-                    && RecordRow.sequenceId(first) == cursor.sequenceId()
-                    && cursor.matches(projectId, RecordRow.recordId(first));
+                    && first.sequenceId() == cursor.sequenceId()
+                    && (cursor.check() == null || cursor.equals(first));
         }
 
         Cursor first(Cursor otherwise) {
-            return cursor(first, otherwise);
+            return first == null ? otherwise : first;
         }
 
-        Cursor last(Cursor otherwise) {
-            return cursor(last, otherwise);
+        /** Where the page ends: behind its last record, where not all fit into it. */
+        Cursor last(List<StoredRecord> fitting, Cursor otherwise) {
+            if (records.isCut()) {
+                return behind(projectId, fitting.get(fitting.size() - 1));
+            }
+            return last == null ? otherwise : last;
         }
 
-        private Cursor cursor(@Nullable Row row, Cursor otherwise) {
-            return row == null
-                    ? otherwise
-                    : Cursor.behind(projectId, RecordRow.sequenceId(row), RecordRow.recordId(row));
+        /** Whether there were more records than the page has. */
+        boolean isFull() {
+            return full || records.isCut();
         }
     }
 }

@@ -1,6 +1,8 @@
 package dev.annals.feed;
 
 import dev.annals.feed.FeedQuery.Order;
+import dev.annals.memory.MemoryBudget;
+import dev.annals.memory.Reservation;
 import dev.annals.problem.ProblemException;
 import dev.annals.problem.ProblemType;
 import dev.annals.problem.RequestParameters;
@@ -26,6 +28,7 @@ import jakarta.ws.rs.core.Response;
 import jakarta.ws.rs.core.UriInfo;
 import java.util.List;
 import java.util.UUID;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /** Reading over HTTP: {@code GET /v1/project-logs} and {@code GET /v1/project-logs/{id}}. */
@@ -33,18 +36,17 @@ import org.jspecify.annotations.Nullable;
 @Produces(MediaType.APPLICATION_JSON)
 public class FeedResource {
 
-    /** About what a record takes; a first guess at a page's size. */
-    private static final int RECORD_BYTES = 600;
-
     private final FeedReader reader;
     private final LiveFeed live;
     private final FeedLinks links;
+    private final MemoryBudget memory;
     private final FeedConfig config;
 
-    FeedResource(FeedReader reader, LiveFeed live, FeedLinks links, FeedConfig config) {
+    FeedResource(FeedReader reader, LiveFeed live, FeedLinks links, MemoryBudget memory, FeedConfig config) {
         this.reader = reader;
         this.live = live;
         this.links = links;
+        this.memory = memory;
         this.config = config;
     }
 
@@ -52,14 +54,36 @@ public class FeedResource {
     @GET
     @Requires.Read
     public Uni<Response> list(
-            @Context UriInfo uri, @Context HttpHeaders headers, @Context ContainerRequestContext request) {
+            @Context HttpServerRequest http,
+            @Context UriInfo uri,
+            @Context HttpHeaders headers,
+            @Context ContainerRequestContext request) {
         requireJsonAccepted(headers);
         UUID projectId = Caller.of(request).projectId();
         FeedQuery query = FeedParameters.read(uri.getQueryParameters(), config);
         Wait wait = Wait.of(uri.getQueryParameters(), headers.getRequestHeader("Prefer"), query.order());
-        Uni<FeedPage> page =
-                wait.isNone() ? reader.read(projectId, query) : live.poll(projectId, query, wait.duration());
-        return page.map(read -> answer(uri, query, wait, read));
+        if (wait.isNone()) {
+            return held(
+                    projectId,
+                    query.memory(),
+                    held -> reader.read(projectId, query).map(page -> answer(http, uri, query, wait, page, held)));
+        }
+        return live.poll(projectId, query, wait.duration())
+                .chain(page -> held(
+                        projectId,
+                        page.jsonAtMost(),
+                        held -> Uni.createFrom().item(answer(http, uri, query, wait, page, held))));
+    }
+
+    /** Answers within so many bytes of the project's memory, which the answer takes over. */
+    private Uni<Response> held(UUID projectId, long bytes, Function<Reservation, Uni<Response>> answer) {
+        return memory.take(projectId, bytes)
+                .chain(held -> Uni.createFrom()
+                        .deferred(() -> answer.apply(held))
+                        .onFailure()
+                        .invoke(held::close)
+                        .onCancellation()
+                        .invoke(held::close));
     }
 
     /** Of two methods with a media type each, the framework takes the first where none of them is accepted. */
@@ -88,8 +112,7 @@ public class FeedResource {
                     "A stream has the oldest record first. To begin at the end, open the link poll_more of a page.");
         }
         if (lastEventId != null && !lastEventId.isEmpty()) {
-            query = new FeedQuery(
-                    query.order(), FeedParameters.cursor(lastEventId), null, query.limit(), query.filter());
+            query = query.from(FeedParameters.cursor(lastEventId));
         }
         if (http.method().equals(HttpMethod.HEAD)) {
             return Uni.createFrom()
@@ -102,15 +125,19 @@ public class FeedResource {
     @GET
     @Path("/{id}")
     @Requires.Read
-    public Uni<Response> get(@PathParam("id") String id, @Context ContainerRequestContext request) {
+    public Uni<Response> get(
+            @Context HttpServerRequest http, @PathParam("id") String id, @Context ContainerRequestContext request) {
         UUID projectId = Caller.of(request).projectId();
         UUID recordId = parseId(id);
-        return reader.find(projectId, recordId).map(record -> {
-            if (record == null) {
-                throw noSuchRecord();
-            }
-            return Response.ok(RecordJson.of(record)).build();
-        });
+        return held(
+                projectId,
+                FeedQuery.LARGEST_RECORD,
+                held -> reader.find(projectId, recordId).map(record -> {
+                    if (record == null) {
+                        throw noSuchRecord();
+                    }
+                    return ok(http, RecordJson.of(record), held).build();
+                }));
     }
 
     private static UUID parseId(String id) {
@@ -130,25 +157,34 @@ public class FeedResource {
         return new ProblemException(ProblemType.NOT_FOUND, "The project of this token has no record with this id.");
     }
 
-    private Response answer(UriInfo uri, FeedQuery query, Wait wait, FeedPage page) {
-        String next = links.next(uri, query, page);
-        String pollMore = links.pollMore(uri, page);
+    private Response answer(
+            HttpServerRequest http, UriInfo uri, FeedQuery query, Wait wait, FeedPage page, Reservation held) {
+        String next = links.next(http, uri, query, page);
+        String pollMore = links.pollMore(http, uri, page);
         StringBuilder link = new StringBuilder();
         if (next != null) {
             link.append('<').append(next).append(">; rel=\"next\", ");
         }
         link.append('<').append(pollMore).append(">; rel=\"poll-more\"");
-        Response.ResponseBuilder answer = Response.ok(json(next, pollMore, page))
-                .header(HttpHeaders.LINK, link)
-                .header(HttpHeaders.CACHE_CONTROL, "no-store");
+        Response.ResponseBuilder answer =
+                ok(http, json(next, pollMore, page), held).header(HttpHeaders.LINK, link);
         if (wait.preferred()) {
             answer.header("Preference-Applied", "wait=" + wait.duration().toSeconds());
         }
         return answer.build();
     }
 
+    private Response.ResponseBuilder ok(HttpServerRequest http, byte[] json, Reservation held) {
+        if (http.method().equals(HttpMethod.HEAD)) {
+            // The framework drops the entity of a HEAD, and nobody would give its memory back.
+            held.close();
+            return Response.ok().type(MediaType.APPLICATION_JSON).header(HttpHeaders.CONTENT_LENGTH, json.length);
+        }
+        return Response.ok(new PageAnswer(json, held, config.idle()));
+    }
+
     private static byte[] json(@Nullable String next, String pollMore, FeedPage page) {
-        return RecordJson.toBytes(512 + page.records().size() * RECORD_BYTES, json -> {
+        return RecordJson.toBytes(page.expectedBytes(), json -> {
             json.writeStartObject();
             json.writeStringField("next", next);
             json.writeStringField("poll_more", pollMore);

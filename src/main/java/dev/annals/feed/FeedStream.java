@@ -1,29 +1,29 @@
 package dev.annals.feed;
 
-import dev.annals.feed.SharedPage.Events;
+import dev.annals.memory.MemoryBudget;
+import dev.annals.memory.Reservation;
 import dev.annals.problem.Problem;
 import dev.annals.problem.ProblemException;
 import dev.annals.problem.ProblemMapper;
 import dev.annals.problem.ProblemType;
-import io.netty.channel.ChannelFutureListener;
 import io.smallrye.mutiny.subscription.UniEmitter;
 import io.vertx.core.Context;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.http.HttpServerResponse;
-import io.vertx.core.http.HttpVersion;
-import io.vertx.core.net.impl.ConnectionBase;
 import jakarta.ws.rs.core.HttpHeaders;
 import jakarta.ws.rs.core.MediaType;
 import jakarta.ws.rs.core.Response;
 import java.nio.charset.StandardCharsets;
 import java.util.UUID;
+import org.jspecify.annotations.Nullable;
 
 /**
  * One client's stream of Server-Sent Events (WHATWG HTML, section 9.2).
  *
  * <p>Pages are written as they are read, and the next one is read when the client's connection has taken the last: a slow
- * client holds one page, of so many bytes at most, and waits for nobody but itself. Until the first page is there, what
+ * client holds one page, of so many bytes at most, which count as {@link MemoryBudget memory} of its project, and waits for nobody
+ * but itself. Until the first page is there, what
  * goes wrong is answered as for any request; later as an event {@code problem}, which ends the stream.
  */
 final class FeedStream extends Follower {
@@ -35,7 +35,7 @@ final class FeedStream extends Follower {
     private final Context context;
     private final LiveConfig config;
     private final UniEmitter<? super Response> answer;
-    private final int limit;
+    private final MemoryBudget memory;
     private final long openedAt = System.nanoTime();
     private long heartbeat = -1;
     /** The last {@code id} that went out. */
@@ -46,6 +46,10 @@ final class FeedStream extends Follower {
     private boolean full;
 
     private long fullSince;
+    /** What was written last, and the memory that it takes while the client is slow. */
+    private int heldBytes;
+
+    private @Nullable Reservation held;
     /** Whether there is more to read at once, and when the last read began. */
     private boolean more;
 
@@ -58,15 +62,16 @@ final class FeedStream extends Follower {
             HeadWatch watch,
             SharedReads reads,
             LiveConfig config,
+            MemoryBudget memory,
             Context context,
             UniEmitter<? super Response> answer) {
-        super(Kind.STREAM, projectId, query, watch, reads, context);
+        super(Kind.STREAM, projectId, query.atMost(config.streamBytes()), watch, reads, context);
         this.request = request;
         this.response = request.response();
         this.context = context;
         this.config = config;
         this.answer = answer;
-        this.limit = query.limit();
+        this.memory = memory;
         // It has ended, or the client has gone.
         answer.onTermination(this::end);
     }
@@ -82,23 +87,17 @@ final class FeedStream extends Follower {
             begin();
         }
         FeedPage page = shared.page();
-        Events events = shared.events(config.streamBytes());
-        Cursor cursor = page.pollMore();
-        int nextLimit = Math.min(limit, query().limit() * 2);
         more = page.next() != null;
-        if (events.last() != null) {
-            write(events.bytes());
-            told = events.last();
-            if (events.records() < page.records().size()) {
-                // The next read takes about as much as fits, lest most of it is read in vain again.
-                cursor = events.last();
-                nextLimit = events.records();
-                more = true;
-            }
+        boolean any = !page.records().isEmpty();
+        if (any) {
+            Buffer events = shared.events();
+            heldBytes = events.length();
+            write(events);
+            told = page.pollMore();
         }
-        moveTo(cursor, nextLimit);
+        moveTo(page.pollMore());
         readAt = shared.readAt();
-        if (more && events.last() == null) {
+        if (more && !any) {
             tellHowFar();
         }
         goOn();
@@ -107,7 +106,6 @@ final class FeedStream extends Follower {
     private void begin() {
         response.setChunked(true)
                 .putHeader(HttpHeaders.CONTENT_TYPE, MediaType.SERVER_SENT_EVENTS)
-                .putHeader(HttpHeaders.CACHE_CONTROL, "no-store")
                 // A proxy that gathers an answer before it passes it on would hold the events back.
                 .putHeader("X-Accel-Buffering", "no")
                 .drainHandler(drained -> {
@@ -122,13 +120,30 @@ final class FeedStream extends Follower {
 
     /** Reads on or waits, as soon as the client has taken what it was sent. */
     private void goOn() {
+        giveBack();
+        if (isDone()) {
+            // The connection broke while it was written to.
+            return;
+        }
         full = response.writeQueueFull();
         if (full) {
             fullSince = System.nanoTime();
+            held = memory.tryReserve(projectId, heldBytes);
+            if (held == null) {
+                // It goes on from its last event when it comes back.
+                abort();
+            }
         } else if (more) {
             read(readAt);
         } else {
             await(readAt);
+        }
+    }
+
+    private void giveBack() {
+        if (held != null) {
+            held.close();
+            held = null;
         }
     }
 
@@ -173,7 +188,7 @@ final class FeedStream extends Follower {
         Problem problem = failure instanceof ProblemException e
                 ? e.problem()
                 : ProblemMapper.unexpected("The stream " + request.path(), failure);
-        if (problem.type() == ProblemType.UNAVAILABLE) {
+        if (problem.type() == ProblemType.UNAVAILABLE || problem.type() == ProblemType.OVERLOADED) {
             context.owner().setTimer(RETRY_MILLIS, again -> read(System.nanoTime()));
             return;
         }
@@ -195,12 +210,7 @@ final class FeedStream extends Follower {
 
     /** Drops the client with all that it has not taken, which an orderly end would wait for. */
     private void abort() {
-        if (request.connection() instanceof ConnectionBase connection && request.version() != HttpVersion.HTTP_2) {
-            // Past the handler that sends first what waits to be sent.
-            connection.channelHandlerContext().close().addListener(ChannelFutureListener.CLOSE_ON_FAILURE);
-        } else {
-            response.reset();
-        }
+        ClientConnection.drop(request);
     }
 
     private void close() {
@@ -226,6 +236,7 @@ final class FeedStream extends Follower {
     @Override
     void end() {
         context.owner().cancelTimer(heartbeat);
+        giveBack();
         super.end();
     }
 }

@@ -58,6 +58,11 @@ abstract sealed class Follower permits LongPoll, FeedStream {
     /** Begins. Throws what {@link HeadWatch#join} throws. */
     final void follow() {
         watch.join(this);
+        if (done) {
+            // The client went before it was let in.
+            watch.leave(this);
+            return;
+        }
         read(System.nanoTime());
     }
 
@@ -114,8 +119,8 @@ abstract sealed class Follower permits LongPoll, FeedStream {
         watch.leave(this);
     }
 
-    final void moveTo(Cursor cursor, int limit) {
-        query = new FeedQuery(query.order(), cursor, query.head(), limit, query.filter());
+    final void moveTo(Cursor cursor) {
+        query = query.from(cursor);
     }
 
     final FeedQuery query() {

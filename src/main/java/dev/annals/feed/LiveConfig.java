@@ -71,8 +71,8 @@ public interface LiveConfig {
     Duration retry();
 
     /**
-     * How many bytes of events a stream holds for its client, but for the record that passes the limit. What does not fit
-     * is read again from the database when the client has caught up.
+     * How many bytes the records have that are read for a stream at a time, as JSON, unless a single one has more; so many
+     * it holds for a client that is slow.
      */
     @WithDefault("262144")
     @Numbers(min = 1_024, max = 67_108_864)

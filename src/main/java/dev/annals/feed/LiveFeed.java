@@ -1,5 +1,6 @@
 package dev.annals.feed;
 
+import dev.annals.memory.MemoryBudget;
 import io.smallrye.mutiny.Uni;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpServerRequest;
@@ -16,13 +17,21 @@ class LiveFeed {
     private final HeadWatch watch;
     private final SharedReads reads;
     private final LiveConfig config;
+    private final MemoryBudget memory;
     private final Vertx vertx;
 
-    LiveFeed(FeedReader reader, HeadWatch watch, SharedReads reads, LiveConfig config, Vertx vertx) {
+    LiveFeed(
+            FeedReader reader,
+            HeadWatch watch,
+            SharedReads reads,
+            LiveConfig config,
+            MemoryBudget memory,
+            Vertx vertx) {
         this.reader = reader;
         this.watch = watch;
         this.reads = reads;
         this.config = config;
+        this.memory = memory;
         this.vertx = vertx;
     }
 
@@ -52,7 +61,15 @@ class LiveFeed {
     Uni<Response> stream(UUID projectId, FeedQuery query, HttpServerRequest request) {
         return Uni.createFrom()
                 .emitter(answer -> new FeedStream(
-                                projectId, query, request, watch, reads, config, vertx.getOrCreateContext(), answer)
+                                projectId,
+                                query,
+                                request,
+                                watch,
+                                reads,
+                                config,
+                                memory,
+                                vertx.getOrCreateContext(),
+                                answer)
                         .follow());
     }
 }

@@ -39,7 +39,7 @@ final class LongPoll extends Follower {
             answer.complete(page);
             return;
         }
-        moveTo(page.pollMore(), query().limit());
+        moveTo(page.pollMore());
         if (page.next() != null) {
             read(shared.readAt());
         } else {

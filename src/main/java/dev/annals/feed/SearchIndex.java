@@ -200,7 +200,8 @@ public class SearchIndex implements Projection {
                 .addLong(from)
                 .addInteger(blocks)
                 .addInteger(STRETCHES);
-        boolean byTime = filter.equals(new Filter(filter.start(), filter.end(), null, null, null, null, null, null));
+        boolean byTime =
+                filter.equals(new Filter(filter.start(), filter.end(), null, null, null, null, null, null, null));
         return pool.preparedQuery(byTime ? SEARCH_BLOCKS_BY_TIME : SEARCH_BLOCKS)
                 .execute(
                         byTime

@@ -13,7 +13,7 @@ final class SharedPage {
     private final UUID projectId;
     private final FeedPage page;
     private final long readAt;
-    private @Nullable Events events;
+    private @Nullable Buffer events;
 
     /** @param readAt when the read began, as {@link System#nanoTime()} */
     SharedPage(UUID projectId, FeedPage page, long readAt) {
@@ -21,15 +21,6 @@ final class SharedPage {
         this.page = page;
         this.readAt = readAt;
     }
-
-    /**
-     * A page's records as Server-Sent Events.
-     *
-     * @param bytes the events
-     * @param records how many they are; fewer than the page has, where that has too many bytes
-     * @param last behind the last of them; null where there is none
-     */
-    record Events(Buffer bytes, int records, @Nullable Cursor last) {}
 
     FeedPage page() {
         return page;
@@ -39,33 +30,24 @@ final class SharedPage {
         return readAt;
     }
 
-    /**
-     * The events of the page's records, each {@code id}, {@code event} and {@code data} on a line.
-     *
-     * @param maxBytes where the events end, but for the one that passes this limit; the same for all callers
-     */
-    synchronized Events events(int maxBytes) {
+    /** The events of the page's records, each {@code id}, {@code event} and {@code data} on a line. */
+    synchronized Buffer events() {
         if (events == null) {
-            events = makeEvents(maxBytes);
+            events = makeEvents();
         }
         return events;
     }
 
-    private Events makeEvents(int maxBytes) {
+    private Buffer makeEvents() {
         Buffer bytes = Buffer.buffer();
-        int records = 0;
-        Cursor last = null;
         for (StoredRecord record : page.records()) {
-            if (bytes.length() >= maxBytes) {
-                break;
-            }
-            last = Cursor.behind(projectId, record.sequenceId(), record.record().id());
-            bytes.appendBytes(("id: " + last + "\nevent: record\ndata: ").getBytes(StandardCharsets.US_ASCII))
+            Cursor behind = Cursor.behind(
+                    projectId, record.sequenceId(), record.record().id());
+            bytes.appendBytes(("id: " + behind + "\nevent: record\ndata: ").getBytes(StandardCharsets.US_ASCII))
                     // One line: JSON strings hold no line breaks, and PostgreSQL writes jsonb without any.
                     .appendBytes(RecordJson.of(record))
                     .appendString("\n\n");
-            records++;
         }
-        return new Events(bytes, records, last);
+        return bytes;
     }
 }

@@ -1,8 +1,8 @@
 package dev.annals.feed;
 
+import dev.annals.memory.MemoryBudget;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Timer;
-import io.smallrye.mutiny.Uni;
 import io.vertx.core.Context;
 import io.vertx.core.Vertx;
 import jakarta.enterprise.context.ApplicationScoped;
@@ -26,6 +26,7 @@ class SharedReads {
 
     private final FeedReader reader;
     private final LiveConfig config;
+    private final MemoryBudget memory;
     private final Context context;
     private final Timer pages;
     /** The latest read of each kind that is not over. */
@@ -34,9 +35,10 @@ class SharedReads {
     private final Queue<Read> queue = new ArrayDeque<>();
     private int underWay;
 
-    SharedReads(FeedReader reader, LiveConfig config, Vertx vertx, MeterRegistry metrics) {
+    SharedReads(FeedReader reader, LiveConfig config, MemoryBudget memory, Vertx vertx, MeterRegistry metrics) {
         this.reader = reader;
         this.config = config;
+        this.memory = memory;
         this.pages = metrics.timer("annals.live.pages");
         this.context = vertx.getOrCreateContext();
     }
@@ -83,8 +85,10 @@ class SharedReads {
     private void begin(Read read) {
         read.began = true;
         read.beganAt = System.nanoTime();
-        context.runOnContext(now -> Uni.createFrom()
-                .deferred(() -> reader.read(read.key.projectId(), read.key.query()))
+        UUID projectId = read.key.projectId();
+        FeedQuery query = read.key.query();
+        context.runOnContext(now -> memory.take(projectId, query.memory())
+                .chain(held -> reader.read(projectId, query).onTermination().invoke(held::close))
                 .subscribe()
                 .with(page -> got(read, page), failure -> gotNone(read, failure)));
     }

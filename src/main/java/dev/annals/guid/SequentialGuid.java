@@ -1,7 +1,6 @@
 package dev.annals.guid;
 
 import jakarta.inject.Singleton;
-import java.security.SecureRandom;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.NoSuchElementException;
@@ -15,8 +14,10 @@ import java.util.concurrent.locks.LockSupport;
  * than all that were drawn before it from the same generator, by any thread.
  *
  * <p>Layout, from the first byte: 48 bits of Unix milliseconds, 4 bits of version, 12 bits of sub-millisecond fraction
- * (RFC 9562, section 6.2, method 3), 2 bits of variant, 62 bits that name the generator and come from a secure source.
- * So keys of two generators differ, and keys of many processes lie where the clock stands, at the end of an index.
+ * (RFC 9562, section 6.2, method 3), 2 bits of variant, 62 bits that are {@link SipHash} of the time before them, under a key
+ * that the generator has from a secure source and nobody else learns. So keys of two generators differ, whoever has seen
+ * any number of keys cannot guess the next one, and keys of many processes lie where the clock stands, at the end of an
+ * index.
  *
  * <p>The first 60 bits of time are one number, the <em>tick</em>: 1/4096 ms, about 244 ns. Every key takes the tick
  * after the last one. Where that lies behind the clock it jumps to the clock; where the clock stands still or jumps
@@ -44,30 +45,28 @@ public final class SequentialGuid {
 
     private final AtomicLong lastTick = new AtomicLong();
     private final InstantSource clock;
-    private final long processBits;
+    private final SipHash hash = SipHash.withRandomKey();
     private final long enoughLead;
     private final AtomicBoolean watched = new AtomicBoolean();
     private volatile boolean leading;
 
-    /** A generator on the system's clock, with process bits of its own. */
+    /** A generator on the system's clock. */
     public SequentialGuid() {
-        this(InstantSource.system(), new SecureRandom().nextLong(), ENOUGH_LEAD);
+        this(InstantSource.system(), ENOUGH_LEAD);
     }
 
     /**
      * A generator that looks at {@code clock} for every key or block.
      *
      * @param clock where keys catch up with; only its milliseconds since 1970 and their fraction count
-     * @param processBits of which the lower 62 are used
      */
-    SequentialGuid(InstantSource clock, long processBits) {
-        this(clock, processBits, Long.MAX_VALUE);
+    SequentialGuid(InstantSource clock) {
+        this(clock, Long.MAX_VALUE);
     }
 
     /** As above, but keys are drawn without looking at the clock once they lead it by {@code enoughLead} ticks. */
-    SequentialGuid(InstantSource clock, long processBits, long enoughLead) {
+    SequentialGuid(InstantSource clock, long enoughLead) {
         this.clock = clock;
-        this.processBits = 0x8000_0000_0000_0000L | (processBits & 0x3FFF_FFFF_FFFF_FFFFL);
         this.enoughLead = enoughLead;
     }
 
@@ -147,7 +146,8 @@ public final class SequentialGuid {
     private UUID key(long tick) {
         long milliseconds = tick & -TICKS_PER_MILLI;
         long fraction = tick & (TICKS_PER_MILLI - 1);
-        return new UUID(milliseconds << 4 | 0x7000 | fraction, processBits);
+        long secret = hash.of(tick) & 0x3FFF_FFFF_FFFF_FFFFL;
+        return new UUID(milliseconds << 4 | 0x7000 | fraction, 0x8000_0000_0000_0000L | secret);
     }
 
     private static long ticks(Instant instant) {

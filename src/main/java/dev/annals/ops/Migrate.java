@@ -1,6 +1,5 @@
 package dev.annals.ops;
 
-import dev.annals.AnnalsConfig;
 import dev.annals.database.DatabaseUrl;
 import io.quarkus.arc.Unremovable;
 import io.quarkus.runtime.QuarkusApplication;
@@ -11,6 +10,7 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import org.eclipse.microprofile.config.Config;
 import org.flywaydb.core.Flyway;
 import org.flywaydb.core.api.MigrationInfo;
 import org.jspecify.annotations.Nullable;
@@ -32,9 +32,9 @@ public class Migrate implements QuarkusApplication {
     public static final String NAME = "migrate";
 
     private final Flyway flyway;
-    private final AnnalsConfig config;
+    private final Config config;
 
-    Migrate(Flyway flyway, AnnalsConfig config) {
+    Migrate(Flyway flyway, Config config) {
         this.flyway = flyway;
         this.config = config;
     }
@@ -82,8 +82,8 @@ public class Migrate implements QuarkusApplication {
     }
 
     private void grantService(String role) throws SQLException {
-        DatabaseUrl database = DatabaseUrl.parse(
-                config.databaseUrl().orElseThrow(() -> new IllegalStateException("the database is named at start")));
+        DatabaseUrl database = DatabaseUrl.configured(config)
+                .orElseThrow(() -> new IllegalStateException("the database is named at start"));
         try (Connection connection = database.connect();
                 Statement grant = connection.createStatement()) {
             grant.execute("grant annals_service to " + quoted(connection, role));

@@ -9,6 +9,8 @@ import java.util.Locale;
 public enum ProblemType {
     /** The body is no JSON; the detail names line and column. */
     MALFORMED_JSON(400, "Malformed JSON"),
+    /** The body cannot be unpacked. */
+    MALFORMED_ENCODING(400, "Malformed encoding"),
     /** A query or path parameter cannot be read or is out of its range. */
     INVALID_PARAMETER(400, "Invalid parameter"),
     /** The cursor was not issued by this feed. */
@@ -23,6 +25,8 @@ public enum ProblemType {
     METHOD_NOT_ALLOWED(405, "Method not allowed"),
     /** None of the media types the client accepts can be had. */
     NOT_ACCEPTABLE(406, "Not acceptable"),
+    /** The body came more slowly than it may. */
+    BODY_TOO_SLOW(408, "Body too slow"),
     /** The record a cursor points at is gone from the feed: the database was restored or lost its tail. */
     FEED_REWOUND(409, "Feed rewound"),
     /** A record with this id and other content is stored already. */
@@ -49,12 +53,16 @@ public enum ProblemType {
     INVALID_BODY(422, "Invalid body"),
     /** The answer would be longer, or more work, than the service gives. */
     RESULT_TOO_LARGE(422, "Result too large"),
+    /** Too many requests without a valid token came from this address. */
+    TOO_MANY_FAILURES(429, "Too many failures"),
     /** A fault of the service; {@code instance} is in its log too. */
     INTERNAL_ERROR(500, "Internal error"),
     /** More appends wait for this project than the service holds. */
     QUEUE_FULL(503, "Queue full"),
     /** More clients wait for records, or listen to streams, than the service serves. */
     TOO_MANY_READERS(503, "Too many readers"),
+    /** The memory for requests and answers is taken, by all callers or by this one. */
+    OVERLOADED(503, "Overloaded"),
     /** The service is starting, stopping, or has lost its database. */
     UNAVAILABLE(503, "Unavailable"),
     /** An HTTP status that says all there is to say; goes out as {@code about:blank}. */

@@ -11,8 +11,10 @@ import org.jspecify.annotations.Nullable;
  *
  * @param project the project that the token is for; null for the admin
  * @param scopes what the token allows
+ * @param token the token's id; null for the admin token that is configured
  */
-public record Caller(@Nullable UUID project, Set<Scope> scopes) {
+public record Caller(
+        @Nullable UUID project, Set<Scope> scopes, @Nullable UUID token) {
 
     /** The name of the request property that holds the caller. */
     static final String PROPERTY = "annals.caller";
@@ -28,5 +30,13 @@ public record Caller(@Nullable UUID project, Set<Scope> scopes) {
             throw new IllegalStateException("the admin token belongs to no project");
         }
         return project;
+    }
+
+    /** The token's id. Only the admin can have none. */
+    public UUID tokenId() {
+        if (token == null) {
+            throw new IllegalStateException("the configured admin token has no id");
+        }
+        return token;
     }
 }

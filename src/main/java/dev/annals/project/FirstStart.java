@@ -39,13 +39,14 @@ class FirstStart {
     }
 
     private void printTour(UUID projectId) {
-        String token = tokens.add(projectId, EnumSet.of(Scope.READ, Scope.WRITE), "made at the first start")
+        String token = tokens.add(
+                        projectId, EnumSet.of(Scope.READ, Scope.WRITE, Scope.SEQUENCE), "made at the first start")
                 .await()
                 .indefinitely()
                 .token();
         print("""
 
-                The project "%s" (%s) and its read-write token, shown this once:
+                The project "%s" (%s) and a token for all of it, shown this once:
                   export ANNALS_TOKEN=%s
 
                 Try it:

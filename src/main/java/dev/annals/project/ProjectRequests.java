@@ -22,7 +22,7 @@ final class ProjectRequests {
         }
     }
 
-    /** {@code {"scopes": ["read", "write"], "description": "…"}}. */
+    /** {@code {"scopes": ["read", "write", "sequence"], "description": "…"}}. */
     record NewToken(Set<Scope> scopes, @Nullable String description) {
 
         static NewToken read(byte[] body) {
@@ -59,14 +59,14 @@ final class ProjectRequests {
     private static Set<Scope> readScopes(RequestFields fields) {
         Set<Scope> scopes = EnumSet.noneOf(Scope.class);
         JsonNode value = fields.get("scopes");
-        if (value == null || !value.isArray() || value.isEmpty() || value.size() > 2) {
-            fields.wrong("scopes", "It must be an array of \"read\", \"write\" or both.");
+        if (value == null || !value.isArray() || value.isEmpty() || value.size() > 3) {
+            fields.wrong("scopes", "It must be an array of one or more of \"read\", \"write\" and \"sequence\".");
             return scopes;
         }
         for (int i = 0; i < value.size(); i++) {
             Scope scope = Scope.of(value.get(i).asText()).orElse(Scope.ADMIN);
             if (!value.get(i).isTextual() || scope == Scope.ADMIN || !scopes.add(scope)) {
-                fields.wrong("scopes/" + i, "It must be \"read\" or \"write\", each once.");
+                fields.wrong("scopes/" + i, "It must be \"read\", \"write\" or \"sequence\", each once.");
             }
         }
         return scopes;

@@ -1,6 +1,6 @@
 package dev.annals.project;
 
-import dev.annals.append.RequestBody;
+import dev.annals.append.RequestBodies;
 import dev.annals.problem.ProblemException;
 import dev.annals.problem.ProblemType;
 import dev.annals.record.RecordJson;
@@ -13,7 +13,6 @@ import jakarta.ws.rs.Path;
 import jakarta.ws.rs.PathParam;
 import jakarta.ws.rs.Produces;
 import jakarta.ws.rs.core.Context;
-import jakarta.ws.rs.core.HttpHeaders;
 import jakarta.ws.rs.core.MediaType;
 import jakarta.ws.rs.core.Response;
 import java.util.UUID;
@@ -29,8 +28,10 @@ public class ProjectResource {
 
     private final Projects projects;
     private final AccessTokens tokens;
+    private final RequestBodies bodies;
 
-    ProjectResource(Projects projects, AccessTokens tokens) {
+    ProjectResource(Projects projects, AccessTokens tokens, RequestBodies bodies) {
+        this.bodies = bodies;
         this.projects = projects;
         this.tokens = tokens;
     }
@@ -38,11 +39,12 @@ public class ProjectResource {
     /** Makes a project. */
     @POST
     public Uni<Response> addProject(@Context HttpServerRequest http) {
-        return RequestBody.read(http, MAX_BODY_BYTES)
-                .map(ProjectRequests.NewProject::read)
-                .chain(project -> projects.add(project.name())
-                        .map(id -> created(
-                                "id", id.orElseThrow(ProjectResource::nameTaken).toString(), "name", project.name())));
+        return bodies.read(http, MAX_BODY_BYTES, Scope.ADMIN, body -> {
+            ProjectRequests.NewProject project = ProjectRequests.NewProject.read(body);
+            return projects.add(project.name())
+                    .map(id -> created(
+                            "id", id.orElseThrow(ProjectResource::nameTaken).toString(), "name", project.name()));
+        });
     }
 
     /** Makes a token for a project; the answer is the only place where the token is ever shown. */
@@ -50,9 +52,10 @@ public class ProjectResource {
     @Path("/{project}/tokens")
     public Uni<Response> addToken(@PathParam("project") String project, @Context HttpServerRequest http) {
         UUID projectId = parseId(project);
-        return RequestBody.read(http, MAX_BODY_BYTES)
-                .map(ProjectRequests.NewToken::read)
-                .chain(token -> tokens.add(projectId, token.scopes(), token.description()))
+        return bodies.read(http, MAX_BODY_BYTES, Scope.ADMIN, body -> {
+                    ProjectRequests.NewToken token = ProjectRequests.NewToken.read(body);
+                    return tokens.add(projectId, token.scopes(), token.description());
+                })
                 .onFailure(ProjectResource::isUnknownProject)
                 .transform(failure -> noSuchProject())
                 .map(token -> created("id", token.id().toString(), "token", token.token()));
@@ -86,9 +89,6 @@ public class ProjectResource {
             json.writeStringField(secondName, secondValue);
             json.writeEndObject();
         });
-        return Response.status(Response.Status.CREATED)
-                .entity(body)
-                .header(HttpHeaders.CACHE_CONTROL, "no-store")
-                .build();
+        return Response.status(Response.Status.CREATED).entity(body).build();
     }
 }

@@ -23,6 +23,12 @@ public final class Requires {
     @Target({ElementType.METHOD, ElementType.TYPE})
     public @interface Write {}
 
+    /** The token must be for a project, with the scope {@code sequence}. */
+    @NameBinding
+    @Retention(RetentionPolicy.RUNTIME)
+    @Target({ElementType.METHOD, ElementType.TYPE})
+    public @interface Sequence {}
+
     /** The token must be the admin's. */
     @NameBinding
     @Retention(RetentionPolicy.RUNTIME)

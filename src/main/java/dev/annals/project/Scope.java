@@ -8,8 +8,10 @@ import java.util.Optional;
 public enum Scope {
     /** Reading a project's feed. */
     READ,
-    /** Appending to a project's feed. */
+    /** Appending to a project's feed, and drawing values of its sequences. */
     WRITE,
+    /** Defining a project's sequences, and deleting them for good. */
+    SEQUENCE,
     /** Making projects and tokens. */
     ADMIN;
 

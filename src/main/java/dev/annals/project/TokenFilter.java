@@ -1,12 +1,19 @@
 package dev.annals.project;
 
+import dev.annals.connection.ClientAddress;
 import dev.annals.problem.ProblemException;
 import dev.annals.problem.ProblemType;
 import io.smallrye.mutiny.Uni;
+import io.vertx.core.net.SocketAddress;
+import io.vertx.ext.web.RoutingContext;
 import jakarta.ws.rs.container.ContainerRequestContext;
 import jakarta.ws.rs.core.HttpHeaders;
 import jakarta.ws.rs.core.Response;
+import java.util.Objects;
+import java.util.function.Supplier;
 import org.jboss.resteasy.reactive.server.ServerRequestFilter;
+import org.jboss.resteasy.reactive.server.core.CurrentRequestManager;
+import org.jboss.resteasy.reactive.server.core.ResteasyReactiveRequestContext;
 import org.jspecify.annotations.Nullable;
 
 /** Lets a request pass whose token allows the operation, and notes its {@link Caller}. */
@@ -35,9 +42,22 @@ class TokenFilter {
     }
 
     @ServerRequestFilter
+    @Requires.Sequence
+    Uni<@Nullable Response> sequence(ContainerRequestContext request) {
+        return require(request, Scope.SEQUENCE);
+    }
+
+    @ServerRequestFilter
     @Requires.Admin
     Uni<@Nullable Response> admin(ContainerRequestContext request) {
         return require(request, Scope.ADMIN);
+    }
+
+    /** Behind a trusted proxy it is the address that the proxy names. */
+    private static String addressOf(ResteasyReactiveRequestContext request) {
+        SocketAddress address =
+                request.serverRequest().unwrap(RoutingContext.class).request().remoteAddress();
+        return ClientAddress.of(address.hostAddress() == null ? address.toString() : address.hostAddress());
     }
 
     private Uni<@Nullable Response> require(ContainerRequestContext request, Scope scope) {
@@ -46,13 +66,15 @@ class TokenFilter {
             throw new ProblemException(ProblemType.UNAUTHORIZED, "Send a token: \"Authorization: Bearer annals_…\".");
         }
         String token = header.substring(SCHEME.length()).strip();
+        ResteasyReactiveRequestContext current =
+                Objects.requireNonNull(CurrentRequestManager.get(), "filters run in a request");
+        Supplier<String> address = () -> addressOf(current);
         if (token.isEmpty() || token.length() > MAX_LENGTH) {
-            throw new ProblemException(ProblemType.UNAUTHORIZED, "This is no token that the service gave out.");
+            throw tokens.refused(address, "This is no token that the service gave out.");
         }
-        return tokens.callerOf(token).map(caller -> {
+        return tokens.callerOf(token, address).map(caller -> {
             if (caller == null) {
-                throw new ProblemException(
-                        ProblemType.UNAUTHORIZED, "The token is unknown. Ask the administrator for a new one.");
+                throw tokens.refused(address, "The token is unknown. Ask the administrator for a new one.");
             }
             if (!caller.scopes().contains(scope)) {
                 throw new ProblemException(

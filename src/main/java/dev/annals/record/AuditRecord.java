@@ -9,7 +9,8 @@ import org.jspecify.annotations.Nullable;
  * What a client says happened. It never changes once it is stored.
  *
  * @param id unique in its project
- * @param idAssigned whether the service drew the id because the client sent none: no earlier request can have stored it
+ * @param idAssigned whether the service drew the id because the client sent none: only a try of the same request can
+ *     have stored it
  * @param action what was done, such as {@code volume_create}; 1 to 255 characters
  * @param actor who did it
  * @param subject what it was done to
@@ -62,9 +63,27 @@ public record AuditRecord(
                 null);
     }
 
+    /** This record under another id that the service drew. */
+    public AuditRecord withId(UUID drawn) {
+        return new AuditRecord(
+                drawn,
+                true,
+                action,
+                actor,
+                subject,
+                outcome,
+                ipAddress,
+                message,
+                timestamp,
+                timestampAssigned,
+                metadata,
+                numberSequence);
+    }
+
     /**
      * Whether this record, as a client sent it, says the same as {@code stored}, so that it is a retry of it. A
-     * timestamp that the client did not send makes no difference. Metadata is compared as JSON values: neither white
+     * timestamp that the client did not send makes no difference, unless it sent no id either: then the retry is the
+     * service's own, and has the timestamp, too. Metadata is compared as JSON values: neither white
      * space nor the order of keys nor the spelling of a number counts, and an empty object is as good as none.
      */
     public boolean sameContentAs(AuditRecord stored) {
@@ -75,7 +94,7 @@ public record AuditRecord(
                 && Objects.equals(outcome, stored.outcome)
                 && Objects.equals(ipAddress, stored.ipAddress)
                 && Objects.equals(message, stored.message)
-                && (timestampAssigned || timestamp.isEqual(stored.timestamp))
+                && ((timestampAssigned && !idAssigned) || timestamp.isEqual(stored.timestamp))
                 && Objects.equals(numberSequence, stored.numberSequence)
                 && JsonValues.sameObject(metadata, stored.metadata);
     }

@@ -3,6 +3,7 @@ package dev.annals.record;
 import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
+import com.fasterxml.jackson.core.StreamReadConstraints;
 import java.io.IOException;
 import java.math.BigDecimal;
 import java.util.ArrayList;
@@ -14,7 +15,14 @@ import org.jspecify.annotations.Nullable;
 /** Compares JSON texts by what they mean. */
 final class JsonValues {
 
-    private static final JsonFactory JSON = new JsonFactory();
+    /** Takes names as long as a record has room for. */
+    static final JsonFactory JSON = JsonFactory.builder()
+            .streamReadConstraints(StreamReadConstraints.builder()
+                    .maxNestingDepth(1_000)
+                    .maxNameLength(Integer.MAX_VALUE)
+                    .build())
+            .build();
+
     private static final Object NULL = new Object();
 
     private JsonValues() {}

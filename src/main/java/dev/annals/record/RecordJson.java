@@ -35,6 +35,6 @@ public final class RecordJson {
 
     /** One record as a body. */
     public static byte[] of(StoredRecord record) {
-        return toBytes(1024, json -> RecordWriter.write(record, json));
+        return toBytes(1024 + RecordSize.characters(record), json -> RecordWriter.write(record, json));
     }
 }

@@ -8,6 +8,7 @@ import dev.annals.problem.Problem;
 import dev.annals.problem.ProblemException;
 import dev.annals.problem.ProblemType;
 import java.io.IOException;
+import java.math.BigDecimal;
 import java.nio.charset.StandardCharsets;
 import java.time.OffsetDateTime;
 import java.util.ArrayList;
@@ -27,7 +28,7 @@ final class RecordParser {
 
     /**
      * How many names and values metadata may have. At 16 bytes for each beside its text, which is the most that
-     * PostgreSQL takes for one, metadata within the size of a record stays below the schema's 131,072 bytes.
+     * PostgreSQL takes for one, metadata within the size of a record takes less than 131,072 bytes in a row.
      */
     static final int MAX_METADATA_VALUES = 4_096;
 
@@ -35,8 +36,15 @@ final class RecordParser {
     private static final int MAX_OUTCOME = 64;
     private static final int MAX_PARTY_TYPE = 255;
     private static final int MAX_PARTY_TEXT = 1_024;
-    private static final int MAX_DIGITS = 100;
-    private static final int MAX_EXPONENT = 300;
+    /** Of a number in metadata, as it is sent and as it is written out; every double fits in. */
+    private static final int MAX_NUMBER = 400;
+    /** The greatest double: beyond it, many parsers of JSON fail. As annals.is_servable_metadata() has it. */
+    private static final BigDecimal MAX_MAGNITUDE = new BigDecimal("1.7976931348623157e308");
+
+    private static final int MAX_MAGNITUDE_DIGITS = 309;
+    /** Of metadata when it is written out, as in the schema. A short text may have numbers that are long then. */
+    private static final int MAX_METADATA_BYTES = 131_072;
+
     private static final int MAX_POINTER_LENGTH = 300;
 
     /** What the schema takes ({@code sequence_name_form}). */
@@ -265,7 +273,9 @@ final class RecordParser {
             return null;
         }
         long start = json.currentTokenLocation().getByteOffset();
+        int errorsBefore = errors.size();
         int count = 0;
+        long growth = 0;
         int depth = 1;
         keysAt(1);
         while (depth > 0) {
@@ -287,7 +297,7 @@ final class RecordParser {
                         checkText(json.getText());
                     }
                 }
-                case VALUE_NUMBER_INT, VALUE_NUMBER_FLOAT -> checkNumber();
+                case VALUE_NUMBER_INT, VALUE_NUMBER_FLOAT -> growth += growthOfNumber();
                 case VALUE_TRUE, VALUE_FALSE, VALUE_NULL, VALUE_EMBEDDED_OBJECT, NOT_AVAILABLE -> {}
             }
         }
@@ -298,7 +308,16 @@ final class RecordParser {
             return null;
         }
         int length = (int) (json.currentLocation().getByteOffset() - start);
-        return new String(bytes, from + (int) start, length, StandardCharsets.UTF_8);
+        String text = new String(bytes, from + (int) start, length, StandardCharsets.UTF_8);
+        // Of all but numbers, only what stands behind names and values may be longer than it was sent: by a space each.
+        if (length + count + growth > MAX_METADATA_BYTES && errors.size() == errorsBefore) {
+            long written = WrittenJson.object(text);
+            if (written > MAX_METADATA_BYTES) {
+                wrong("has " + written + " bytes when its numbers are written without exponents: at most "
+                        + MAX_METADATA_BYTES + " are taken");
+            }
+        }
+        return text;
     }
 
     private void metadataKey(int depth, String key) {
@@ -311,27 +330,29 @@ final class RecordParser {
         }
     }
 
-    private void checkNumber() throws IOException {
-        char[] text = json.getTextCharacters();
+    /** By how many characters the current number is longer when it is written out. */
+    private long growthOfNumber() throws IOException {
+        int length = json.getTextLength();
         int at = json.getTextOffset();
-        int end = at + json.getTextLength();
-        int digits = 0;
-        while (at < end && text[at] != 'e' && text[at] != 'E') {
-            if (text[at] >= '0' && text[at] <= '9') {
-                digits++;
-            }
-            at++;
+        if (length > MAX_NUMBER) {
+            wrongNumber();
+            return 0;
         }
-        int exponent = 0;
-        for (at++; at < end && exponent <= MAX_EXPONENT; at++) {
-            if (text[at] >= '0' && text[at] <= '9') {
-                exponent = exponent * 10 + text[at] - '0';
-            }
+        long written = WrittenJson.number(json.getTextCharacters(), at, at + length);
+        if (written > MAX_NUMBER || (written >= MAX_MAGNITUDE_DIGITS && isBeyondDouble(at, length))) {
+            wrongNumber();
+            return 0;
         }
-        if (digits > MAX_DIGITS || exponent > MAX_EXPONENT) {
-            wrong("must be a number of at most " + MAX_DIGITS + " digits with an exponent of -" + MAX_EXPONENT + " to "
-                    + MAX_EXPONENT + ": send it as a string");
-        }
+        return written - length;
+    }
+
+    private boolean isBeyondDouble(int at, int length) throws IOException {
+        return new BigDecimal(json.getTextCharacters(), at, length).abs().compareTo(MAX_MAGNITUDE) > 0;
+    }
+
+    private void wrongNumber() {
+        wrong("must be a number that a double can approach, of at most " + MAX_NUMBER
+                + " characters without an exponent: send it as a string");
     }
 
     /** Whether the current value is an object. Null is as good as absent, and anything else is wrong. */

@@ -6,7 +6,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Reads the columns that the statements {@code read_feed}, {@code scan_feed}, {@code read_records} and their like have in
- * common: sequence_id, record_id, then the record's own, all null where the row only names a place.
+ * common: sequence_id, record_id, then the record's own, all null where the row only names a place; is_cut says that a large
+ * message or large metadata was left out.
  */
 public final class RecordRow {
 
@@ -25,6 +26,11 @@ public final class RecordRow {
     /** Whether the row brings the record itself, too. */
     public static boolean hasRecord(Row row) {
         return row.getUUID(2) != null;
+    }
+
+    /** Whether the row brings a record without its large fields. */
+    public static boolean isCut(Row row) {
+        return Boolean.TRUE.equals(row.getBoolean(20));
     }
 
     /** The record of a row that has one, at the row's place. */
@@ -47,7 +53,16 @@ public final class RecordRow {
                 false,
                 row.getString(15),
                 row.getString(16));
-        return new StoredRecord(record, sequenceId, row.getOffsetDateTime(4), row.getLong(17));
+        return new StoredRecord(record, sequenceId, row.getOffsetDateTime(4), row.getLong(17), recordedBy(row));
+    }
+
+    private static @Nullable String recordedBy(Row row) {
+        UUID token = row.getUUID(18);
+        if (token != null) {
+            return StoredRecord.byToken(token);
+        }
+        String role = row.getString(19);
+        return role == null ? null : StoredRecord.byRole(role);
     }
 
     private static @Nullable Party party(Row row, int column) {

@@ -26,6 +26,7 @@ public final class RecordWriter {
     private static final SerializableString MESSAGE = new SerializedString("message");
     private static final SerializableString TIMESTAMP = new SerializedString("timestamp");
     private static final SerializableString RECORDED_AT = new SerializedString("recorded_at");
+    private static final SerializableString RECORDED_BY = new SerializedString("recorded_by");
     private static final SerializableString METADATA = new SerializedString("metadata");
     private static final SerializableString NUMBER = new SerializedString("number");
     private static final SerializableString SEQUENCE = new SerializedString("sequence");
@@ -66,6 +67,7 @@ public final class RecordWriter {
         string(json, MESSAGE, record.message());
         string(json, TIMESTAMP, Timestamps.format(record.timestamp()));
         string(json, RECORDED_AT, Timestamps.format(stored.recordedAt()));
+        string(json, RECORDED_BY, stored.recordedBy());
         number(stored, json);
         json.writeFieldName(METADATA);
         json.writeRawValue(record.metadata() == null ? "{}" : record.metadata());

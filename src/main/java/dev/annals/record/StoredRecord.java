@@ -1,6 +1,7 @@
 package dev.annals.record;
 
 import java.time.OffsetDateTime;
+import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -10,15 +11,40 @@ import org.jspecify.annotations.Nullable;
  * @param sequenceId its place: 1, 2, 3 … in its project, in commit order
  * @param recordedAt when the service took it
  * @param numberValue its number: the value of the sequence that the record names; null where it names none
+ * @param recordedBy who wrote it: {@code token:} and the token's id, or {@code role:} and the database role's name; null
+ *     only where the schema's owner stored neither
  */
 public record StoredRecord(
         AuditRecord record,
         long sequenceId,
         OffsetDateTime recordedAt,
-        @Nullable Long numberValue) {
+        @Nullable Long numberValue,
+        @Nullable String recordedBy) {
 
     /** A record without a number. */
-    public StoredRecord(AuditRecord record, long sequenceId, OffsetDateTime recordedAt) {
-        this(record, sequenceId, recordedAt, null);
+    public StoredRecord(AuditRecord record, long sequenceId, OffsetDateTime recordedAt, @Nullable String recordedBy) {
+        this(record, sequenceId, recordedAt, null, recordedBy);
+    }
+
+    /** The {@link #recordedBy} of what came with a token. */
+    public static String byToken(UUID tokenId) {
+        return "token:" + tokenId;
+    }
+
+    /** The {@link #recordedBy} of what was inserted by plain SQL. */
+    public static String byRole(String role) {
+        return "role:" + role;
+    }
+
+    /** The same place, with a record that has the same id and nothing else: no content that was ever sent. */
+    public StoredRecord withoutContent() {
+        AuditRecord empty =
+                new AuditRecord(record.id(), "", null, null, null, null, null, record.timestamp(), false, null);
+        return new StoredRecord(empty, sequenceId, recordedAt, null, recordedBy);
+    }
+
+    /** The same record at this place. */
+    public StoredRecord at(long place) {
+        return new StoredRecord(record, place, recordedAt, numberValue, recordedBy);
     }
 }

@@ -1,6 +1,5 @@
 package dev.annals.sequence;
 
-import dev.annals.AnnalsConfig;
 import dev.annals.database.DatabaseUrl;
 import dev.annals.database.ServicePool;
 import io.quarkus.arc.Unremovable;
@@ -20,6 +19,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.ExecutionException;
+import org.eclipse.microprofile.config.Config;
 import picocli.CommandLine;
 import picocli.CommandLine.ParameterException;
 
@@ -48,9 +48,9 @@ public class SequenceBenchmark implements QuarkusApplication {
 
     private final ServicePool pools;
     private final Sequences sequences;
-    private final AnnalsConfig config;
+    private final Config config;
 
-    SequenceBenchmark(Pool pool, ServicePool pools, Sequences sequences, AnnalsConfig config) {
+    SequenceBenchmark(Pool pool, ServicePool pools, Sequences sequences, Config config) {
         this.pools = pools;
         this.sequences = sequences;
         this.config = config;
@@ -107,8 +107,8 @@ public class SequenceBenchmark implements QuarkusApplication {
 
     private BenchmarkRun.Result measure(BenchmarkOptions options)
             throws SQLException, InterruptedException, ExecutionException {
-        DatabaseUrl database = DatabaseUrl.parse(
-                config.databaseUrl().orElseThrow(() -> new IllegalStateException("the database is named at start")));
+        DatabaseUrl database = DatabaseUrl.configured(config)
+                .orElseThrow(() -> new IllegalStateException("the database is named at start"));
         Pool pool = pools.open(options.threads);
         try {
             return new BenchmarkRun(options, pool, sequences, database).measure();

@@ -54,7 +54,7 @@ public enum SequenceKind {
      * <p>Unique, gapless, and ordered by commit: whoever has seen n has seen everything below n. Cost: two more updates
      * a row; commits to one group pass one after the other, but nobody waits for an open transaction.
      *
-     * <p>Source: the deferred constraint trigger of the service's own feeds ({@code V2__place_segments_at_commit.sql}).
+     * <p>Source: the deferred constraint trigger of the service's own feeds ({@code V3__place_at_commit.sql}).
      */
     COMMIT_ORDERED(false),
     /**

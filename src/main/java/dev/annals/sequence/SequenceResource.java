@@ -1,6 +1,6 @@
 package dev.annals.sequence;
 
-import dev.annals.append.RequestBody;
+import dev.annals.append.RequestBodies;
 import dev.annals.problem.RequestParameters;
 import dev.annals.project.Caller;
 import dev.annals.project.Requires;
@@ -17,13 +17,13 @@ import jakarta.ws.rs.PathParam;
 import jakarta.ws.rs.Produces;
 import jakarta.ws.rs.container.ContainerRequestContext;
 import jakarta.ws.rs.core.Context;
-import jakarta.ws.rs.core.HttpHeaders;
 import jakarta.ws.rs.core.MediaType;
 import jakarta.ws.rs.core.MultivaluedMap;
 import jakarta.ws.rs.core.Response;
 import jakarta.ws.rs.core.UriInfo;
 import java.util.List;
 import java.util.PrimitiveIterator;
+import java.util.UUID;
 import java.util.regex.Pattern;
 
 /** Sequences over HTTP: {@code /v1/sequences/{name}} and {@code /v1/sequences/{name}/values}. */
@@ -36,21 +36,26 @@ public class SequenceResource {
     private static final Pattern COUNT = Pattern.compile("[0-9]{1,9}");
 
     private final Sequences sequences;
+    private final RequestBodies bodies;
 
-    SequenceResource(Sequences sequences) {
+    SequenceResource(Sequences sequences, RequestBodies bodies) {
+        this.bodies = bodies;
         this.sequences = sequences;
     }
 
     /** Defines a sequence; the same definition may be sent again. */
     @PUT
     @Consumes(MediaType.APPLICATION_JSON)
-    @Requires.Write
+    @Requires.Sequence
     public Uni<Response> define(
             @PathParam("name") String name, @Context HttpServerRequest http, @Context ContainerRequestContext request) {
         requireName(name);
-        return RequestBody.read(http, MAX_BODY_BYTES)
-                .map(SequenceRequest::read)
-                .chain(definition -> sequences.define(Caller.of(request).projectId(), name, definition))
+        UUID projectId = Caller.of(request).projectId();
+        return bodies.read(
+                        http,
+                        MAX_BODY_BYTES,
+                        projectId,
+                        body -> sequences.define(projectId, name, SequenceRequest.read(body)))
                 .map(defined -> Response.status(defined.created() ? Response.Status.CREATED : Response.Status.OK)
                         .entity(json(defined.sequence()))
                         .build());
@@ -66,7 +71,7 @@ public class SequenceResource {
 
     /** Deletes a sequence. Its name stays taken. */
     @DELETE
-    @Requires.Write
+    @Requires.Sequence
     public Uni<Response> delete(@PathParam("name") String name, @Context ContainerRequestContext request) {
         requireName(name);
         return sequences
@@ -84,9 +89,7 @@ public class SequenceResource {
         int count = count(uri.getQueryParameters());
         return sequences
                 .draw(Caller.of(request).projectId(), name, count)
-                .map(block -> Response.ok(json(block))
-                        .header(HttpHeaders.CACHE_CONTROL, "no-store")
-                        .build());
+                .map(block -> Response.ok(json(block)).build());
     }
 
     private static void requireName(String name) {

@@ -19,7 +19,6 @@ import jakarta.ws.rs.Path;
 import jakarta.ws.rs.Produces;
 import jakarta.ws.rs.container.ContainerRequestContext;
 import jakarta.ws.rs.core.Context;
-import jakarta.ws.rs.core.HttpHeaders;
 import jakarta.ws.rs.core.MediaType;
 import jakarta.ws.rs.core.Response;
 import jakarta.ws.rs.core.UriInfo;
@@ -75,7 +74,6 @@ public class StatisticsResource {
                             + " counts. Ask for fewer days (start, end), or for less to tell apart (by).");
         }
         return Response.ok(RecordJson.toBytes(128 + rows.size() * 64, json -> write(query, first, rows, json)))
-                .header(HttpHeaders.CACHE_CONTROL, "no-store")
                 .build();
     }
 

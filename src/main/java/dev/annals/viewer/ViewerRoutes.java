@@ -26,7 +26,6 @@ public class ViewerRoutes {
 
     private static final Map<String, String> HEADERS = Map.of(
             "Content-Security-Policy", CONTENT_SECURITY_POLICY,
-            "X-Content-Type-Options", "nosniff",
             "Referrer-Policy", "no-referrer",
             "Cross-Origin-Opener-Policy", "same-origin",
             "Cross-Origin-Resource-Policy", "same-origin",

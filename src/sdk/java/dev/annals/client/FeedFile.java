@@ -25,7 +25,7 @@ import java.util.List;
  * bytes is cut off at the next start.
  */
 public final class FeedFile implements FeedFollower.Store, Closeable {
-    private final ObjectMapper json = ApiClient.createDefaultObjectMapper();
+    private final ObjectMapper json = ExactJson.mapper();
     private final FileChannel records;
     private final Path place;
     private long length;

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.annals.AuditLogFixture;
 import dev.annals.AuditLogFixture.Project;
+import dev.annals.ManagementPort;
 import io.quarkus.test.common.http.TestHTTPResource;
 import io.quarkus.test.junit.QuarkusTest;
 import io.quarkus.test.junit.QuarkusTestProfile;
@@ -66,10 +67,10 @@ class AppendQueueTest {
         holder = log.connect();
     }
 
-    /** Places a record at once and stays open: every other commit of the project waits for it. */
+    /** Inserts a record and keeps the feed's lock: every other commit of the project waits for it. */
     private void holdTheFeed() throws SQLException {
         AuditLogFixture.insert(holder, project.id(), "holds the feed");
-        execute(holder, "set constraints all immediate");
+        AuditLogFixture.lockFeed(holder, project.id());
     }
 
     @AfterEach
@@ -135,7 +136,7 @@ class AppendQueueTest {
                 .contains("queue-full", "Too many records of this project");
         try (Connection otherHolder = log.connect()) {
             AuditLogFixture.insert(otherHolder, other.id(), "holds the other feed");
-            execute(otherHolder, "set constraints all immediate");
+            AuditLogFixture.lockFeed(otherHolder, other.id());
             answers.add(post(other, record("first")));
             awaitWaitingCommits(2);
             answers.add(post(other, large));
@@ -183,7 +184,7 @@ class AppendQueueTest {
 
     private double queuedBytes() throws Exception {
         String metrics = http.send(
-                        HttpRequest.newBuilder(logs.resolve("/q/metrics")).build(),
+                        HttpRequest.newBuilder(ManagementPort.uri("/metrics")).build(),
                         HttpResponse.BodyHandlers.ofString())
                 .body();
         Matcher gauge = QUEUED_BYTES.matcher(metrics);
@@ -276,7 +277,7 @@ class AppendQueueTest {
 
     private void awaitWaitingCommits(int commits) throws Exception {
         for (int i = 0; i < 1_000; i++) {
-            if (count("select count(*) from pg_locks where locktype = 'advisory' and not granted") >= commits) {
+            if (count(AuditLogFixture.WAITING_COMMITS) >= commits) {
                 return;
             }
             TimeUnit.MILLISECONDS.sleep(10);

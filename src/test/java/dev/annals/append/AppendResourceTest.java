@@ -83,7 +83,8 @@ class AppendResourceTest extends ProjectTest {
 
         assertThat(stored.properties())
                 .extracting(Map.Entry::getKey)
-                .containsExactlyInAnyOrder("id", "sequence_id", "action", "timestamp", "recorded_at", "metadata");
+                .containsExactlyInAnyOrder(
+                        "id", "sequence_id", "action", "timestamp", "recorded_at", "recorded_by", "metadata");
         assertThat(UUID.fromString(stored.get("id").textValue()).version()).isEqualTo(7);
         assertThat(stored.get("metadata")).isEmpty();
         for (String time : List.of("timestamp", "recorded_at")) {

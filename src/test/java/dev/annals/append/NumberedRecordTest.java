@@ -15,6 +15,7 @@ import dev.annals.ProjectTest;
 import io.quarkus.test.junit.QuarkusTest;
 import io.restassured.response.ValidatableResponse;
 import io.restassured.specification.RequestSpecification;
+import java.io.StringReader;
 import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
 import java.sql.ResultSet;
@@ -32,6 +33,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.postgresql.PGConnection;
 import org.postgresql.util.PSQLException;
 
 /** Records that are stored together with a number: over HTTP, and by plain SQL. */
@@ -240,20 +242,81 @@ class NumberedRecordTest extends ProjectTest {
     }
 
     @Test
-    void aNumberedRecordThatIsSkippedIsRefusedSinceItWouldLeaveAGap() throws SQLException {
+    void aNumberedRecordThatIsSkippedUsesNoNumber() throws SQLException {
         UUID id = UUID.randomUUID();
         try (Connection writer = log.connectAsWriter()) {
             execute(writer, insertInto("id, number_sequence", "'" + id + "', 'invoice'"));
             writer.commit();
-            assertFails(
-                    writer,
-                    "55000",
-                    insertInto("id, number_sequence", "'" + id + "', 'invoice'") + " on conflict do nothing");
-            execute(writer, insertInto("id", "'" + id + "'") + " on conflict do nothing");
+            execute(writer, insertInto("id, number_sequence", "'" + id + "', 'invoice'") + " on conflict do nothing");
             execute(writer, insertInto("number_sequence", "'invoice'") + " on conflict do nothing");
+            execute(
+                    writer,
+                    "insert into annals.audit_record (project_id, id, action, number_sequence) values "
+                            + row(UUID.randomUUID()) + "," + row(id) + "," + row(UUID.randomUUID())
+                            + " on conflict do nothing");
             writer.commit();
         }
-        assertThat(numbers("invoice")).containsExactly(1043L, 1044L);
+        post(record("invoice")).body("number.value", equalTo(1047));
+        assertThat(numbers("invoice")).containsExactly(1043L, 1044L, 1045L, 1046L, 1047L);
+    }
+
+    private String row(UUID id) {
+        return "('" + project.id() + "', '" + id + "', 'a', 'invoice')";
+    }
+
+    @Test
+    void oneStatementDrawsFromSeveralSequencesOfSeveralProjects() throws Exception {
+        define("order", "{\"kind\": \"SYNCHRONOUS\"}");
+        UUID other = log.newProject().id();
+        try (Connection owner = log.connect();
+                Connection writer = log.connectAsWriter()) {
+            execute(owner, """
+                    insert into annals.sequence (id, project_id, next_value, start, max_value, batch_size, low_water_mark, kind, name)
+                    values (gen_random_uuid(), '%s', 7, 7, 1000, 1, 0, 'SYNCHRONOUS', 'invoice')
+                    """.formatted(other));
+            owner.commit();
+            StringBuilder rows = new StringBuilder();
+            for (int i = 0; i < 300; i++) {
+                rows.append(i % 3 == 0 ? other : project.id())
+                        .append("\ta\t")
+                        .append(i % 3 == 1 ? "order" : "invoice")
+                        .append('\n');
+            }
+            for (int i = 0; i < 2; i++) {
+                writer.unwrap(PGConnection.class)
+                        .getCopyAPI()
+                        .copyIn(
+                                "copy annals.audit_record (project_id, action, number_sequence) from stdin",
+                                new StringReader(rows.toString()));
+                writer.commit();
+            }
+        }
+        log.checkFeed(other);
+        assertThat(numbers("invoice"))
+                .isEqualTo(LongStream.rangeClosed(1043, 1242).boxed().toList());
+        assertThat(numbers("order"))
+                .isEqualTo(LongStream.rangeClosed(1, 200).boxed().toList());
+        assertThat(numbers(other, "invoice"))
+                .isEqualTo(LongStream.rangeClosed(7, 206).boxed().toList());
+    }
+
+    @Test
+    void aStatementThatWantsMoreValuesThanThereAreUsesNone() throws SQLException {
+        define("short", "{\"kind\": \"SYNCHRONOUS\", \"max_value\": 3}");
+        try (Connection writer = log.connectAsWriter()) {
+            assertFails(
+                    writer,
+                    "23503",
+                    "insert into annals.audit_record (project_id, action, number_sequence) select '" + project.id()
+                            + "', 'a', 'short' from generate_series(1, 4)");
+            execute(
+                    writer,
+                    "insert into annals.audit_record (project_id, action, number_sequence) select '" + project.id()
+                            + "', 'a', 'short' from generate_series(1, 3)");
+            writer.commit();
+            assertFails(writer, "23503", insertInto("number_sequence", "'short'"));
+        }
+        assertThat(numbers("short")).containsExactly(1L, 2L, 3L);
     }
 
     private String insertInto(String columns, String values) {
@@ -282,11 +345,15 @@ class NumberedRecordTest extends ProjectTest {
 
     /** The numbers of a sequence, in the order of the feed. */
     private List<Long> numbers(String sequence) throws SQLException {
+        return numbers(project.id(), sequence);
+    }
+
+    private List<Long> numbers(UUID projectId, String sequence) throws SQLException {
         List<Long> numbers = new ArrayList<>();
         try (Connection connection = log.connect();
                 Statement statement = connection.createStatement();
                 ResultSet rows = statement.executeQuery("select number_value from annals.feed where project_id = '"
-                        + project.id() + "' and number_sequence = '" + sequence + "' order by sequence_id")) {
+                        + projectId + "' and number_sequence = '" + sequence + "' order by sequence_id")) {
             while (rows.next()) {
                 numbers.add(rows.getLong(1));
             }

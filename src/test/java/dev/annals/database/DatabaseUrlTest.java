@@ -5,10 +5,15 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.smallrye.config.SmallRyeConfig;
 import io.smallrye.config.SmallRyeConfigBuilder;
+import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.HashMap;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -20,7 +25,7 @@ class DatabaseUrlTest {
         DatabaseUrl url = DatabaseUrl.parse("postgresql://j%40ne:p%3A%2F+%C3%A4%25@db.example.org:6543/audit%20log");
 
         assertThat(url).isEqualTo(new DatabaseUrl("j@ne", "p:/+ä%", "db.example.org", 6543, "audit log", Map.of()));
-        assertThat(url.jdbcUrl()).isEqualTo("jdbc:postgresql://db.example.org:6543/audit%20log?sslmode=prefer");
+        assertThat(url.jdbcUrl()).isEqualTo("jdbc:postgresql://db.example.org:6543/audit%20log?sslmode=require");
         assertThat(url.reactiveUrl()).isEqualTo("postgresql://db.example.org:6543/audit%20log");
         assertThat(DatabaseUrl.parse(url.withPassword())).isEqualTo(url);
     }
@@ -63,6 +68,52 @@ class DatabaseUrlTest {
                 .hasMessageContaining("ANNALS_DATABASE_URL")
                 .hasMessageContaining(reason)
                 .satisfies(e -> assertThat(stackTrace(e)).doesNotContain("s3cret"));
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "localhost, prefer",
+        "LocalHost, prefer",
+        "127.0.0.1, prefer",
+        "127.9.9.9, prefer",
+        "[::1], prefer",
+        "[0:0:0:0:0:0:0:1], prefer",
+        "database, require",
+        "127.0.0.1.example.org, require",
+        "localhost.example.org, require",
+        "10.0.0.1, require",
+        "0.0.0.0, require",
+        "[::2], require",
+        "[fe80::1], require"
+    })
+    void whatCrossesANetworkIsEncryptedUnlessTheUrlSaysOtherwise(String host, String mode) {
+        DatabaseUrl url = DatabaseUrl.parse("postgresql://u:p@" + host + "/d");
+        assertThat(url.sslMode()).isEqualTo(mode);
+        assertThat(url.jdbcUrl()).endsWith("?sslmode=" + mode);
+        assertThat(DatabaseUrlConfigSource.settings(url))
+                .containsEntry("quarkus.datasource.reactive.postgresql.ssl-mode", mode);
+
+        assertThat(DatabaseUrl.parse("postgresql://u:p@" + host + "/d?sslmode=disable")
+                        .sslMode())
+                .isEqualTo("disable");
+    }
+
+    @Test
+    void thePasswordOfAFileIsItsOneLine(@TempDir Path directory) throws IOException {
+        Path file = Files.writeString(directory.resolve("password"), "s3c$ret/@\n");
+        Map<String, String> settings = new HashMap<>(
+                Map.of("annals.database-url", "postgresql://u@h/d", "annals.database-password-file", file.toString()));
+
+        assertThat(DatabaseUrl.read(settings::get).orElseThrow().password()).isEqualTo("s3c$ret/@");
+
+        Files.writeString(file, "two\nlines");
+        assertThatThrownBy(() -> DatabaseUrl.read(settings::get)).hasMessageContaining("on one line");
+        settings.put("annals.database-url", "postgresql://u:s3cret@h/d");
+        assertThatThrownBy(() -> DatabaseUrl.read(settings::get))
+                .hasMessageContaining("leave one out")
+                .hasMessageNotContaining("s3cret");
+        settings.remove("annals.database-url");
+        assertThatThrownBy(() -> DatabaseUrl.read(settings::get)).hasMessageContaining("name the database, too");
     }
 
     @Test

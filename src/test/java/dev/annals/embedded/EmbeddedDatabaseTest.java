@@ -27,6 +27,7 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
@@ -253,6 +254,46 @@ class EmbeddedDatabaseTest {
     }
 
     @Test
+    void aPortThatItsServiceIsGoingToListenOnIsLeftToIt() throws Exception {
+        DatabaseUrl first;
+        try (EmbeddedDatabase database = start()) {
+            first = database.url();
+        }
+        try (EmbeddedDatabase database =
+                EmbeddedDatabase.start(directory, TestDatabase.BINARIES, Set.of(first.port()))) {
+            assertThat(database.url().port()).isNotEqualTo(first.port());
+            assertThat(query(database.url(), "select 1")).isEqualTo("1");
+        }
+    }
+
+    @Test
+    void aDirectoryOfSomebodyElsesIsRefusedUntouched() throws Exception {
+        directory = Files.createTempDirectory("annals-embedded-");
+        Path file = Files.createFile(directory.resolve("letters"));
+        Files.setPosixFilePermissions(directory, PosixFilePermissions.fromString("rwxr-xr-x"));
+
+        assertThatThrownBy(this::start)
+                .isInstanceOf(EmbeddedDatabaseException.class)
+                .hasMessageContaining(directory.toString())
+                .hasMessageContaining("ANNALS_DATA_DIR");
+
+        assertThat(directory).isDirectoryContaining(file::equals);
+        assertThat(directory.toFile().list()).hasSize(1);
+        assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(directory)))
+                .isEqualTo("rwxr-xr-x");
+    }
+
+    @Test
+    void anEmptyFileSystemOfItsOwnIsTaken() throws Exception {
+        directory = Files.createTempDirectory("annals-embedded-");
+        Files.createDirectory(directory.resolve("lost+found"));
+
+        try (EmbeddedDatabase database = start()) {
+            assertThat(query(database.url(), "select 1")).isEqualTo("1");
+        }
+    }
+
+    @Test
     void aDatabaseOfAnotherPostgresVersionIsRefusedUntouched() throws Exception {
         start().close();
         Path version = directory.resolve("postgresql/PG_VERSION");
@@ -271,7 +312,7 @@ class EmbeddedDatabaseTest {
         directory = Files.createTempDirectory("annals-embedded-");
         Path file = Files.createFile(directory.resolve("file"));
         for (Path wrong : List.of(file, file.resolve("below"), Path.of("/proc/annals"))) {
-            assertThatThrownBy(() -> EmbeddedDatabase.start(wrong, TestDatabase.BINARIES))
+            assertThatThrownBy(() -> EmbeddedDatabase.start(wrong, TestDatabase.BINARIES, Set.of()))
                     .isInstanceOf(EmbeddedDatabaseException.class)
                     .hasMessageContaining(wrong.toString())
                     .hasMessageContaining("ANNALS_DATA_DIR");
@@ -297,6 +338,7 @@ class EmbeddedDatabaseTest {
     @Test
     void aStartThatWasCutShortIsDoneAnew() throws Exception {
         directory = Files.createTempDirectory("annals-embedded-");
+        Files.createFile(directory.resolve("annals.lock"));
         Path partial = Files.createDirectory(directory.resolve("postgresql.partial"));
         Files.writeString(partial.resolve("PG_VERSION"), "18\n");
         try (EmbeddedDatabase database = start()) {
@@ -315,7 +357,7 @@ class EmbeddedDatabaseTest {
     }
 
     private EmbeddedDatabase start() {
-        return EmbeddedDatabase.start(directory, TestDatabase.BINARIES);
+        return EmbeddedDatabase.start(directory, TestDatabase.BINARIES, Set.of());
     }
 
     private ProcessHandle server() throws IOException {
@@ -327,7 +369,7 @@ class EmbeddedDatabaseTest {
     /** A process that starts the database, says so, and then waits to be killed. */
     static final class Owner {
         public static void main(String[] arguments) throws IOException {
-            EmbeddedDatabase.start(Path.of(arguments[0]), Path.of(arguments[1]));
+            EmbeddedDatabase.start(Path.of(arguments[0]), Path.of(arguments[1]), Set.of());
             System.out.println("started");
             int unused = System.in.read();
         }

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.annals.ServiceProcess;
+import dev.annals.database.DatabaseUrl;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.ServerSocket;
@@ -101,7 +102,7 @@ class EmbeddedServiceIT {
                 logs.copy().header("Accept", "text/event-stream").build(), HttpResponse.BodyHandlers.ofInputStream());
         CompletableFuture<HttpResponse<String>> waiting =
                 client.sendAsync(logs.build(), HttpResponse.BodyHandlers.ofString());
-        while (!get(service.uri("/q/metrics")).contains("annals_live_waits 1.0")) {
+        while (!get(service.managementUri("/q/metrics")).contains("annals_live_waits 1.0")) {
             Thread.sleep(20);
         }
 
@@ -148,6 +149,77 @@ class EmbeddedServiceIT {
                 .contains("postgresql://annals@127.0.0.1:1/annals")
                 .contains("refused")
                 .doesNotContain("s3cret");
+    }
+
+    @Test
+    void aServerWithoutTlsIsRefusedUnlessItIsHereOrTheUrlSaysSo() throws Exception {
+        startAndWait();
+        DatabaseUrl here = DatabaseUrl.parse(
+                Files.readString(directory.resolve("database-url")).strip());
+        // Leads to the loopback address, and is not known to.
+        String elsewhere = "postgresql://annals:" + here.password() + "@0.0.0.0:" + here.port() + "/annals";
+
+        ServiceProcess silent = start(Map.of("ANNALS_DATABASE_URL", elsewhere));
+        assertThat(silent.awaitEnd()).isEqualTo(1);
+        assertThat(silent.output)
+                .singleElement()
+                .asString()
+                .contains("?sslmode=disable")
+                .doesNotContain(here.password());
+
+        start(Map.of("ANNALS_DATABASE_URL", elsewhere + "?sslmode=disable")).awaitListening();
+    }
+
+    @Test
+    void thePasswordMayComeFromAFile() throws Exception {
+        startAndWait();
+        DatabaseUrl here = DatabaseUrl.parse(
+                Files.readString(directory.resolve("database-url")).strip());
+        String url = "postgresql://annals@127.0.0.1:" + here.port() + "/annals";
+        Path secret = Files.writeString(directory.resolve("secret"), here.password() + "\n");
+
+        start(Map.of("ANNALS_DATABASE_URL", url, "ANNALS_DATABASE_PASSWORD_FILE", secret.toString()))
+                .awaitListening();
+
+        ServiceProcess missing =
+                start(Map.of("ANNALS_DATABASE_URL", url, "ANNALS_DATABASE_PASSWORD_FILE", secret + ".not"));
+        assertThat(missing.awaitEnd()).isEqualTo(1);
+        assertThat(missing.output)
+                .singleElement()
+                .asString()
+                .contains("ANNALS_DATABASE_PASSWORD_FILE", secret + ".not");
+    }
+
+    @Test
+    void thePortsOfTheServiceAreNeverTheDatabases() throws Exception {
+        ServiceProcess first = startAndWait();
+        first.process().destroy();
+        first.awaitEnd();
+        for (String setting : List.of("ANNALS_PORT", "ANNALS_MANAGEMENT_PORT")) {
+            int port = DatabaseUrl.parse(
+                            Files.readString(directory.resolve("database-url")).strip())
+                    .port();
+            ServiceProcess service = startAndWait(Map.of(setting, Integer.toString(port)));
+            service.process().destroy();
+            service.awaitEnd();
+        }
+    }
+
+    @Test
+    void aPortThatIsTakenIsNamedInOneSentence() throws Exception {
+        for (String setting : List.of("ANNALS_PORT", "ANNALS_MANAGEMENT_PORT")) {
+            try (ServerSocket taken = new ServerSocket(0)) {
+                ServiceProcess service = start(Map.of(setting, Integer.toString(taken.getLocalPort())));
+
+                assertThat(service.awaitEnd()).isEqualTo(1);
+                assertThat(service.output)
+                        .filteredOn(line -> line.contains(setting))
+                        .singleElement()
+                        .asString()
+                        .contains(Integer.toString(taken.getLocalPort()));
+                assertThat(service.output).noneMatch(line -> line.startsWith("\tat "));
+            }
+        }
     }
 
     @Test
@@ -251,7 +323,8 @@ class EmbeddedServiceIT {
 
     private ServiceProcess startAndWait(Map<String, String> settings) throws Exception {
         ServiceProcess service = start(settings).awaitListening();
-        assertThat(get(service.uri("/q/health"))).contains("\"status\": \"UP\"");
+        assertThat(get(service.uri("/q/health/ready"))).isEqualTo("{\"status\":\"UP\"}");
+        assertThat(get(service.managementUri("/q/health"))).contains("\"status\": \"UP\"", "\"checks\"");
         return service;
     }
 }

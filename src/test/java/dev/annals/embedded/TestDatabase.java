@@ -12,6 +12,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.Map;
+import java.util.Set;
 import java.util.UUID;
 import org.flywaydb.core.Flyway;
 
@@ -36,7 +37,9 @@ public final class TestDatabase implements QuarkusTestResourceLifecycleManager {
                 DatabaseUrlConfigSource.DATABASE_URL,
                 url().withPassword(),
                 "annals.admin-token",
-                AuditLogFixture.ADMIN_TOKEN);
+                AuditLogFixture.ADMIN_TOKEN,
+                "annals.management.port",
+                "0");
     }
 
     /** The application's database outlives it: tests of the next application in this JVM go on with it. */
@@ -91,7 +94,7 @@ public final class TestDatabase implements QuarkusTestResourceLifecycleManager {
         try {
             Files.createDirectories(BINARIES);
             Path directory = Files.createTempDirectory("annals-test-");
-            EmbeddedDatabase database = EmbeddedDatabase.start(directory, BINARIES);
+            EmbeddedDatabase database = EmbeddedDatabase.start(directory, BINARIES, Set.of());
             atExit(() -> {
                 database.close();
                 deleteTree(directory);

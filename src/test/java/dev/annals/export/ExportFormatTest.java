@@ -113,6 +113,7 @@ class ExportFormatTest {
         put(record, "message", row.get("message"));
         put(record, "timestamp", row.get("timestamp"));
         put(record, "recorded_at", row.get("recorded_at"));
+        put(record, "recorded_by", row.get("recorded_by"));
         if (row.get("number_value") != null) {
             put(record.putObject("number"), "sequence", row.get("number_sequence"));
             ((ObjectNode) record.get("number")).put("value", Integer.parseInt(row.get("number_value")));
@@ -146,6 +147,8 @@ class ExportFormatTest {
                     .isEqualTo(OffsetDateTime.parse(record.get("timestamp").asText()));
             assertThat(event.getDataContentType()).isEqualTo("application/json");
             assertThat(ExportClient.JSON.readTree(lines[i]).get("data")).isEqualTo(record);
+            assertThat(event.getExtension("recordedby"))
+                    .isEqualTo(record.get("recorded_by").asText());
             String sequence = (String) event.getExtension("sequence");
             assertThat(Long.parseLong(sequence))
                     .isEqualTo(record.get("sequence_id").asLong());
@@ -198,6 +201,7 @@ class ExportFormatTest {
             assertThat(event.at("/metadata/uid")).isEqualTo(record.get("id"));
             assertThat(event.at("/metadata/logged_time_dt")).isEqualTo(record.get("recorded_at"));
             assertThat(event.at("/unmapped/sequence_id")).isEqualTo(record.get("sequence_id"));
+            assertThat(event.at("/unmapped/recorded_by")).isEqualTo(record.get("recorded_by"));
             assertThat(event.at("/unmapped/number")).isEqualTo(record.at("/number"));
             assertThat(event.at("/unmapped/metadata")).isEqualTo(record.get("metadata"));
             assertThat(event.get("status_code")).isEqualTo(record.get("outcome"));

@@ -40,11 +40,36 @@ class FeedLinksTest extends FeedTest {
     }
 
     @Test
-    void linksBeginWithTheHostThatTheRequestWasSentTo() {
+    void linksBeginWithTheLoopbackThatTheRequestWasSentTo() {
         assertLinksBeginWith("http://localhost:" + service.getPort(), Map.of());
-        assertLinksBeginWith("http://audit.internal:1234", Map.of("Host", "audit.internal:1234"));
-        assertLinksBeginWith("http://audit.internal", Map.of("Host", "audit.internal"));
+        assertLinksBeginWith("http://localhost:1234", Map.of("Host", "localhost:1234"));
+        assertLinksBeginWith("http://127.0.0.9", Map.of("Host", "127.0.0.9"));
         assertLinksBeginWith("http://[::1]:8080", Map.of("Host", "[::1]:8080"));
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "evil.example.org",
+                "evil.example.org:443",
+                "localhost.example.org",
+                "127.0.0.1.example.org",
+                "1270.0.0.1",
+                "x127.0.0.1",
+                "localhost@evil.example.org",
+                "[2001:db8::1]:8080"
+            })
+    void anUnknownHostNeverComesBackInALink(String host) {
+        String own = "http://127.0.0.1:" + service.getPort();
+        assertLinksBeginWith(own, Map.of("Host", host));
+        // What only the proxy itself may say of itself.
+        assertLinksBeginWith(own, Map.of("Host", host, "X-Forwarded-Trusted-Proxy", "true"));
+        assertLinksBeginWith(own, Map.of("Host", host, "X-Forwarded-Host", " "));
+        assertThat(project.wrongRequest()
+                        .header("Host", host)
+                        .get(FEED + "/export")
+                        .header("Link"))
+                .startsWith("<" + own + FEED);
     }
 
     @Test

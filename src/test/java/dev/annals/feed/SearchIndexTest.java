@@ -52,7 +52,14 @@ class SearchIndexTest {
     @Inject
     Pool pool;
 
-    private record Limits(int defaultLimit, int maxLimit, int scanLimit, int indexedMessageBytes, int indexedWords)
+    private record Limits(
+            int defaultLimit,
+            int maxLimit,
+            int pageBytes,
+            Duration idle,
+            int scanLimit,
+            int indexedMessageBytes,
+            int indexedWords)
             implements FeedConfig {}
 
     @ParameterizedTest
@@ -61,7 +68,7 @@ class SearchIndexTest {
         Random random = new Random(seed);
         UUID project = log.newProject().id();
         // some messages are longer, or have more words, than the index tells apart
-        SearchIndex index = new SearchIndex(pool, new Limits(200, 1000, 150, 45, 9));
+        SearchIndex index = new SearchIndex(pool, new Limits(200, 1000, 1 << 20, LIMIT, 150, 45, 9));
         FeedReader reader = new FeedReader(pool, index);
         TestProjector projector = new TestProjector(pool, List.of(index), 10_000);
         append(project, 2_500, random);
@@ -107,12 +114,12 @@ class SearchIndexTest {
         append(project, 3_000, new Random(1));
         insert(project, "'needle', 'The Needle, in a haystack!'", 1);
         append(project, 3_000, new Random(2));
-        SearchIndex index = new SearchIndex(pool, new Limits(200, 1000, 1200, 4096, 256));
+        SearchIndex index = new SearchIndex(pool, new Limits(200, 1000, 1 << 20, LIMIT, 1200, 4096, 256));
         FeedReader reader = new FeedReader(pool, index);
         new TestProjector(pool, List.of(index), 10_000).catchUp();
         for (Filter filter : List.of(
-                new Filter(null, null, "needle", null, null, null, null, null),
-                new Filter(null, null, null, null, null, null, null, "NEEDLE haystack"))) {
+                new Filter(null, null, "needle", null, null, null, null, null, null),
+                new Filter(null, null, null, null, null, null, null, "NEEDLE haystack", null))) {
             for (Order order : Order.values()) {
                 FeedPage page = read(reader, project, order, null, null, 10, filter);
                 assertThat(page.records())
@@ -165,7 +172,7 @@ class SearchIndexTest {
                 + project + "', gen_random_uuid(), 1, " + begin + ")");
         execute("insert into annals.projection_checkpoint (project_id, projection, sequence_id, generation) select '"
                 + project + "', name, " + begin + ", generation from annals.projection where name = 'search'");
-        SearchIndex index = new SearchIndex(pool, new Limits(200, 1000, 6000, 4096, 256));
+        SearchIndex index = new SearchIndex(pool, new Limits(200, 1000, 1 << 20, LIMIT, 6000, 4096, 256));
         FeedReader reader = new FeedReader(pool, index);
         for (int i = 0; i < 6; i++) {
             insert(project, "'common', null", 1000);
@@ -176,7 +183,7 @@ class SearchIndexTest {
         for (int i = 1; i <= 6; i++) {
             expected.add(begin + i * 1001L);
         }
-        Filter rare = new Filter(null, null, "rare", null, null, null, null, "word");
+        Filter rare = new Filter(null, null, "rare", null, null, null, null, "word", null);
         assertThat(ids(read(reader, project, Order.ASCENDING, null, null, 10, rare)))
                 .isEqualTo(expected);
         Collections.reverse(expected);
@@ -189,10 +196,13 @@ class SearchIndexTest {
     void noStatementOfASearchReadsAWholeTable(String settings) throws SQLException {
         UUID project = log.newProject().id();
         insert(project, "case when n % 1000 = 0 then 'rare' else 'common' end, null", 200_000);
-        new TestProjector(pool, List.of(new SearchIndex(pool, new Limits(200, 1000, 5000, 4096, 256))), 10_000)
+        new TestProjector(
+                        pool,
+                        List.of(new SearchIndex(pool, new Limits(200, 1000, 1 << 20, LIMIT, 5000, 4096, 256))),
+                        10_000)
                 .catchUp();
         execute("analyze");
-        String filters = ", null, null, 'rare', null, null, null, null, null";
+        String filters = ", null, null, 'rare', null, null, null, null, null, null";
         try (Connection connection = log.connect();
                 Statement statement = connection.createStatement()) {
             statement.execute(settings);
@@ -204,7 +214,8 @@ class SearchIndexTest {
                         "search_blocks: '" + project + "', 1, 1, 8, 256" + filters,
                         "search_blocks: '" + project + "', -1, null, 8, 256" + filters,
                         "search_blocks_by_time: '" + project + "', 1, 1, 8, 256, '2030-01-01', null",
-                        "read_feed: '" + project + "', 150000, 201")) {
+                        "read_feed: '" + project + "', 150000, 201",
+                        "read_whole_records: '" + project + "', array['" + project + "'::uuid], 1000000")) {
                     String name = call.substring(0, call.indexOf(':'));
                     String plan = plan(statement, name, call.substring(name.length() + 1));
                     assertThat(plan)
@@ -232,11 +243,12 @@ class SearchIndexTest {
     }
 
     private static String types(String name) {
-        String filters = "timestamptz, timestamptz, text, text, text, text, text, text)";
+        String filters = "timestamptz, timestamptz, text, text, text, text, text, text, text)";
         return switch (name) {
             case "scan_feed", "scan_feed_back" -> " (uuid, bigint, bigint[], bigint[], integer, " + filters;
             case "search_blocks" -> " (uuid, integer, bigint, integer, integer, " + filters;
             case "search_blocks_by_time" -> " (uuid, integer, bigint, integer, integer, timestamptz, timestamptz)";
+            case "read_whole_records" -> " (uuid, uuid[], bigint)";
             default -> " (uuid, bigint, integer)";
         };
     }
@@ -275,7 +287,7 @@ class SearchIndexTest {
             @Nullable Cursor head,
             int limit,
             Filter filter) {
-        return reader.read(project, new FeedQuery(order, cursor, head, limit, filter))
+        return reader.read(project, new FeedQuery(order, cursor, head, limit, 1 << 20, filter))
                 .await()
                 .atMost(LIMIT);
     }
@@ -302,7 +314,8 @@ class SearchIndexTest {
                 sometimes(random, random.nextBoolean() ? "u" + random.nextInt(8) : "Name " + random.nextInt(5)),
                 sometimes(random, "outcome " + random.nextInt(4)),
                 sometimes(random, "10.0.0." + random.nextInt(10)),
-                sometimes(random, words.get(random.nextInt(words.size()))));
+                sometimes(random, words.get(random.nextInt(words.size()))),
+                sometimes(random, "role:role " + random.nextInt(5)));
     }
 
     private static @Nullable String sometimes(Random random, String value) {
@@ -319,6 +332,7 @@ class SearchIndexTest {
                 && (filter.subject() == null || isParty(filter.subject(), record.subject()))
                 && (filter.outcome() == null || filter.outcome().equals(record.outcome()))
                 && (filter.ipAddress() == null || filter.ipAddress().equals(record.ipAddress()))
+                && (filter.recordedBy() == null || filter.recordedBy().equals(stored.recordedBy()))
                 && (filter.q() == null
                         || (record.message() != null && words(record.message()).containsAll(words(filter.q()))));
     }
@@ -332,7 +346,7 @@ class SearchIndexTest {
     }
 
     private void append(UUID project, int count, Random random) {
-        try (Connection connection = log.connectAsWriter()) {
+        try (Connection connection = log.connect()) {
             RandomRecords.append(connection, project, count, random);
             connection.commit();
         } catch (SQLException e) {

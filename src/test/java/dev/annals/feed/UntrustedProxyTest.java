@@ -43,6 +43,17 @@ class UntrustedProxyTest {
         FeedLinksTest.assertLinksBeginWith(
                 own, project, Map.of("Forwarded", "for=10.0.0.1;host=evil.example.org;proto=https"));
 
+        FeedLinksTest.assertLinksBeginWith(
+                "http://127.0.0.1:" + service.getPort(),
+                project,
+                Map.of(
+                        "Host",
+                        "evil.example.org",
+                        "X-Forwarded-Host",
+                        "evil.example.org",
+                        "X-Forwarded-Trusted-Proxy",
+                        "true"));
+
         log.checkFeed(project.id());
     }
 }

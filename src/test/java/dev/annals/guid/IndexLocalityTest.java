@@ -93,7 +93,7 @@ class IndexLocalityTest {
     }
 
     private Supplier<UUID> sequential(InstantSource clock) {
-        return new SequentialGuid(clock, micros)::next;
+        return new SequentialGuid(clock)::next;
     }
 
     private static Supplier<UUID> counting(InstantSource clock) {

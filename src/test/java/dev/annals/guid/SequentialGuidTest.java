@@ -18,6 +18,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -27,7 +28,7 @@ class SequentialGuidTest {
     private static final long START = Instant.parse("2026-03-01T12:00:00Z").toEpochMilli();
 
     private final TestClock clock = new TestClock();
-    private final SequentialGuid guids = new SequentialGuid(clock, 42);
+    private final SequentialGuid guids = new SequentialGuid(clock);
 
     /** A clock that moves only when the test moves it. */
     private static final class TestClock implements InstantSource {
@@ -50,7 +51,31 @@ class SequentialGuidTest {
         assertThat(key.version()).isEqualTo(7);
         assertThat(key.variant()).isEqualTo(2);
         assertThat(milliseconds(key)).isEqualTo(START);
-        assertThat(key.getLeastSignificantBits() & 0x3FFF_FFFF_FFFF_FFFFL).isEqualTo(42);
+    }
+
+    @Test
+    void neitherTheKeysBeforeNorAnotherGeneratorTellTheNextKey() {
+        SequentialGuid other = new SequentialGuid(clock);
+        List<UUID> keys = take(10_000);
+        Set<Long> ends = new HashSet<>();
+        int[] ones = new int[62];
+        for (UUID key : keys) {
+            long end = key.getLeastSignificantBits();
+            ends.add(end);
+            ends.add(other.next().getLeastSignificantBits());
+            for (int bit = 0; bit < ones.length; bit++) {
+                ones[bit] += (int) (end >>> bit & 1);
+            }
+        }
+        assertThat(ends).hasSize(20_000);
+        // Ten standard deviations of a fair coin.
+        assertThat(IntStream.of(ones)).allMatch(count -> count > 4_500 && count < 5_500);
+    }
+
+    @Test
+    void theEndOfAKeyIsSipHashAsItsAuthorsHaveIt() {
+        SipHash hash = new SipHash(0x0706050403020100L, 0x0f0e0d0c0b0a0908L);
+        assertThat(hash.of(0x0706050403020100L)).isEqualTo(0x93f5f5799a932462L);
     }
 
     @Test
@@ -227,7 +252,7 @@ class SequentialGuidTest {
 
     @Test
     void keysDrawnWithoutLookingAtTheClockIncreaseAndCatchUpOnceTheClockHasPassedThem() {
-        SequentialGuid fast = new SequentialGuid(clock, 1, 100 * 4096L);
+        SequentialGuid fast = new SequentialGuid(clock, 100 * 4096L);
         UUID last = fast.next();
         for (int i = 0; i < 2_000_000; i++) {
             UUID key = fast.next();

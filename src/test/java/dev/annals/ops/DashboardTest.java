@@ -7,9 +7,11 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.annals.AuditLogFixture;
 import dev.annals.AuditLogFixture.Project;
+import dev.annals.ManagementPort;
 import dev.annals.embedded.TestDatabase;
 import io.quarkus.test.common.QuarkusTestResource;
 import io.quarkus.test.junit.QuarkusTest;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Set;
 import java.util.TreeSet;
@@ -27,7 +29,7 @@ class DashboardTest {
     private final AuditLogFixture log = new AuditLogFixture();
 
     @Test
-    void everyMetricOfTheDashboardIsOneOfTheService() throws Exception {
+    void everyMetricOfTheDashboardAndOfTheAlertsIsOneOfTheService() throws Exception {
         // What there is one of for all appends and all readers registers its metrics when it is first used.
         Project project = log.newProject();
         project.request()
@@ -47,7 +49,13 @@ class DashboardTest {
                     .toList());
         }
 
-        Set<String> served = given().get("/q/metrics")
+        String alerts = Files.readString(Path.of("docker", "monitoring", "alerts.yml"));
+        asked.addAll(METRIC.matcher(alerts.replaceAll("(?m)^ *#.*", ""))
+                .results()
+                .map(found -> found.group())
+                .toList());
+
+        Set<String> served = given().get(ManagementPort.uri("/metrics"))
                 .asString()
                 .lines()
                 .filter(line -> !line.startsWith("#"))

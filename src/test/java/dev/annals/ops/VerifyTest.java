@@ -15,6 +15,8 @@ import java.util.List;
 import java.util.UUID;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import picocli.CommandLine.ParameterException;
 
 /** Each kind of damage is done as nobody but a superuser can do it: with all triggers off. */
@@ -117,6 +119,41 @@ class VerifyTest {
         damage("delete from annals.audit_record where action = 'record 3 of 3'");
 
         assertThat(findings()).singleElement().asString().contains("303 records take 304 places");
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "timestamp; 'infinity'",
+                "recorded_at; '-infinity'",
+                "action; ''",
+                "outcome; ''",
+                "message; repeat('x', 65536)",
+                "metadata; '[]'",
+                "metadata; '{\"a\": 1e131071}'",
+                "metadata; jsonb_build_object('a', array(select 1e131071::numeric from generate_series(1, 1000)))",
+                "metadata; (repeat('{\"a\": ', 33) || '1' || repeat('}', 33))::jsonb",
+                "number_sequence; 'invoice'",
+                "recorded_by_token; gen_random_uuid()"
+            })
+    void aRecordThatCannotBeServedIsFoundByTheNameOfItsField(String value) throws SQLException {
+        String[] column = value.split("; ", 2);
+        execute(
+                "alter domain annals.moment drop constraint moment_range",
+                "alter domain annals.action drop constraint action_not_empty",
+                "alter domain annals.outcome drop constraint outcome_not_empty",
+                "alter domain annals.message drop constraint message_length",
+                "alter domain annals.metadata drop constraint metadata_servable",
+                "alter table annals.audit_record drop constraint audit_record_one_recorder",
+                "set session_replication_role = replica",
+                "update annals.audit_record set \"" + column[0] + "\" = " + column[1]
+                        + " where action = 'record 2 of 3'");
+
+        assertThat(findings())
+                .singleElement()
+                .asString()
+                .contains("cannot be served because of its")
+                .endsWith(column[0].replaceAll("number_sequence", "number").replaceAll("_token", ""));
     }
 
     @Test

@@ -4,6 +4,7 @@ import static io.restassured.RestAssured.given;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.annals.AuditLogFixture;
+import dev.annals.ManagementPort;
 import dev.annals.database.DatabaseFailure;
 import dev.annals.database.ServicePool;
 import dev.annals.statistics.DailyCounts;
@@ -191,12 +192,20 @@ class ProjectorTest {
 
     @Test
     void metricsAndHealthShowEachProjection() {
-        assertThat(given().get("/q/metrics").then().statusCode(200).extract().asString())
+        assertThat(given().get(ManagementPort.uri("/metrics"))
+                        .then()
+                        .statusCode(200)
+                        .extract()
+                        .asString())
                 .contains(
                         "annals_projection_lag_records{projection=\"statistics\"}",
                         "annals_projection_lag_seconds{projection=\"statistics\"}",
                         "annals_projection_failing{projection=\"statistics\"}");
-        assertThat(given().get("/q/health").then().statusCode(200).extract().asString())
+        assertThat(given().get(ManagementPort.uri("/health"))
+                        .then()
+                        .statusCode(200)
+                        .extract()
+                        .asString())
                 .contains("statistics fails in projects");
     }
 
@@ -257,7 +266,7 @@ class ProjectorTest {
     }
 
     private void append(int count) throws SQLException {
-        try (Connection connection = log.connectAsWriter()) {
+        try (Connection connection = log.connect()) {
             for (UUID project : projects) {
                 RandomRecords.append(connection, project, count, random);
             }

@@ -43,6 +43,13 @@ class AuditRecordTest {
     }
 
     @Test
+    void unlessTheServiceDrewTheIdToo() {
+        AuditRecord drawn = at(sent(), THEN, true).withId(ID);
+        assertThat(drawn.sameContentAs(sent())).isTrue();
+        assertThat(drawn.sameContentAs(at(sent(), THEN.plusDays(1), false))).isFalse();
+    }
+
+    @Test
     void anyOtherFieldMakesADifference() {
         assertDiffers(r ->
                 copy(UUID.randomUUID(), r.action(), r.actor(), r.outcome(), r.ipAddress(), r.message(), r.metadata()));
@@ -92,6 +99,13 @@ class AuditRecordTest {
         assertThat(JsonValues.sameObject(deep, "{\"a\":1}")).isFalse();
         assertThat(JsonValues.sameObject("{\"a\":1}", longNumber)).isFalse();
         assertThat(JsonValues.sameObject(deep, deep)).isTrue();
+    }
+
+    @Test
+    void metadataWithAVeryLongNameIsKnownAgain() {
+        String name = "k".repeat(60_000);
+        assertThat(JsonValues.sameObject("{\"" + name + "\":1}", "{\"" + name + "\": 1.0}"))
+                .isTrue();
     }
 
     @Test

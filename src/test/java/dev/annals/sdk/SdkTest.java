@@ -94,6 +94,27 @@ class SdkTest {
         assertThat(log.checkFeed(project.id())).isEqualTo(MANY);
     }
 
+    @Test
+    void aJavaFollowerCopiesWhateverARecordMayHold() throws Exception {
+        SdkProgram program = SdkProgram.java(documented("java"), "Follow");
+        Project project = log.newProject();
+        String name = "n".repeat(60_000);
+        String large = "9".repeat(308);
+        String small = "0." + "0".repeat(300) + "12345678901234567890";
+        project.wrongRequest()
+                .contentType("application/json")
+                .body("[{\"action\": \"a\", \"metadata\": {\"" + name
+                        + "\": 1}}, {\"action\": \"b\", \"metadata\": {\"l\": " + large + ", \"s\": " + small + "}}]")
+                .post("/v1/project-logs")
+                .then()
+                .statusCode(201);
+
+        follower = program.start(folder, service, project.token());
+        awaitEnd(new FileCopy(folder), 2);
+
+        assertThat(Files.readString(folder.resolve("records.ndjson"))).contains(name, large, small);
+    }
+
     private void takeTheTour(SdkProgram program) throws Exception {
         Project project = log.newProject();
 

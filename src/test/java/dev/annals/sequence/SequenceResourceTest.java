@@ -191,15 +191,27 @@ class SequenceResourceTest extends ProjectTest {
     }
 
     @Test
-    void readingNeedsTheScopeReadAndDefiningAndDrawingNeedWrite() {
+    void readingNeedsTheScopeReadDrawingWriteAndDefiningAndDeletingSequence() {
         put("n", "{\"kind\": \"BATCH\"}").statusCode(201);
         String reader = log.newToken(project.id(), "read");
         String writer = log.newToken(project.id(), "write");
+        String keeper = log.newToken(project.id(), "sequence");
         as(reader).get("/v1/sequences/n").then().statusCode(200);
         assertProblem(as(reader).post("/v1/sequences/n/values").then(), 403, "forbidden");
         assertProblem(as(reader).delete("/v1/sequences/n").then(), 403, "forbidden");
         assertProblem(as(writer).get("/v1/sequences/n").then(), 403, "forbidden");
+        assertProblem(as(writer).delete("/v1/sequences/n").then(), 403, "forbidden");
+        assertProblem(
+                as(writer)
+                        .contentType("application/json")
+                        .body("{\"kind\": \"BATCH\"}")
+                        .put("/v1/sequences/m")
+                        .then(),
+                403,
+                "forbidden");
         as(writer).post("/v1/sequences/n/values").then().statusCode(200);
+        assertProblem(as(keeper).post("/v1/sequences/n/values").then(), 403, "forbidden");
+        as(keeper).delete("/v1/sequences/n").then().statusCode(204);
         assertProblem(as("annals_nobody").post("/v1/sequences/n/values").then(), 401, "unauthorized");
     }
 

@@ -20,7 +20,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.stream.Stream;
 
 /** A real browser without a window, and a guard over what its pages do. */
-final class Chromium implements AutoCloseable {
+public final class Chromium implements AutoCloseable {
 
     private static final double PATIENCE_MILLIS = 30_000;
 
@@ -44,7 +44,7 @@ final class Chromium implements AutoCloseable {
     }
 
     /** Starts the browser. */
-    static Chromium start() {
+    public static Chromium start() {
         Optional<Path> executable = Stream.of("chromium", "chromium-browser", "google-chrome")
                 .map(name -> Path.of("/usr/bin", name))
                 .filter(Files::isExecutable)
@@ -54,7 +54,7 @@ final class Chromium implements AutoCloseable {
     }
 
     /** A page of a context of its own, as a person has it who was never here before. */
-    Guarded open(Browser.NewContextOptions options, URI origin) {
+    public Guarded open(Browser.NewContextOptions options, URI origin) {
         BrowserContext context = browser.newContext(options);
         context.setDefaultTimeout(PATIENCE_MILLIS);
         return new Guarded(context, origin);
@@ -66,9 +66,9 @@ final class Chromium implements AutoCloseable {
     }
 
     /** A page whose scripts, dialogs, console and requests are watched. */
-    static final class Guarded implements AutoCloseable {
+    public static final class Guarded implements AutoCloseable {
 
-        final Page page;
+        public final Page page;
 
         private final BrowserContext context;
         private final List<String> complaints = new CopyOnWriteArrayList<>();

@@ -404,6 +404,9 @@ class ViewerTest {
             detail.getByLabel("Only this Subject").click();
             assertThat(page.locator("#chips")).containsText(attack);
             assertThat(rows(page)).hasCount(1);
+            detail.getByLabel("Only this Recorded by").click();
+            assertThat(page.locator("#chips")).containsText("token:");
+            assertThat(rows(page)).hasCount(1);
             page.navigate(service + "#record=" + attack);
             assertThat(detail.getByRole(AriaRole.ALERT)).isVisible();
         }

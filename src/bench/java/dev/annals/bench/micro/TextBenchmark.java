@@ -23,12 +23,13 @@ import org.openjdk.jmh.annotations.State;
 public class TextBenchmark {
 
     private static final int PAGE = 200;
+    private static final UUID RECORDER = UUID.randomUUID();
 
     private final SequentialGuid guids = new SequentialGuid();
     private final RecordReader reader = new RecordReader(guids);
     private final List<AuditRecord> records = new SampleRecords(1, guids).next(PAGE);
     private final List<StoredRecord> stored = records.stream()
-            .map(record -> new StoredRecord(record, 1_000_000, record.timestamp()))
+            .map(record -> new StoredRecord(record, 1_000_000, record.timestamp(), StoredRecord.byToken(RECORDER)))
             .toList();
     private final byte[] one = SampleRecords.toJson(records.get(0));
     private final byte[] array = arrayOf(records);

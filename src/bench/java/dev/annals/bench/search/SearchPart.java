@@ -214,23 +214,23 @@ public final class SearchPart implements Part {
             searches.add(new Search(
                     "an hour in the middle" + order,
                     ascending,
-                    new Filter(middle, middle.plusHours(1), null, null, null, null, null, null),
+                    new Filter(middle, middle.plusHours(1), null, null, null, null, null, null, null),
                     false));
             searches.add(new Search(
                     "one of 100,000 actors that failed" + order,
                     ascending,
-                    new Filter(null, null, null, "u-7000", null, "failure", null, null),
+                    new Filter(null, null, null, "u-7000", null, "failure", null, null, null),
                     false));
         }
         return searches;
     }
 
     private static Filter action(String action) {
-        return new Filter(null, null, action, null, null, null, null, null);
+        return new Filter(null, null, action, null, null, null, null, null, null);
     }
 
     private static Filter words(String words) {
-        return new Filter(null, null, null, null, null, null, null, words);
+        return new Filter(null, null, null, null, null, null, null, words, null);
     }
 
     private static void addRow(

@@ -61,6 +61,8 @@ final class Targets {
                 ADMIN_TOKEN,
                 "ANNALS_PORT",
                 JavaProcess.PORT,
+                "ANNALS_MANAGEMENT_PORT",
+                "0",
                 "JAVA_HOME",
                 System.getProperty("java.home"));
     }

@@ -1,0 +1,43 @@
+package dev.annals.connection;
+
+import dev.annals.ConfigLimits.Durations;
+import dev.annals.ConfigLimits.Numbers;
+import io.quarkus.arc.Unremovable;
+import io.smallrye.config.ConfigMapping;
+import io.smallrye.config.WithDefault;
+import java.time.Duration;
+
+/** Limits of connections. They hold for each port of the service by itself. */
+// It is read where nothing is injected: see ConnectionLimits.
+@Unremovable
+@ConfigMapping(prefix = "annals.connections")
+public interface ConnectionConfig {
+
+    /** How many connections may be open; 0 for one for every 32 KiB of the heap, and at most 32,768. */
+    @WithDefault("0")
+    @Numbers(min = 0, max = 1_000_000)
+    int max();
+
+    /**
+     * How many connections from one address may be open, an IPv6 address being its first 64 bits. Not for {@code
+     * annals.trusted-proxies}, since all clients behind a proxy come from its address.
+     */
+    @WithDefault("2048")
+    @Numbers(min = 1, max = 1_000_000)
+    int perAddress();
+
+    /** How long the head of a request may take from its first byte on. */
+    @WithDefault("10s")
+    @Durations(min = "100ms", max = "5M")
+    Duration headTime();
+
+    /** How long a connection may stay open without a request. While a request is being answered it has other limits. */
+    @WithDefault("75s")
+    @Durations(min = "1s", max = "1H")
+    Duration idleTime();
+
+    /** How many requests may have more than 4 KiB of a head that is not complete. */
+    @WithDefault("128")
+    @Numbers(min = 1, max = 100_000)
+    int largeHeads();
+}

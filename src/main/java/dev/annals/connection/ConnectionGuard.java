@@ -1,0 +1,186 @@
+package dev.annals.connection;
+
+import dev.annals.problem.Problem;
+import dev.annals.problem.ProblemException;
+import dev.annals.problem.ProblemType;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import io.netty.channel.ChannelDuplexHandler;
+import io.netty.channel.ChannelFutureListener;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.channel.ChannelOutboundBuffer;
+import io.netty.channel.ChannelPipeline;
+import io.netty.channel.ChannelPromise;
+import io.netty.handler.codec.http.HttpRequest;
+import io.netty.handler.codec.http.HttpResponse;
+import io.netty.handler.codec.http.HttpStatusClass;
+import io.netty.handler.codec.http.LastHttpContent;
+import io.netty.util.concurrent.ScheduledFuture;
+import java.nio.charset.StandardCharsets;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Closes a connection on which the head of a request does not become complete in time, or on which there is no request for
+ * long. It sees the bytes as they come; behind the codec it sees where requests begin and answers end.
+ */
+// What becomes of a closing or a write is seen by the connection's other handlers.
+@SuppressWarnings("FutureReturnValueIgnored")
+final class ConnectionGuard extends ChannelInboundHandlerAdapter {
+
+    private static final String CODEC = "httpEncoder";
+    private static final int SMALL_HEAD_BYTES = 4_096;
+    private static final long NEVER = Long.MAX_VALUE;
+
+    private final long headNanos;
+    private final long idleNanos;
+    private final int maxLargeHeads;
+    private final AtomicInteger largeHeads;
+    private final Requests requests = new Requests();
+
+    private boolean watching;
+    /** Requests whose answer is not written to its end. */
+    private int unanswered;
+
+    private boolean inBody;
+    private boolean inHead;
+    private int headBytes;
+    private long deadline;
+    private long unread;
+    private @Nullable ScheduledFuture<?> look;
+
+    /** @param largeHeads how many connections have a head that is large and not complete */
+    ConnectionGuard(ConnectionConfig config, AtomicInteger largeHeads) {
+        this.headNanos = config.headTime().toNanos();
+        this.idleNanos = config.idleTime().toNanos();
+        this.maxLargeHeads = config.largeHeads();
+        this.largeHeads = largeHeads;
+    }
+
+    @Override
+    public void channelActive(ChannelHandlerContext context) {
+        deadline = System.nanoTime() + idleNanos;
+        lookIn(context, headNanos);
+        context.fireChannelActive();
+    }
+
+    @Override
+    public void channelInactive(ChannelHandlerContext context) {
+        if (look != null) {
+            look.cancel(false);
+        }
+        headIsComplete();
+        context.fireChannelInactive();
+    }
+
+    @Override
+    public void channelRead(ChannelHandlerContext context, Object message) {
+        if (!watching) {
+            ChannelPipeline pipeline = context.pipeline();
+            if (pipeline.context(CODEC) != null) {
+                pipeline.addAfter(CODEC, null, requests);
+                watching = true;
+            }
+        }
+        int bytes = ((ByteBuf) message).readableBytes();
+        if (unanswered == 0 && !inBody && !inHead) {
+            inHead = true;
+            deadline = System.nanoTime() + headNanos;
+        }
+        context.fireChannelRead(message);
+        if (inHead && headBytes <= SMALL_HEAD_BYTES) {
+            headBytes += bytes;
+            if (headBytes > SMALL_HEAD_BYTES && largeHeads.incrementAndGet() > maxLargeHeads) {
+                refuse(
+                        context,
+                        ProblemType.OVERLOADED,
+                        "Too many requests with long heads are coming in. Send it later.");
+            }
+        }
+    }
+
+    /** Looks at the clock again after so long, and before any deadline that may be set until then. */
+    private void lookIn(ChannelHandlerContext context, long nanos) {
+        look = context.executor().schedule(() -> look(context), Math.min(nanos, headNanos), TimeUnit.NANOSECONDS);
+    }
+
+    private void look(ChannelHandlerContext context) {
+        long left = deadline == NEVER ? NEVER : deadline - System.nanoTime();
+        if (left > 0) {
+            lookIn(context, left);
+        } else if (inHead) {
+            refuse(
+                    context,
+                    ProblemType.BODY_TOO_SLOW,
+                    "The head of the request was not complete in time. Send the request again.");
+        } else if (isBeingRead(context)) {
+            deadline = System.nanoTime() + idleNanos;
+            lookIn(context, idleNanos);
+        } else {
+            context.close();
+        }
+    }
+
+    /** Whether the client still takes what was written, since the last time this was asked. */
+    private boolean isBeingRead(ChannelHandlerContext context) {
+        ChannelOutboundBuffer out = context.channel().unsafe().outboundBuffer();
+        long before = unread;
+        unread = out == null ? 0 : out.totalPendingWriteBytes();
+        return unread > 0 && unread != before;
+    }
+
+    private static void refuse(ChannelHandlerContext context, ProblemType type, String detail) {
+        Problem problem = new ProblemException(type, detail).problem();
+        byte[] json = problem.toJson();
+        StringBuilder head = new StringBuilder("HTTP/1.1 " + problem.status() + " " + problem.title() + "\r\n");
+        problem.headers().forEach((name, value) -> head.append(name + ": " + value + "\r\n"));
+        head.append("Content-Length: " + json.length + "\r\nConnection: close\r\n\r\n");
+        context.writeAndFlush(Unpooled.wrappedBuffer(head.toString().getBytes(StandardCharsets.US_ASCII), json))
+                .addListener(ChannelFutureListener.CLOSE);
+    }
+
+    private void headIsComplete() {
+        if (headBytes > SMALL_HEAD_BYTES) {
+            largeHeads.decrementAndGet();
+        }
+        headBytes = 0;
+        inHead = false;
+    }
+
+    /** Sits behind the codec. */
+    private final class Requests extends ChannelDuplexHandler {
+
+        @Override
+        public void channelRead(ChannelHandlerContext context, Object message) {
+            if (message instanceof HttpRequest) {
+                headIsComplete();
+                unanswered++;
+                inBody = true;
+                deadline = NEVER;
+            }
+            if (message instanceof LastHttpContent) {
+                inBody = false;
+            }
+            context.fireChannelRead(message);
+        }
+
+        @Override
+        public void write(ChannelHandlerContext context, Object message, ChannelPromise promise) {
+            if (message instanceof LastHttpContent && !isInterim(message)) {
+                unanswered--;
+                if (unanswered == 0) {
+                    // What is left of a body is of use to nobody.
+                    deadline = System.nanoTime() + (inBody ? headNanos : idleNanos);
+                }
+            }
+            context.write(message, promise);
+        }
+
+        private boolean isInterim(Object message) {
+            return message instanceof HttpResponse response
+                    && response.status().codeClass() == HttpStatusClass.INFORMATIONAL;
+        }
+    }
+}

@@ -1,0 +1,71 @@
+package dev.annals.feed;
+
+import dev.annals.AnnalsConfig;
+import dev.annals.Sql;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.quarkus.runtime.ShutdownEvent;
+import io.quarkus.runtime.StartupEvent;
+import io.smallrye.mutiny.Uni;
+import io.vertx.core.Vertx;
+import io.vertx.mutiny.sqlclient.Pool;
+import jakarta.enterprise.context.ApplicationScoped;
+import jakarta.enterprise.event.Observes;
+import org.jboss.logging.Logger;
+
+/**
+ * Watches how long commits wait for the lock of their feed, as the gauge {@code annals_feed_lock_wait_seconds}: the longest
+ * wait of any project, 0 where nobody waits, NaN where it cannot be read. A transaction that keeps the lock holds up all
+ * appends to its project, and no time limit of those who wait ends it.
+ */
+@ApplicationScoped
+public class FeedLockWatch {
+
+    private static final Logger LOG = Logger.getLogger(FeedLockWatch.class);
+    private static final String READ_LOCK_WAIT = Sql.named("read_lock_wait");
+
+    private final Pool pool;
+    private final Vertx vertx;
+    private final AnnalsConfig config;
+    private volatile double seconds;
+    private volatile boolean looking;
+    private volatile long timer;
+
+    FeedLockWatch(Pool pool, Vertx vertx, AnnalsConfig config, MeterRegistry metrics) {
+        this.pool = pool;
+        this.vertx = vertx;
+        this.config = config;
+        Gauge.builder("annals.feed.lock.wait.seconds", () -> seconds)
+                .description("How long the longest wait for the lock of a feed has lasted")
+                .register(metrics);
+    }
+
+    void start(@Observes StartupEvent event) {
+        timer = vertx.setPeriodic(config.database().lockWatchInterval().toMillis(), tick -> tick());
+    }
+
+    void stop(@Observes ShutdownEvent event) {
+        vertx.cancelTimer(timer);
+    }
+
+    private void tick() {
+        if (looking) {
+            return;
+        }
+        looking = true;
+        look().subscribe().with(found -> looking = false, failure -> {
+            looking = false;
+            LOG.debug("The wait for locks cannot be read", failure);
+        });
+    }
+
+    /** Reads the wait now, and shows it. */
+    Uni<Double> look() {
+        return pool.preparedQuery(READ_LOCK_WAIT)
+                .execute()
+                .map(rows -> rows.iterator().next().getDouble(0))
+                .onFailure()
+                .invoke(failure -> seconds = Double.NaN)
+                .invoke(wait -> seconds = wait);
+    }
+}

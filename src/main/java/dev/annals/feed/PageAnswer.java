@@ -1,0 +1,105 @@
+package dev.annals.feed;
+
+import dev.annals.memory.Reservation;
+import io.vertx.core.Context;
+import io.vertx.core.Future;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.http.HttpServerRequest;
+import io.vertx.core.http.HttpServerResponse;
+import java.time.Duration;
+
+/**
+ * A body with records on its way to a client, at the client's pace. Its memory is given back when the connection has taken
+ * all of it; a client that takes nothing for too long is dropped.
+ *
+ * <p>Everything happens on the connection's event loop.
+ */
+final class PageAnswer {
+
+    /** What goes to the network at a time. */
+    private static final int PIECE_BYTES = 64 * 1024;
+
+    private final Buffer body;
+    private final Reservation held;
+    private final Duration idle;
+    private Runnable atEnd = () -> {};
+    private boolean ended;
+    private int written;
+
+    /**
+     * An answer that is made.
+     *
+     * @param held the memory of it, which this takes over
+     * @param idle how long the client may take nothing
+     */
+    PageAnswer(byte[] body, Reservation held, Duration idle) {
+        this.body = Buffer.buffer(body);
+        this.held = held;
+        this.idle = idle;
+        held.shrinkTo(body.length);
+    }
+
+    /**
+     * Begins to write.
+     *
+     * @param done called once, when the answer is out or has failed
+     */
+    void start(HttpServerRequest request, Context eventLoop, Runnable done) {
+        atEnd = done;
+        HttpServerResponse response = request.response();
+        if (response.closed()) {
+            end();
+            return;
+        }
+        response.putHeader("Content-Length", Integer.toString(body.length()));
+        write(request, response, eventLoop);
+    }
+
+    /** The client is gone. */
+    void stop() {
+        end();
+    }
+
+    private void write(HttpServerRequest request, HttpServerResponse response, Context eventLoop) {
+        while (body.length() - written > PIECE_BYTES && !ended) {
+            Buffer piece = body.slice(written, written + PIECE_BYTES);
+            written += PIECE_BYTES;
+            Future<Void> sent = response.write(piece);
+            if (response.writeQueueFull()) {
+                whenTaken(sent, request, eventLoop, () -> write(request, response, eventLoop));
+                return;
+            }
+        }
+        if (!ended) {
+            whenTaken(response.end(body.slice(written, body.length())), request, eventLoop, this::end);
+        }
+    }
+
+    /** A write that fails ends in the close handler, too. */
+    private void whenTaken(Future<Void> sent, HttpServerRequest request, Context eventLoop, Runnable then) {
+        if (sent.isComplete()) {
+            then.run();
+            return;
+        }
+        long timer = eventLoop.owner().setTimer(idle.toMillis(), late -> {
+            ClientConnection.drop(request);
+            end();
+        });
+        sent.onComplete(taken -> {
+            eventLoop.owner().cancelTimer(timer);
+            if (taken.succeeded()) {
+                then.run();
+            } else {
+                end();
+            }
+        });
+    }
+
+    private void end() {
+        if (!ended) {
+            ended = true;
+            held.close();
+            atEnd.run();
+        }
+    }
+}

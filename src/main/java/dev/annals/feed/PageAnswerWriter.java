@@ -1,0 +1,50 @@
+package dev.annals.feed;
+
+import io.vertx.ext.web.RoutingContext;
+import jakarta.ws.rs.core.MediaType;
+import jakarta.ws.rs.core.MultivaluedMap;
+import jakarta.ws.rs.ext.Provider;
+import java.io.OutputStream;
+import java.lang.annotation.Annotation;
+import java.lang.reflect.Type;
+import org.jboss.resteasy.reactive.server.core.ResteasyReactiveRequestContext;
+import org.jboss.resteasy.reactive.server.spi.ResteasyReactiveResourceInfo;
+import org.jboss.resteasy.reactive.server.spi.ServerMessageBodyWriter;
+import org.jboss.resteasy.reactive.server.spi.ServerRequestContext;
+
+/** Gives the connection to a {@link PageAnswer}: what the framework writes, it does not tell when that has been taken. */
+@Provider
+public class PageAnswerWriter implements ServerMessageBodyWriter<PageAnswer> {
+
+    @Override
+    public boolean isWriteable(Class<?> type, Type generic, ResteasyReactiveResourceInfo info, MediaType mediaType) {
+        return type == PageAnswer.class;
+    }
+
+    @Override
+    public boolean isWriteable(Class<?> type, Type generic, Annotation[] annotations, MediaType mediaType) {
+        return type == PageAnswer.class;
+    }
+
+    @Override
+    public void writeResponse(PageAnswer answer, Type generic, ServerRequestContext request) {
+        ResteasyReactiveRequestContext context = (ResteasyReactiveRequestContext) request;
+        RoutingContext routing = context.unwrap(RoutingContext.class);
+        context.suspend();
+        // The framework keeps the connection's one handler for itself, and passes it on.
+        context.serverResponse().addCloseHandler(answer::stop);
+        answer.start(routing.request(), routing.vertx().getOrCreateContext(), context::resume);
+    }
+
+    @Override
+    public void writeTo(
+            PageAnswer answer,
+            Class<?> type,
+            Type generic,
+            Annotation[] annotations,
+            MediaType mediaType,
+            MultivaluedMap<String, Object> headers,
+            OutputStream out) {
+        throw new UnsupportedOperationException("a page is never written to a stream that blocks");
+    }
+}

@@ -1,0 +1,49 @@
+package dev.annals.memory;
+
+/** Memory that was taken from the {@link MemoryBudget} for one request. Safe for use by several threads. */
+public final class Reservation implements AutoCloseable {
+
+    private final MemoryBudget budget;
+    private final Object holder;
+    private long bytes;
+    private boolean closed;
+
+    Reservation(MemoryBudget budget, Object holder, long bytes) {
+        this.budget = budget;
+        this.holder = holder;
+        this.bytes = bytes;
+    }
+
+    /** Takes more, where there is so much; not after {@link #close}. */
+    public synchronized boolean tryGrow(long more) {
+        if (closed || !budget.tryTake(holder, more)) {
+            return false;
+        }
+        bytes += more;
+        return true;
+    }
+
+    /** Gives back what exceeds {@code need}. */
+    public void shrinkTo(long need) {
+        long less;
+        synchronized (this) {
+            less = closed ? 0 : Math.max(0, bytes - need);
+            bytes -= less;
+        }
+        budget.give(holder, less);
+    }
+
+    /** How many bytes it holds. */
+    public synchronized long bytes() {
+        return bytes;
+    }
+
+    /** Gives all of it back. Closing it again does nothing. */
+    @Override
+    public void close() {
+        shrinkTo(0);
+        synchronized (this) {
+            closed = true;
+        }
+    }
+}

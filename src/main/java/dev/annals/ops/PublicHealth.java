@@ -1,0 +1,91 @@
+package dev.annals.ops;
+
+import dev.annals.problem.ProblemException;
+import dev.annals.problem.ProblemType;
+import io.smallrye.health.SmallRyeHealth;
+import io.smallrye.health.SmallRyeHealthReporter;
+import io.smallrye.mutiny.Uni;
+import jakarta.inject.Singleton;
+import jakarta.ws.rs.GET;
+import jakarta.ws.rs.Path;
+import jakarta.ws.rs.core.MediaType;
+import jakarta.ws.rs.core.Response;
+import java.time.Duration;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Supplier;
+
+/**
+ * What a load balancer or a container platform asks on the API's port: whether the service lives, has started and is
+ * ready. 200, or a problem with 503, and not what was found: that is on the management port, at {@code /q/health}.
+ */
+@Path("/q/health")
+@Singleton
+public class PublicHealth {
+
+    /** Anybody may ask, and readiness asks the database: however many do, it is asked twice a second. */
+    private static final Duration SHARED_FOR = Duration.ofMillis(500);
+
+    private static final Duration LIMIT = Duration.ofSeconds(20);
+
+    private final Uni<Boolean> live;
+    private final Uni<Boolean> ready;
+    private final Uni<Boolean> started;
+
+    PublicHealth(SmallRyeHealthReporter checks) {
+        live = shared(checks::getLivenessAsync);
+        ready = shared(checks::getReadinessAsync);
+        started = shared(checks::getStartupAsync);
+    }
+
+    private static Uni<Boolean> shared(Supplier<Uni<SmallRyeHealth>> check) {
+        AtomicLong freshUntil = new AtomicLong();
+        return Uni.createFrom()
+                .deferred(() -> {
+                    // While it is under way, all wait for it: a guard that is open would call it off.
+                    freshUntil.set(Long.MAX_VALUE);
+                    return check.get();
+                })
+                .map(found -> !found.isDown())
+                .ifNoItem()
+                .after(LIMIT)
+                .recoverWithItem(false)
+                .onFailure()
+                .recoverWithItem(false)
+                .invoke(() -> freshUntil.set(System.nanoTime() + SHARED_FOR.toNanos()))
+                .memoize()
+                .until(() -> System.nanoTime() > freshUntil.get());
+    }
+
+    /** Whether the process is of any use; where it is not, start it again. */
+    @GET
+    @Path("live")
+    public Uni<Response> live() {
+        return live.map(PublicHealth::answer);
+    }
+
+    /** Whether to send requests here. */
+    @GET
+    @Path("ready")
+    public Uni<Response> ready() {
+        return ready.map(PublicHealth::answer);
+    }
+
+    /** Whether the start is over. */
+    @GET
+    @Path("started")
+    public Uni<Response> started() {
+        return started.map(PublicHealth::answer);
+    }
+
+    private static Response answer(boolean up) {
+        if (!up) {
+            throw new ProblemException(
+                    ProblemType.UNAVAILABLE,
+                    "This instance takes no requests now: try again, or ask another. Its operator sees why at /q/health"
+                            + " on the management port.");
+        }
+        return Response.ok("{\"status\":\"UP\"}", MediaType.APPLICATION_JSON_TYPE)
+                .header("Cache-Control", "no-store")
+                .build();
+    }
+}

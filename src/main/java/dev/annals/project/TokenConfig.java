@@ -1,0 +1,55 @@
+package dev.annals.project;
+
+import dev.annals.ConfigLimits.Durations;
+import dev.annals.ConfigLimits.Numbers;
+import io.smallrye.config.ConfigMapping;
+import io.smallrye.config.WithDefault;
+import java.time.Duration;
+
+/** Limits of what requests with unknown tokens may cost. */
+@ConfigMapping(prefix = "annals.token")
+public interface TokenConfig {
+
+    /** How many tokens that were not valid lately are looked up at a time; each takes a connection of the pool. */
+    @WithDefault("4")
+    @Numbers(min = 1, max = 1_000)
+    int lookUps();
+
+    /** How many such look-ups may wait; the next one fails at once. */
+    @WithDefault("256")
+    @Numbers(min = 1, max = 100_000)
+    int waitingLookUps();
+
+    /** How many may wait of addresses with more than {@link #failures()}; of these, one is looked up at a time. */
+    @WithDefault("16")
+    @Numbers(min = 1, max = 100_000)
+    int waitingSuspects();
+
+    /** How long such a look-up may wait. */
+    @WithDefault("10s")
+    @Durations(min = "1ms", max = "10M")
+    Duration lookUpWait();
+
+    /**
+     * How long it is remembered that a token is unknown, so that one which another instance makes meanwhile is refused for
+     * as long.
+     */
+    @WithDefault("2s")
+    @Durations(min = "1ms", max = "5M")
+    Duration unknownTime();
+
+    /** How many requests without a valid token an address may send in {@link #failureTime()}. */
+    @WithDefault("600")
+    @Numbers(min = 1, max = 1_000_000)
+    int failures();
+
+    /** Over how long the failures of an address are counted. */
+    @WithDefault("1M")
+    @Durations(min = "1s", max = "1H")
+    Duration failureTime();
+
+    /** How many addresses' failures are counted at a time. */
+    @WithDefault("10000")
+    @Numbers(min = 1, max = 1_000_000)
+    int addresses();
+}

@@ -1,0 +1,128 @@
+-- Roles, projects and their access tokens.
+--
+-- Everything lives in the schema annals, so that it can stand inside an application's own database.
+
+-- Two roles, neither of which can log in: they are granted to users.
+--   annals_writer   for applications: appends records by plain SQL, and can do nothing else
+--   annals_service  what the service runs as, once its migrations are done
+-- Roles belong to the whole cluster, so another database of it may have made them already.
+do $$
+declare
+  role_name text;
+begin
+  foreach role_name in array array['annals_writer', 'annals_service'] loop
+    begin
+      if not exists (select from pg_catalog.pg_roles where rolname = role_name) then
+        execute format('create role %I nologin', role_name);
+      end if;
+    exception
+      when duplicate_object or unique_violation then
+        null; -- another database of the cluster was migrated at the same moment
+    end;
+  end loop;
+  -- The service logs in as the owner of this schema and becomes annals_service. PostgreSQL 16 and newer let nobody but
+  -- a superuser do so without this grant, not even the role's creator.
+  if not (select rolsuper from pg_catalog.pg_roles where rolname = current_user) then
+    begin
+      execute format('grant annals_service to %I', current_user);
+    exception
+      when insufficient_privilege then
+        null; -- made by another user of the cluster, whose administrator has to grant it
+    end;
+  end if;
+end $$;
+
+create table annals.project (
+  id          uuid        not null,
+  name        text        not null,
+  created_at  timestamptz not null default clock_timestamp(),
+  constraint project_pkey primary key (id),
+  constraint project_name_key unique (name),
+  constraint project_name_length check (char_length(name) between 1 and 255)
+);
+
+create table annals.access_token (
+  id           uuid        not null,
+  -- null for the admin token, which belongs to no project
+  project_id   uuid,
+  -- SHA-256 of the token. The token itself is 256 bits of a secure generator, so a plain hash is enough.
+  token_hash   bytea       not null,
+  scopes       text[]      not null,
+  description  text,
+  created_at   timestamptz not null default clock_timestamp(),
+  constraint access_token_pkey primary key (id),
+  constraint access_token_hash_key unique (token_hash),
+  constraint access_token_project_fkey foreign key (project_id) references annals.project (id),
+  constraint access_token_hash_length check (octet_length(token_hash) = 32),
+  constraint access_token_scopes check (
+    case when project_id is null then scopes = array['admin']
+    else scopes <@ array['read', 'write', 'sequence'] and cardinality(scopes) between 1 and 3 end),
+  constraint access_token_description_length check (char_length(description) <= 1024)
+);
+-- However many instances start for the first time together, one makes the admin token.
+create unique index access_token_one_admin_idx on annals.access_token ((true)) where project_id is null;
+
+-- Who may append to a project by plain SQL: these roles and their members; beside them the schema's owner and
+-- annals_service. The right to insert into annals.audit_record (annals_writer) says nothing about projects.
+create table annals.writer_grant (
+  project_id  uuid         not null,
+  -- By name, so that a dump can be restored where the role is not there yet. Revoke before you drop a role: one that is made
+  -- again under its name has its projects.
+  role_name   varchar(63)  not null,
+  created_at  timestamptz  not null default clock_timestamp(),
+  constraint writer_grant_pkey primary key (project_id, role_name),
+  constraint writer_grant_project_fkey foreign key (project_id) references annals.project (id)
+);
+
+-- Lets a role and its members append to a project by plain SQL.
+create function annals.grant_writer(role_name name, project_id uuid) returns void
+language plpgsql set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if to_regrole(quote_ident(role_name)) is null then
+    raise undefined_object using message = format('role %I does not exist', role_name);
+  end if;
+  insert into annals.writer_grant as granted (project_id, role_name)
+  values (grant_writer.project_id, grant_writer.role_name)
+  on conflict do nothing;
+  if not pg_has_role(role_name, 'annals_writer', 'usage') then
+    execute format('grant annals_writer to %I', role_name);
+  end if;
+end $$;
+
+-- Takes it back, from the next statement on. The role stays a member of annals_writer, which without a project lets it
+-- append nowhere.
+create function annals.revoke_writer(role_name name, project_id uuid) returns void
+language plpgsql set search_path = pg_catalog, pg_temp
+as $$
+begin
+  delete from annals.writer_grant as granted
+  where granted.project_id = revoke_writer.project_id and granted.role_name = revoke_writer.role_name;
+  if not found then
+    raise undefined_object using message = format('role %I is granted no project %s', role_name, project_id);
+  end if;
+end $$;
+
+-- Whether the session may append to a project. For functions that run as the schema's owner: to them current_user is that
+-- owner. It asks who logged in: session_user is what no SET ROLE and no function of anybody's can change.
+create function annals.may_write(project_id uuid) returns boolean
+language plpgsql stable
+as $$
+begin
+  return pg_catalog.pg_has_role(session_user, current_user, 'member')
+    or exists (
+      select from annals.writer_grant as granted
+      where granted.project_id operator(pg_catalog.=) $1
+        and pg_catalog.pg_has_role(
+          session_user, pg_catalog.to_regrole(pg_catalog.quote_ident(granted.role_name)), 'member'))
+    or pg_catalog.pg_has_role(session_user, 'annals_service', 'member');
+end $$;
+
+create function annals.refuse_writer(project_id uuid) returns void
+language plpgsql set search_path = pg_catalog, pg_temp
+as $$
+begin
+  raise insufficient_privilege using
+    message = format('role %I may not append to project %s', session_user, project_id),
+    hint = format('As the owner of the schema: select annals.grant_writer(%L, %L);', session_user, project_id);
+end $$;

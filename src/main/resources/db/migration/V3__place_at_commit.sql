@@ -1,0 +1,202 @@
+-- Order. A record gets its place in its project's feed when its transaction commits, so that sequence ids follow
+-- commit order and a reader that has seen n has seen all below n.
+--
+--   insert into audit_record ──┬─ an append of one (append_id = id) ────────────┐
+--                              └─ any other: the statement's records are        ├─ at COMMIT: place_segment()
+--                                 gathered in `append`, at most 256 a row ──────┘  lock the project, read the feed's
+--                                                                                  head, insert `feed_segment`
+--
+-- All three tables are insert-only: nothing is updated, no dead row is left. What happens under the lock is one index
+-- probe and one insert of fixed size, however many records the append has. A transaction that stays open after its
+-- insert holds no lock.
+
+-- The records of an append, in their order. An append of one record is its own row in audit_record and has none here.
+create table annals.append (
+  project_id        uuid   not null,
+  id                uuid   not null,
+  -- What the records carry as append_id, where that is not this append's own id (see shared_append_id()).
+  shared_append_id  uuid,
+  record_ids        uuid[] not null,
+  constraint append_pkey primary key (project_id, id),
+  -- Pages unfold whole appends: 256 bounds what a page reads too much.
+  constraint append_size check (cardinality(record_ids) between 1 and 256)
+);
+-- 4 KiB of record ids do not compress; kept in line they are read without a detour.
+alter table annals.append alter column record_ids set storage plain;
+create index append_shared_append_id_idx on annals.append (project_id, shared_append_id)
+  where shared_append_id is not null;
+
+-- The place of an append in its feed: it holds the sequence ids first_sequence_id to last_sequence_id.
+create table annals.feed_segment (
+  project_id         uuid   not null,
+  append_id          uuid   not null,
+  first_sequence_id  bigint not null,
+  last_sequence_id   bigint not null,
+  -- The next segment always begins at head + 1. So a transaction that computes its place from an outdated head collides
+  -- here, whatever the sizes of the segments are; a key on last_sequence_id would let overlapping segments pass.
+  constraint feed_segment_pkey primary key (project_id, first_sequence_id),
+  constraint feed_segment_append_key unique (project_id, append_id)
+  -- No check of the range: place_segment() alone writes here, and a check is parsed anew for every commit.
+);
+
+-- Sees to it that the session may append to the projects of a statement, gathers the records into appends, and notes the
+-- projects for place_segment(). The service does all of that itself.
+--
+-- Most statements bring one record: nothing is then sorted or aggregated.
+create function annals.gather_append() returns trigger
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+declare
+  unplaced text := coalesce(current_setting('annals.unplaced_projects', true), '');
+  gathered text;
+  first    record;
+  written  uuid;
+begin
+  select project_id, id, append_id, number_sequence, (select count(*) = 1 from (select from inserted limit 2) as two) as is_only
+    into first from inserted limit 1;
+  if first.is_only then
+    if not annals.may_write(first.project_id) then
+      perform annals.refuse_writer(first.project_id);
+    end if;
+    if strpos(unplaced, first.project_id::text) = 0 then
+      gathered := first.project_id;
+    end if;
+  else
+    for written in select distinct project_id from inserted loop
+      if not annals.may_write(written) then
+        perform annals.refuse_writer(written);
+      end if;
+      -- Each project once, so that many small statements in one transaction do not make a long list.
+      if strpos(unplaced, written::text) = 0 then
+        gathered := concat_ws(',', gathered, written);
+      end if;
+    end loop;
+  end if;
+  if gathered is not null then
+    perform set_config('annals.unplaced_projects', concat_ws(',', nullif(unplaced, ''), gathered), true);
+  end if;
+
+  if not first.is_only then
+    insert into annals.append (project_id, id, shared_append_id, record_ids)
+    select project_id, (array_agg(id order by position))[1], append_id, array_agg(id order by position)
+    from (select project_id, id, append_id, row_number() over () as position from inserted) as record
+    where append_id <> id
+    group by project_id, append_id, (position - 1) / 256
+    order by min(position);
+  elsif first.append_id <> first.id then
+    insert into annals.append (project_id, id, shared_append_id, record_ids)
+    values (first.project_id, first.id, first.append_id, array[first.id]);
+  end if;
+
+  -- What number_record() has given out counts as drawn now that the rows are there. Their sequences are locked by it.
+  if first.number_sequence is not null
+      or not first.is_only and exists (select from inserted where number_sequence is not null) then
+    update annals.sequence as s
+    set reserved_from = s.next_value, next_value = given.last_value + 1
+    from (
+      select project_id, number_sequence, max(number_value) as last_value
+      from inserted where number_sequence is not null
+      group by project_id, number_sequence) as given
+    where s.project_id = given.project_id and s.name = given.number_sequence and s.kind = 'SYNCHRONOUS'
+      and s.next_value <= given.last_value;
+  end if;
+  return null;
+end $$;
+
+create trigger gather_append
+  after insert on annals.audit_record
+  referencing new table as inserted
+  for each statement
+  when (current_user <> 'annals_service')
+  execute function annals.gather_append();
+
+-- Runs at commit, once an append. Most transactions write to one project: no order of locks is then looked for.
+--
+-- The lock of a feed is that of its project's row. Only the schema's owner may lock it, since only the owner may change it;
+-- an advisory lock could be taken by any login of the database.
+create function annals.place_segment() returns trigger
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+declare
+  unplaced    text := current_setting('annals.unplaced_projects', true);
+  append_size integer := 1;
+begin
+  -- A transaction with several projects takes all their locks at its first segment, in one order for everybody:
+  -- so no two transactions wait for each other in a circle. The setting is local to the transaction, and what is
+  -- rolled back to a savepoint takes its part of it along. Anybody can set it: it gets nobody a lock on a feed to which
+  -- they could not append.
+  if unplaced <> '' then
+    -- A statement in an open transaction brought this about, and not its end: the lock would be held for as long as the
+    -- transaction stays open. Long texts are not looked at. (Of a request in parts, PostgreSQL knows no text at its end.)
+    if statement_timestamp() <> transaction_timestamp() and octet_length(current_query()) < 8192
+        and current_query() ~* '^\s*(set\s+constraints|insert|copy)\s[^;]*;?\s*$' then
+      raise feature_not_supported using
+        message = format('SET CONSTRAINTS … IMMEDIATE refused: it would lock project %s until the transaction ends', new.project_id),
+        hint = 'Name the constraints that you mean instead of ALL; records are placed at COMMIT.';
+    end if;
+    if unplaced <> new.project_id::text then
+      perform from annals.project
+      where id = any (string_to_array(unplaced, ',')::uuid[]) and annals.may_write(id)
+      order by id
+      for no key update;
+    end if;
+    perform set_config('annals.unplaced_projects', '', true);
+  end if;
+  -- Foreign keys to the project lock its key only and do not wait for this.
+  perform from annals.project where id = new.project_id for no key update;
+  if not found then
+    raise foreign_key_violation using
+      message = format('project %s does not exist', new.project_id),
+      constraint = 'audit_record_project_fkey', schema = 'annals', table = 'audit_record',
+      hint = 'Create the project first: POST /v1/projects.';
+  end if;
+
+  if tg_table_name = 'append' then
+    append_size := cardinality(new.record_ids);
+  end if;
+
+  -- A new statement, and so, at READ COMMITTED, a new snapshot: it sees every commit that held the lock before.
+  -- At REPEATABLE READ and SERIALIZABLE the snapshot is as old as the transaction. If the head has moved since, the row
+  -- collides with one that the snapshot does not see, and ON CONFLICT turns that into SQLSTATE 40001: the writer tries
+  -- again.
+  insert into annals.feed_segment (project_id, append_id, first_sequence_id, last_sequence_id)
+  select new.project_id, new.id, head.last_sequence_id + 1, head.last_sequence_id + append_size
+  from (
+    select coalesce((
+      select last_sequence_id from annals.feed_segment
+      where project_id = new.project_id order by first_sequence_id desc limit 1), 0) as last_sequence_id) as head
+  on conflict (project_id, first_sequence_id) do nothing;
+  if not found then
+    raise serialization_failure using message = format('the feed of project %s has moved on', new.project_id);
+  end if;
+  return null;
+end $$;
+
+create constraint trigger place_segment
+  after insert on annals.audit_record
+  deferrable initially deferred
+  for each row when (new.append_id = new.id)
+  execute function annals.place_segment();
+
+create constraint trigger place_segment
+  after insert on annals.append
+  deferrable initially deferred
+  for each row
+  execute function annals.place_segment();
+
+-- Records, appends and segments are never changed and never removed: the database refuses, whoever asks.
+create function annals.refuse_change() returns trigger
+language plpgsql set search_path = pg_catalog, pg_temp
+as $$
+begin
+  raise restrict_violation using
+    message = format('%s refused: %I.%I is append-only', tg_op, tg_table_schema, tg_table_name),
+    hint = 'To correct a record, append another one that says so.';
+end $$;
+
+create trigger append_only before update or delete or truncate on annals.audit_record
+  for each statement execute function annals.refuse_change();
+create trigger append_only before update or delete or truncate on annals.append
+  for each statement execute function annals.refuse_change();
+create trigger append_only before update or delete or truncate on annals.feed_segment
+  for each statement execute function annals.refuse_change();

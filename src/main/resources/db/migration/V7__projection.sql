@@ -1,0 +1,54 @@
+-- Projections: what is derived from feeds, a record after the other in sequence order. Each has a checkpoint a project,
+-- written in one transaction with its state, so that every record counts once; and can be derived anew at any time.
+
+create table annals.projection (
+  name        text    not null,
+  -- A rebuild raises it: a project whose checkpoint is of an older generation begins again at its first record.
+  generation  integer not null default 1,
+  -- So many records it takes at a time, and waits until there are as many.
+  step        integer not null,
+  constraint projection_pkey primary key (name),
+  constraint projection_step check (step >= 1)
+);
+
+create table annals.projection_checkpoint (
+  project_id   uuid    not null,
+  projection   text    not null,
+  -- All records up to this one are in.
+  sequence_id  bigint  not null,
+  generation   integer not null,
+  constraint projection_checkpoint_pkey primary key (project_id, projection),
+  constraint projection_checkpoint_project_fkey foreign key (project_id) references annals.project (id),
+  constraint projection_checkpoint_projection_fkey foreign key (projection) references annals.projection (name),
+  constraint projection_checkpoint_range check (sequence_id >= 0)
+) with (fillfactor = 50); -- room for the next version of a row on its own page
+
+-- How many records there are by UTC day of their timestamp, action, actor and outcome.
+create table annals.daily_count (
+  project_id    uuid          not null,
+  record_count  bigint        not null,
+  day           date          not null,
+  -- SHA-256 of action, actor and outcome: together they may be longer than an index takes.
+  key           bytea         not null,
+  -- null: the records of further combinations, on a day that has as many as it may
+  action        varchar(255),
+  -- its id, else its name
+  actor         varchar(1024),
+  outcome       varchar(64),
+  constraint daily_count_pkey primary key (project_id, day, key)
+) with (fillfactor = 80);
+
+-- The same by day alone, and how many combinations the day has.
+create table annals.daily_total (
+  project_id         uuid    not null,
+  record_count       bigint  not null,
+  day                date    not null,
+  combination_count  integer not null,
+  constraint daily_total_pkey primary key (project_id, day)
+) with (fillfactor = 50);
+
+create function annals.combination_key(action text, actor text, outcome text) returns bytea
+language sql immutable parallel safe
+return sha256(convert_to(jsonb_build_array(action, actor, outcome)::text, 'UTF8'));
+
+insert into annals.projection (name, step) values ('statistics', 1);

@@ -1,0 +1,48 @@
+-- The index of the search: a projection that notes, for 1,024 consecutive places of a feed at a time, which values its
+-- records have. It is written behind the commit, so appending pays nothing for it; a page finds the blocks that can hold
+-- what it looks for, and looks at the records of those, and at the records that no block holds yet.
+
+-- The words of a text: what stands between white space and punctuation, in lower case. Most separators are single
+-- spaces, which string_to_array() finds without the regular expression: each match of that costs as much as all else about
+-- a word.
+create function annals.words(content text) returns text[]
+language sql immutable parallel safe
+return array_remove(
+  string_to_array(
+    lower(regexp_replace(content,
+      '[\t-\r!"#$%&''()*+,./:;<=>?@\[\\\]^_`{|}~\u0085\u00a0\u00a1\u00ab\u00bb\u00bf\u2010-\u2027\u2028-\u202f\u2039\u203a\u2e3a\u2e3b\u3000-\u3002\u300c-\u300f-]+',
+      ' ', 'g')),
+    ' '),
+  '');
+
+-- A value of a field as a number of 48 bits. Two values that share one cost a look in vain and nothing else.
+-- Fields: 1 action, 2 actor (id or name), 3 subject (id or name), 4 outcome, 5 IP address, 6 a word of the message,
+-- 7 any word at all, 8 who recorded it.
+create function annals.search_key(project_id uuid, field integer, value text) returns bigint
+language sql immutable parallel safe
+return hashtextextended(value, uuid_hash_extended(project_id, field)) & 281474976710655;
+
+-- 1,048,576 places in a row have numbers of their own, 16 bits wide: so the index is asked about one such stretch after
+-- the other, in feed order, however many blocks of the whole feed have a value; and it grows at few places.
+create function annals.search_stretch(block bigint) returns bigint
+language sql immutable parallel safe
+return ((block >> 10) & 65535) << 48;
+
+create table annals.search_block (
+  project_id       uuid        not null,
+  -- It holds the places block * 1024 + 1 to block * 1024 + 1024.
+  block            bigint      not null,
+  first_timestamp  timestamptz not null,
+  last_timestamp   timestamptz not null,
+  -- search_stretch() | search_key() of all values in it, in rising order; and for each, a bit for every 16 places, from the
+  -- lowest on, that hold it.
+  keys             bigint[]    not null,
+  slices           bigint[]    not null,
+  constraint search_block_pkey primary key (project_id, block) include (first_timestamp, last_timestamp)
+);
+-- Hash values do not compress; out of line, they leave rows small.
+alter table annals.search_block alter column keys set storage external;
+-- Blocks bring thousands of keys at once: a list of pending ones would only have to be searched, too.
+create index search_block_keys_idx on annals.search_block using gin (keys) with (fastupdate = off);
+
+insert into annals.projection (name, step) values ('search', 1024);

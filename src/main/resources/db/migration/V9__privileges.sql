@@ -1,0 +1,45 @@
+-- Least privilege, for the two roles at one place. Trigger functions run as their owner, so a writer needs no right on
+-- what they write.
+revoke all on all functions in schema annals from public;
+revoke all on all tables in schema annals from public;
+
+grant usage on schema annals to annals_writer, annals_service;
+
+-- annals_writer: appends records. It sets what a record says, and nothing of what the database knows about it: which
+-- append it belongs to, its number, when it came and from whom.
+grant insert (project_id, id, "timestamp", action, actor_type, actor_id, actor_name, subject_type, subject_id,
+  subject_name, outcome, ip_address, message, metadata, number_sequence)
+  on annals.audit_record to annals_writer;
+-- Defaults and the checks of types are evaluated as the writer.
+grant execute on function annals.sequential_guid(), annals.shared_append_id(), annals.is_servable_metadata(jsonb)
+  to annals_writer;
+grant usage on sequence annals.shared_append_number to annals_writer;
+
+-- annals_service: appends and reads records, makes projects and tokens, never changes or removes any of them.
+grant select on annals.project, annals.access_token, annals.audit_record, annals.append, annals.feed_segment, annals.feed
+  to annals_service;
+grant insert on annals.project, annals.access_token, annals.audit_record, annals.append to annals_service;
+-- An instance that does not migrate looks whether the schema is old.
+grant select on annals.flyway_schema_history to annals_service;
+grant execute on function annals.sequence_id(uuid, uuid, uuid), annals.is_servable_metadata(jsonb) to annals_service;
+
+-- Sequences: their rows stay, their values are drawn.
+grant select, insert, update (next_value, reserved_from, deleted_at) on annals.sequence to annals_service;
+grant select, insert, update, delete on annals.sequence_series to annals_service;
+grant execute on function annals.native_sequence_name(uuid), annals.claim_series(uuid) to annals_service;
+
+-- For tables of the caller's own.
+grant execute on function annals.max_plus_one(regclass, name), annals.attach_commit_order(regclass, name, name),
+  annals.detach_commit_order(regclass, name) to annals_writer, annals_service;
+grant select, insert, update (column_name) on annals.max_plus_one_lock to annals_writer, annals_service;
+-- Whoever inserts into such a table calls it.
+grant execute on function annals.note_commit_row(text, text, jsonb) to public;
+
+-- What is derived may be changed, for it can be derived again.
+grant select, update (generation) on annals.projection to annals_service;
+grant select, insert, update (sequence_id, generation) on annals.projection_checkpoint to annals_service;
+grant select, insert, update (record_count), delete on annals.daily_count to annals_service;
+grant select, insert, update (record_count, combination_count), delete on annals.daily_total to annals_service;
+grant select, insert, delete on annals.search_block to annals_service;
+grant execute on function annals.combination_key(text, text, text), annals.words(text),
+  annals.search_key(uuid, integer, text), annals.search_stretch(bigint) to annals_service;

@@ -1,0 +1,14 @@
+-- How long those who wait for the lock of a feed have waited, the longest of them. The lock is that of the project's row: the
+-- first who waits for it holds the row's tuple lock and waits for the transaction that has it; all others wait for the tuple
+-- lock.
+--
+-- One row: seconds double precision, 0 where nobody waits.
+with held as materialized (
+  select pid, locktype, database, relation, granted, waitstart from pg_catalog.pg_locks
+)
+select coalesce(extract(epoch from clock_timestamp() - min(waitstart)), 0)::double precision as seconds
+from held
+where not granted and pid in (
+  select pid from held
+  where locktype = 'tuple' and relation = 'annals.project'::regclass
+    and database = (select oid from pg_catalog.pg_database where datname = current_database()))

@@ -1,0 +1,52 @@
+-- Large records, one after the other in the order asked for, until they have too many bytes: as many as are read are
+-- answered, and the others are not read at all.
+--
+-- $1 project_id  uuid
+-- $2 id          uuid[]   their ids; each record is there
+-- $3 bytes       bigint   ends with the record whose message and metadata pass this many bytes, written as JSON
+--
+-- Rows in the order of $2: sequence_id bigint, always null; record_id uuid; and the columns of the record, nothing left out.
+with recursive whole as (
+  select 0 as place, 0::bigint as bytes, null::uuid as id, null::text as message, null::text as metadata
+  union all
+  select
+    whole.place + 1,
+    whole.bytes + coalesce(octet_length(to_json(r.message)::text), 0) + coalesce(octet_length(r.metadata), 0),
+    r.id,
+    r.message,
+    r.metadata
+  from whole
+  cross join lateral (
+    select id, message, metadata::text as metadata
+    from annals.audit_record
+    where project_id = $1 and id = ($2::uuid[])[whole.place + 1]
+    offset 0) as r
+  where whole.place < cardinality($2::uuid[]) and whole.bytes <= $3::bigint
+)
+select
+  null::bigint as sequence_id,
+  r.id as record_id,
+  r.id,
+  r."timestamp",
+  r.recorded_at,
+  r.action,
+  r.actor_type,
+  r.actor_id,
+  r.actor_name,
+  r.subject_type,
+  r.subject_id,
+  r.subject_name,
+  r.outcome,
+  host(r.ip_address) as ip_address,
+  whole.message,
+  whole.metadata,
+  r.number_sequence,
+  r.number_value,
+  r.recorded_by_token,
+  r.recorded_by_role,
+  false as is_cut
+from whole
+cross join lateral (
+  select * from annals.audit_record where project_id = $1 and id = whole.id
+  offset 0) as r
+order by whole.place

@@ -1,0 +1,390 @@
+package dev.annals.hostile;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.annals.PackagedService;
+import java.io.IOException;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.locks.LockSupport;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.MethodOrderer;
+import org.junit.jupiter.api.Order;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestMethodOrder;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * The packaged service with a heap of 256 MiB and the limits that it always has, under attack by strangers, by a tenant
+ * with a token of its own and by writers of plain SQL. All the time an honest client appends records and polls for them.
+ */
+@Timeout(180)
+@TestMethodOrder(MethodOrderer.OrderAnnotation.class)
+class SurviveHostileClientsIT {
+
+    private static final int HEAP_MEBIBYTES = 256;
+    private static final String LOGS = "/v1/project-logs";
+    private static final String JSON_BODY = "Content-Type: application/json\r\n";
+    private static final String NDJSON_BODY = "Content-Type: application/x-ndjson\r\n";
+    private static final int LARGE_RECORDS = 1_000;
+    private static final int LARGE_MESSAGE_BYTES = 65_535;
+    private static final long TRICKLE_NANOS = 50_000_000;
+    private static final Pattern HEAP_USED = Pattern.compile("used (\\d+)K");
+    private static final ObjectMapper JSON = new ObjectMapper();
+
+    @TempDir
+    static Path directory;
+
+    private static PackagedService service;
+    private static long pid;
+    private static HonestClient honest;
+    private static String tenant;
+    private static UUID tenantProject;
+
+    @BeforeAll
+    static void start() throws Exception {
+        service = new PackagedService(directory.resolve("data"), "-Xmx" + HEAP_MEBIBYTES + "m");
+        pid = service.pid();
+        tenantProject = UUID.fromString(administer("/v1/projects", "{\"name\": \"hostile\"}", "id"));
+        tenant =
+                administer("/v1/projects/" + tenantProject + "/tokens", "{\"scopes\": [\"read\", \"write\"]}", "token");
+        honest = new HonestClient(service.uri(), service.token());
+        honest.goesOn();
+    }
+
+    @AfterAll
+    static void stop() throws Exception {
+        if (honest != null) {
+            honest.close();
+        }
+        if (service != null) {
+            service.close();
+        }
+    }
+
+    @AfterEach
+    void theServiceIsTheSameAndServes() throws Exception {
+        assertThat(service.isAlive()).as("the service runs").isTrue();
+        assertThat(service.pid()).isEqualTo(pid);
+        assertThat(service.output()).noneMatch(line -> line.contains("OutOfMemory") || line.contains("OutOfDirect"));
+        honest.goesOn();
+    }
+
+    @Test
+    void bombsOfBrotli() throws Exception {
+        byte[] bomb = Bombs.brotli();
+        assertThat(bomb).hasSizeLessThan(4096);
+        try (Crowd crowd = new Crowd(service.uri())) {
+            for (String authorization : List.of("", authorization(tenant))) {
+                for (String path : List.of(LOGS, "/v1/projects", "/nowhere")) {
+                    crowd.attack(4, connection -> {
+                        connection.send(
+                                post(path, authorization + JSON_BODY + "Content-Encoding: br\r\n", bomb.length));
+                        connection.offer(bomb);
+                        return connection.status();
+                    });
+                }
+            }
+            crowd.attack(4, connection -> {
+                connection.send(Http2.post(LOGS, "br", bomb));
+                return 0;
+            });
+            honest.goesOn();
+            assertThat(crowd.statuses()).isSubsetOf(0, 401, 403, 404, 405, 413, 415, 429, 503);
+        }
+    }
+
+    @Test
+    void bombsOfGzip() throws Exception {
+        byte[] bomb = Bombs.gzip(64);
+        try (Crowd crowd = new Crowd(service.uri())) {
+            for (String authorization : List.of("", authorization("annals_" + "x".repeat(43)), authorization(tenant))) {
+                for (String type : List.of(JSON_BODY, NDJSON_BODY)) {
+                    crowd.attack(15, connection -> {
+                        connection.send(post(LOGS, authorization + type + "Content-Encoding: gzip\r\n", bomb.length));
+                        connection.offer(bomb);
+                        return connection.status();
+                    });
+                }
+            }
+            honest.goesOn();
+            assertThat(crowd.statuses()).isSubsetOf(0, 400, 401, 413, 422, 429, 503);
+        }
+    }
+
+    @Test
+    void bombsOfGzipOverHttp2() throws Exception {
+        // What one stream may send before the service grants more.
+        byte[] bomb = Bombs.gzip(3);
+        try (Crowd crowd = new Crowd(service.uri())) {
+            for (int i = 0; i < 30; i++) {
+                // Whoever does not speak HTTP/2 has hung up by the end of it.
+                var unused = crowd.open().offer(Http2.post(LOGS, "gzip", bomb));
+            }
+            honest.goesOn();
+        }
+    }
+
+    @Test
+    void bodiesThatAreNeverFinished() throws Exception {
+        int length = 16 << 20;
+        byte[] almost = "[".concat(" ".repeat(length - 2)).getBytes(StandardCharsets.US_ASCII);
+        byte[] chunk = "10000\r\n".concat("x".repeat(0x10000)).concat("\r\n").getBytes(StandardCharsets.US_ASCII);
+        try (Crowd crowd = new Crowd(service.uri())) {
+            crowd.attack(32, connection -> {
+                connection.send(post(LOGS, authorization(tenant) + JSON_BODY, length));
+                connection.offer(almost);
+                return connection.status();
+            });
+            crowd.attack(8, connection -> {
+                connection.send(
+                        head("POST", LOGS, authorization(tenant) + JSON_BODY + "Transfer-Encoding: chunked\r\n"));
+                for (int sent = 0; sent < 2 * length && connection.offer(chunk); sent += 0x10000) {
+                    // until it is refused
+                }
+                return connection.status();
+            });
+            honest.goesOn();
+            honest.goesOn();
+        }
+    }
+
+    @Test
+    void linesThatNeverEnd() throws Exception {
+        byte[] chunk = "10000\r\n".concat("x".repeat(0x10000)).concat("\r\n").getBytes(StandardCharsets.US_ASCII);
+        try (Crowd crowd = new Crowd(service.uri())) {
+            crowd.attack(32, connection -> {
+                connection.send(
+                        head("POST", LOGS, authorization(tenant) + NDJSON_BODY + "Transfer-Encoding: chunked\r\n"));
+                for (int sent = 0; sent < 32 << 20 && connection.offer(chunk); sent += 0x10000) {
+                    // until it is refused
+                }
+                return connection.status();
+            });
+            honest.goesOn();
+            honest.goesOn();
+        }
+    }
+
+    @Test
+    void largePagesReadAtTheSameTimeAndNotAtAll() throws Exception {
+        execute("insert into annals.audit_record (project_id, action, message) select '" + tenantProject
+                + "', 'large', repeat('x', " + LARGE_MESSAGE_BYTES + ") from generate_series(1, " + LARGE_RECORDS
+                + ")");
+        String page = LOGS + "?limit=1000&cursor=0";
+        try (Crowd crowd = new Crowd(service.uri())) {
+            for (int i = 0; i < 40; i++) {
+                crowd.open().send(head("GET", page, authorization(tenant)));
+                crowd.open().send(head("GET", page + "&order=desc", authorization(tenant)));
+                crowd.open().send(head("GET", LOGS, authorization(tenant) + "Accept: text/event-stream\r\n"));
+                crowd.open().send(head("GET", LOGS + "/export", authorization(tenant)));
+            }
+            crowd.attack(32, connection -> {
+                connection.send(head("GET", page, authorization(tenant) + "Connection: close\r\n"));
+                int status = connection.status();
+                return connection.isClosedByTheService() ? status : -1;
+            });
+            honest.goesOn();
+            honest.goesOn();
+            assertThat(crowd.statuses()).isSubsetOf(200, 503);
+        }
+    }
+
+    @Test
+    void numbersThatAreLongerThanTheyLook() throws Exception {
+        String record = "{\"action\": \"numbers\", \"metadata\": {\"n\": ["
+                + String.join(",", Collections.nCopies(4_000, "1e300")) + "]}}";
+        byte[] body =
+                ("[" + String.join(",", Collections.nCopies(200, record)) + "]").getBytes(StandardCharsets.US_ASCII);
+        try (Crowd crowd = new Crowd(service.uri())) {
+            crowd.attack(4, connection -> {
+                connection.send(post(LOGS, authorization(tenant) + JSON_BODY, body.length));
+                connection.offer(body);
+                return connection.status();
+            });
+            honest.goesOn();
+            assertThat(crowd.statuses()).isSubsetOf(422, 503);
+        }
+        String insert = "insert into annals.audit_record (project_id, action, metadata) values ('" + tenantProject
+                + "', 'numbers', ('{\"n\": [' || repeat('1e131071,', 999) || '0]}')::jsonb)";
+        assertThatThrownBy(() -> execute(insert)).isInstanceOf(SQLException.class);
+        assertThatThrownBy(() -> execute("set role annals_writer", insert)).isInstanceOf(SQLException.class);
+        try (Crowd crowd = new Crowd(service.uri())) {
+            crowd.attack(4, connection -> {
+                connection.send(head("GET", LOGS + "?limit=1000&order=desc", authorization(tenant)));
+                return connection.status();
+            });
+            honest.goesOn();
+            assertThat(crowd.statuses()).isSubsetOf(200, 503);
+        }
+    }
+
+    @Test
+    void requestsThatAreHalfSentOrTrickle() throws Exception {
+        try (Crowd crowd = new Crowd(service.uri())) {
+            List<Crowd.Connection> half = new ArrayList<>();
+            for (int i = 0; i < 500; i++) {
+                Crowd.Connection connection = crowd.open();
+                connection.send("GET " + LOGS + " HTTP/1.1\r\nHost: annals\r\nX-");
+                half.add(connection);
+            }
+            crowd.attack(32, connection -> {
+                connection.send("GET " + LOGS + " HTTP/1.1\r\n");
+                while (connection.offer("x".getBytes(StandardCharsets.US_ASCII))) {
+                    LockSupport.parkNanos(TRICKLE_NANOS);
+                }
+                return connection.status();
+            });
+            honest.goesOn();
+            for (Crowd.Connection connection : half) {
+                assertThat(connection.isClosedByTheService())
+                        .as("a connection whose request never comes is closed")
+                        .isTrue();
+            }
+            assertThat(crowd.statuses()).isSubsetOf(0, 400, 408, 431);
+        }
+    }
+
+    @Test
+    void tokensThatAreMadeUp() throws Exception {
+        try (Crowd crowd = new Crowd(service.uri())) {
+            List<Crowd.Connection> guesses = new ArrayList<>();
+            for (int i = 0; i < 2_000; i++) {
+                StringBuilder requests = new StringBuilder();
+                for (int j = 0; j < 4; j++) {
+                    String token = "annals_" + (UUID.randomUUID() + "" + UUID.randomUUID()).substring(0, 43);
+                    requests.append(head("GET", LOGS, authorization(token)));
+                }
+                Crowd.Connection connection = crowd.open();
+                if (connection.offer(requests.toString().getBytes(StandardCharsets.US_ASCII))) {
+                    guesses.add(connection);
+                }
+            }
+            honest.goesOn();
+            for (Crowd.Connection guess : guesses) {
+                assertThat(guess.status()).isIn(0, 401, 429, 503);
+            }
+        }
+    }
+
+    @Test
+    void pathsMethodsAndHeadersThatAreMadeUp() throws Exception {
+        String longHeader = "X-Long: " + "x".repeat(1 << 20) + "\r\n";
+        try (Crowd crowd = new Crowd(service.uri())) {
+            crowd.attack(32, connection -> {
+                for (int i = 0; i < 32; i++) {
+                    connection.send(head("GET", "/" + UUID.randomUUID(), "") + head("MADEUP" + i, LOGS, ""));
+                }
+                return connection.status();
+            });
+            crowd.attack(32, connection -> {
+                connection.offer(head("GET", LOGS, longHeader).getBytes(StandardCharsets.US_ASCII));
+                return connection.status();
+            });
+            honest.goesOn();
+            assertThat(crowd.statuses()).isSubsetOf(0, 400, 401, 404, 405, 431);
+        }
+    }
+
+    @Test
+    @Order(Integer.MAX_VALUE)
+    void everyFeedIsStillServedFromTheFirstRecordToTheLast() throws Exception {
+        List<String> written = honest.stop();
+        assertThat(readAll(honest, "")).isEqualTo(written);
+        try (HonestClient tenants = new HonestClient(service.uri(), tenant)) {
+            tenants.stop();
+            readAll(tenants, "&limit=1000");
+        } finally {
+            honest = new HonestClient(
+                    service.uri(),
+                    administer(
+                            "/v1/projects/" + administer("/v1/projects", "{\"name\": \"afterwards\"}", "id")
+                                    + "/tokens",
+                            "{\"scopes\": [\"read\", \"write\"]}",
+                            "token"));
+        }
+        assertThat(heapUsedMebibytes()).isLessThan(HEAP_MEBIBYTES / 2);
+    }
+
+    /** The ids of a whole feed, its sequence ids checked. */
+    private static List<String> readAll(HonestClient client, String parameters) throws Exception {
+        List<String> ids = new ArrayList<>();
+        String next = LOGS + "?cursor=0" + parameters;
+        while (next != null) {
+            JsonNode page = client.page(next);
+            for (JsonNode record : page.get("results")) {
+                ids.add(record.get("id").textValue());
+                assertThat(record.get("sequence_id").asInt()).isEqualTo(ids.size());
+            }
+            next = page.get("next").textValue();
+        }
+        return ids;
+    }
+
+    private static long heapUsedMebibytes() throws IOException, InterruptedException {
+        jcmd("GC.run");
+        Matcher used = HEAP_USED.matcher(jcmd("GC.heap_info"));
+        assertThat(used.find()).isTrue();
+        return Long.parseLong(used.group(1)) / 1024;
+    }
+
+    private static String jcmd(String command) throws IOException, InterruptedException {
+        Process jcmd = new ProcessBuilder(
+                        Path.of(System.getProperty("java.home"), "bin", "jcmd").toString(), Long.toString(pid), command)
+                .redirectErrorStream(true)
+                .start();
+        String printed = new String(jcmd.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        assertThat(jcmd.waitFor()).as(printed).isZero();
+        return printed;
+    }
+
+    private static void execute(String... statements) throws IOException, SQLException {
+        try (Connection connection = service.database().connect();
+                Statement statement = connection.createStatement()) {
+            for (String sql : statements) {
+                statement.execute(sql);
+            }
+        }
+    }
+
+    private static String administer(String path, String body, String field) throws Exception {
+        HttpRequest request = HttpRequest.newBuilder(service.uri().resolve(path))
+                .header("Authorization", "Bearer " + service.adminToken())
+                .header("Content-Type", "application/json")
+                .POST(HttpRequest.BodyPublishers.ofString(body))
+                .build();
+        HttpResponse<String> answer = HttpClient.newHttpClient().send(request, HttpResponse.BodyHandlers.ofString());
+        assertThat(answer.statusCode()).as(answer.body()).isEqualTo(201);
+        return JSON.readTree(answer.body()).get(field).textValue();
+    }
+
+    private static String authorization(String token) {
+        return "Authorization: Bearer " + token + "\r\n";
+    }
+
+    private static String post(String path, String headers, int length) {
+        return head("POST", path, headers + "Content-Length: " + length + "\r\n");
+    }
+
+    private static String head(String method, String path, String headers) {
+        return method + " " + path + " HTTP/1.1\r\nHost: 127.0.0.1\r\n" + headers + "\r\n";
+    }
+}

@@ -1,0 +1,82 @@
+package dev.annals.ops;
+
+import static io.restassured.RestAssured.given;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.hamcrest.Matchers.hasItem;
+
+import dev.annals.ManagementPort;
+import dev.annals.embedded.TestDatabase;
+import io.quarkus.test.common.QuarkusTestResource;
+import io.quarkus.test.junit.QuarkusTest;
+import io.restassured.response.Response;
+import jakarta.enterprise.context.ApplicationScoped;
+import jakarta.inject.Inject;
+import java.util.concurrent.TimeUnit;
+import org.eclipse.microprofile.health.HealthCheck;
+import org.eclipse.microprofile.health.HealthCheckResponse;
+import org.eclipse.microprofile.health.Readiness;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@QuarkusTest
+@QuarkusTestResource(TestDatabase.class)
+@Timeout(60)
+class ManagementTest {
+
+    @Inject
+    @Readiness
+    Switch itself;
+
+    /** A check that a test can turn off. */
+    @Readiness
+    @ApplicationScoped
+    public static class Switch implements HealthCheck {
+
+        private volatile boolean up = true;
+
+        public void turn(boolean on) {
+            up = on;
+        }
+
+        @Override
+        public HealthCheckResponse call() {
+            return HealthCheckResponse.named("Switch").status(up).build();
+        }
+    }
+
+    @Test
+    void theManagementPortShowsMetricsAndEachCheck() {
+        assertThat(given().get(ManagementPort.uri("/metrics"))
+                        .then()
+                        .statusCode(200)
+                        .extract()
+                        .asString())
+                .contains("jvm_memory_used_bytes");
+        given().get(ManagementPort.uri("/health"))
+                .then()
+                .statusCode(200)
+                .body("checks.name", hasItem("Reactive PostgreSQL connections health check"));
+        given().get(ManagementPort.uri("/openapi")).then().statusCode(404);
+    }
+
+    @Test
+    void aServiceThatIsNotReadySaysWhyOnTheManagementPortAlone() throws InterruptedException {
+        itself.turn(false);
+        try {
+            given().get(ManagementPort.uri("/health/ready"))
+                    .then()
+                    .statusCode(503)
+                    .body("checks.name", hasItem("Switch"));
+            Response answer = given().get("/q/health/ready");
+            for (int i = 0; i < 1_000 && answer.statusCode() == 200; i++) {
+                TimeUnit.MILLISECONDS.sleep(10);
+                answer = given().get("/q/health/ready");
+            }
+            answer.then().statusCode(503).contentType("application/problem+json");
+            assertThat(answer.asString()).doesNotContain("Switch", "checks", "PostgreSQL");
+            given().get("/q/health/live").then().statusCode(200);
+        } finally {
+            itself.turn(true);
+        }
+    }
+}

@@ -102,6 +102,8 @@ public final class Chromium implements AutoCloseable {
         /** Closes the page, having checked that it did nothing that it must not do. */
         @Override
         public void close() {
+            // A request that is answered by the test while its page closes would fail the test.
+            page.unrouteAll();
             context.close();
             assertThat(complaints).isEmpty();
         }

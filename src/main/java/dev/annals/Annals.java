@@ -1,6 +1,7 @@
 package dev.annals;
 
 import dev.annals.cli.Client;
+import dev.annals.config.AnnalsConfig;
 import dev.annals.database.DatabaseUrl;
 import dev.annals.database.DatabaseUrlConfigSource;
 import dev.annals.embedded.EmbeddedDatabase;

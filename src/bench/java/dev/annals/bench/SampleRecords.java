@@ -2,9 +2,9 @@ package dev.annals.bench;
 
 import com.fasterxml.jackson.core.JsonGenerator;
 import dev.annals.guid.SequentialGuid;
+import dev.annals.http.JsonBody;
 import dev.annals.record.AuditRecord;
 import dev.annals.record.Party;
-import dev.annals.record.RecordWriter;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -64,7 +64,7 @@ public final class SampleRecords {
     /** A record as a client sends it that leaves its id to the service. */
     public static byte[] toJson(AuditRecord record) {
         ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-        try (JsonGenerator json = RecordWriter.generator(bytes)) {
+        try (JsonGenerator json = JsonBody.generator(bytes)) {
             json.writeStartObject();
             json.writeStringField("action", record.action());
             writeParty(json, "actor", record.actor());

@@ -1,6 +1,6 @@
 package dev.annals.append;
 
-import dev.annals.Sql;
+import dev.annals.database.Sql;
 import dev.annals.guid.SequentialGuid;
 import dev.annals.record.AuditRecord;
 import dev.annals.record.Party;

@@ -1,8 +1,8 @@
 package dev.annals.append;
 
 import dev.annals.database.DatabaseFailure;
-import dev.annals.problem.ProblemException;
-import dev.annals.problem.ProblemType;
+import dev.annals.http.ProblemException;
+import dev.annals.http.ProblemType;
 import io.vertx.pgclient.PgException;
 
 /** What a failed batch calls for. */

@@ -1,11 +1,11 @@
 package dev.annals.append;
 
-import dev.annals.Sql;
 import dev.annals.database.DatabaseFailure;
+import dev.annals.database.Sql;
 import dev.annals.feed.HeadWatch;
 import dev.annals.guid.SequentialGuid;
-import dev.annals.problem.ProblemException;
-import dev.annals.problem.ProblemType;
+import dev.annals.http.ProblemException;
+import dev.annals.http.ProblemType;
 import dev.annals.project.Caller;
 import dev.annals.record.AuditRecord;
 import dev.annals.record.RecordRow;

@@ -1,10 +1,10 @@
 package dev.annals.append;
 
 import dev.annals.guid.SequentialGuid;
-import dev.annals.problem.FieldError;
-import dev.annals.problem.Problem;
-import dev.annals.problem.ProblemException;
-import dev.annals.problem.ProblemType;
+import dev.annals.http.FieldError;
+import dev.annals.http.Problem;
+import dev.annals.http.ProblemException;
+import dev.annals.http.ProblemType;
 import dev.annals.record.AuditRecord;
 import dev.annals.record.RecordReader;
 import dev.annals.record.SentRecords;

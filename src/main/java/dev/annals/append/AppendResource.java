@@ -1,9 +1,11 @@
 package dev.annals.append;
 
 import dev.annals.feed.FeedLinks;
+import dev.annals.http.BodyConfig;
+import dev.annals.http.JsonBody;
+import dev.annals.http.RequestBodies;
 import dev.annals.project.Caller;
 import dev.annals.project.Requires;
-import dev.annals.record.RecordJson;
 import dev.annals.record.RecordReader;
 import dev.annals.record.RecordWriter;
 import dev.annals.record.SentRecords;
@@ -38,6 +40,7 @@ public class AppendResource {
     private final FeedLinks links;
     private final RequestBodies bodies;
     private final AppendConfig config;
+    private final BodyConfig limits;
     private final Vertx vertx;
 
     AppendResource(
@@ -46,6 +49,7 @@ public class AppendResource {
             FeedLinks links,
             RequestBodies bodies,
             AppendConfig config,
+            BodyConfig limits,
             Vertx vertx) {
         this.vertx = vertx;
         this.bodies = bodies;
@@ -53,6 +57,7 @@ public class AppendResource {
         this.reader = reader;
         this.links = links;
         this.config = config;
+        this.limits = limits;
     }
 
     /** Appends one record, or an array of them: all or none. */
@@ -63,7 +68,7 @@ public class AppendResource {
             @Context HttpServerRequest http, @Context UriInfo uri, @Context ContainerRequestContext request) {
         Caller caller = Caller.of(request);
         RequestBodies.requireNoParameters(uri.getQueryParameters());
-        return bodies.read(http, config.maxBodyBytes(), caller.projectId(), body -> {
+        return bodies.read(http, limits.maxBytes(), caller.projectId(), body -> {
             SentRecords sent = reader.read(body);
             long bytes = body.length + (long) sent.records().size() * RECORD_OVERHEAD_BYTES;
             // Before anything is stored: a request that no URL can be made for is refused.
@@ -94,7 +99,7 @@ public class AppendResource {
         StoredRecord first = appended.records().get(0);
         // Not as it was sent: an id that the service drew may have been drawn again.
         String location = links.record(http, uri, first.record().id());
-        byte[] json = array ? places(appended.records()) : RecordJson.of(first);
+        byte[] json = array ? places(appended.records()) : RecordWriter.toBytes(first);
         return Response.status(appended.added() > 0 ? Response.Status.CREATED : Response.Status.OK)
                 .header(HttpHeaders.LOCATION, location)
                 .entity(json)
@@ -102,7 +107,7 @@ public class AppendResource {
     }
 
     private static byte[] places(List<StoredRecord> records) {
-        return RecordJson.toBytes(16 + records.size() * 80, json -> {
+        return JsonBody.toBytes(16 + records.size() * 80, json -> {
             json.writeStartObject();
             json.writeArrayFieldStart("results");
             for (StoredRecord record : records) {

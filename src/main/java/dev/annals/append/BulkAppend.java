@@ -1,12 +1,15 @@
 package dev.annals.append;
 
-import dev.annals.problem.FieldError;
-import dev.annals.problem.Problem;
-import dev.annals.problem.ProblemException;
-import dev.annals.problem.ProblemType;
+import dev.annals.http.BodyParts;
+import dev.annals.http.FieldError;
+import dev.annals.http.JsonBody;
+import dev.annals.http.Problem;
+import dev.annals.http.ProblemException;
+import dev.annals.http.ProblemMapper;
+import dev.annals.http.ProblemType;
+import dev.annals.http.RequestBodies;
 import dev.annals.project.Caller;
 import dev.annals.record.AuditRecord;
-import dev.annals.record.RecordJson;
 import dev.annals.record.RecordReader;
 import dev.annals.record.SentRecords;
 import dev.annals.record.StoredRecord;
@@ -128,7 +131,7 @@ final class BulkAppend {
             List<Refusal> refusals) {
 
         byte[] toJson() {
-            return RecordJson.toBytes(256 + refusals.size() * 256, json -> {
+            return JsonBody.toBytes(256 + refusals.size() * 256, json -> {
                 json.writeStartObject();
                 json.writeNumberField("stored", stored);
                 json.writeNumberField("stored_before", storedBefore);
@@ -453,7 +456,8 @@ final class BulkAppend {
 
     private void fail(@Nullable Throwable failure) {
         Throwable why = failure == null ? new IllegalStateException("unknown failure") : failure;
-        if (answer.completeExceptionally(why instanceof ProblemException e ? tellHowFar(e.problem()) : why)) {
+        Problem problem = ProblemMapper.of("A body of NDJSON", why);
+        if (answer.completeExceptionally(tellHowFar(problem))) {
             request.drop();
         }
     }

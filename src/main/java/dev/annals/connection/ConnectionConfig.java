@@ -1,8 +1,10 @@
 package dev.annals.connection;
 
-import dev.annals.ConfigLimits.Durations;
-import dev.annals.ConfigLimits.Numbers;
+import dev.annals.config.ConfigLimits.Durations;
+import dev.annals.config.ConfigLimits.Max;
+import dev.annals.config.ConfigLimits.Min;
 import io.quarkus.arc.Unremovable;
+import io.quarkus.runtime.annotations.RegisterForReflection;
 import io.smallrye.config.ConfigMapping;
 import io.smallrye.config.WithDefault;
 import java.time.Duration;
@@ -11,11 +13,14 @@ import java.time.Duration;
 // It is read where nothing is injected: see ConnectionLimits.
 @Unremovable
 @ConfigMapping(prefix = "annals.connections")
+// A native executable would have none of these methods to ask for their limits.
+@RegisterForReflection(fields = false)
 public interface ConnectionConfig {
 
     /** How many connections may be open; 0 for one for every 32 KiB of the heap, and at most 32,768. */
     @WithDefault("0")
-    @Numbers(min = 0, max = 1_000_000)
+    @Min(0)
+    @Max(1_000_000)
     int max();
 
     /**
@@ -23,7 +28,8 @@ public interface ConnectionConfig {
      * annals.trusted-proxies}, since all clients behind a proxy come from its address.
      */
     @WithDefault("2048")
-    @Numbers(min = 1, max = 1_000_000)
+    @Min(1)
+    @Max(1_000_000)
     int perAddress();
 
     /** How long the head of a request may take from its first byte on. */
@@ -38,6 +44,7 @@ public interface ConnectionConfig {
 
     /** How many requests may have more than 4 KiB of a head that is not complete. */
     @WithDefault("128")
-    @Numbers(min = 1, max = 100_000)
+    @Min(1)
+    @Max(100_000)
     int largeHeads();
 }

@@ -1,8 +1,8 @@
 package dev.annals.connection;
 
-import dev.annals.problem.Problem;
-import dev.annals.problem.ProblemException;
-import dev.annals.problem.ProblemType;
+import dev.annals.http.Problem;
+import dev.annals.http.ProblemException;
+import dev.annals.http.ProblemType;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.ChannelDuplexHandler;

@@ -1,6 +1,6 @@
 package dev.annals.connection;
 
-import dev.annals.AnnalsConfig;
+import dev.annals.config.AnnalsConfig;
 import io.netty.bootstrap.ServerBootstrap;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandler.Sharable;

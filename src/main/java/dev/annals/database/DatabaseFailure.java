@@ -1,7 +1,5 @@
 package dev.annals.database;
 
-import dev.annals.problem.ProblemException;
-import dev.annals.problem.ProblemType;
 import io.smallrye.mutiny.Uni;
 import io.vertx.core.VertxException;
 import io.vertx.core.impl.NoStackTraceThrowable;
@@ -20,7 +18,7 @@ public final class DatabaseFailure {
 
     /**
      * A read that is tried again after a passing failure: reads may be repeated at will, and a broken connection need not
-     * reach the client. Fails with {@code unavailable} where that does not help.
+     * reach the client. Fails with {@link DatabaseUnavailableException} where that does not help.
      */
     public static <T> Uni<T> retried(Uni<T> read) {
         return read.onFailure(DatabaseFailure::isTransient)
@@ -29,8 +27,7 @@ public final class DatabaseFailure {
                 .atMost(READ_RETRIES)
                 .onFailure(failure ->
                         isTransient(failure) || (failure.getCause() != null && isTransient(failure.getCause())))
-                .transform(failure -> new ProblemException(
-                        ProblemType.UNAVAILABLE, "The database cannot be reached, or is overloaded: try again."));
+                .transform(DatabaseUnavailableException::new);
     }
 
     /**

@@ -1,6 +1,6 @@
 package dev.annals.database;
 
-import dev.annals.AnnalsConfig;
+import dev.annals.config.AnnalsConfig;
 import io.quarkus.runtime.StartupEvent;
 import jakarta.annotation.Priority;
 import jakarta.enterprise.context.ApplicationScoped;

@@ -1,6 +1,6 @@
 package dev.annals.database;
 
-import dev.annals.AnnalsConfig;
+import dev.annals.config.AnnalsConfig;
 import io.quarkus.reactive.pg.client.PgPoolCreator;
 import io.smallrye.mutiny.Uni;
 import io.vertx.mutiny.sqlclient.SqlConnection;

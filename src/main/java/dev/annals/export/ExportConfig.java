@@ -1,23 +1,29 @@
 package dev.annals.export;
 
-import dev.annals.ConfigLimits.Durations;
-import dev.annals.ConfigLimits.Numbers;
+import dev.annals.config.ConfigLimits.Durations;
+import dev.annals.config.ConfigLimits.Max;
+import dev.annals.config.ConfigLimits.Min;
+import io.quarkus.runtime.annotations.RegisterForReflection;
 import io.smallrye.config.ConfigMapping;
 import io.smallrye.config.WithDefault;
 import java.time.Duration;
 
 /** Limits of exports. */
 @ConfigMapping(prefix = "annals.export")
+// A native executable would have none of these methods to ask for their limits.
+@RegisterForReflection(fields = false)
 public interface ExportConfig {
 
     /** How many exports may run at a time, of all projects together. */
     @WithDefault("8")
-    @Numbers(min = 1, max = 1_000)
+    @Min(1)
+    @Max(1_000)
     int concurrent();
 
     /** How many exports of one project may run at a time. */
     @WithDefault("2")
-    @Numbers(min = 1, max = 1_000)
+    @Min(1)
+    @Max(1_000)
     int concurrentPerProject();
 
     /** How long a client may read nothing before its connection is closed. */
@@ -27,11 +33,13 @@ public interface ExportConfig {
 
     /** How many records are read from the database at a time, at most. */
     @WithDefault("500")
-    @Numbers(min = 1, max = 10_000)
+    @Min(1)
+    @Max(10_000)
     int pageRecords();
 
     /** How many bytes their JSON has at most, unless a single one has more: where records are large, fewer are read. */
     @WithDefault("1048576")
-    @Numbers(min = 65_536, max = 67_108_864)
+    @Min(65_536)
+    @Max(67_108_864)
     int pageBytes();
 }

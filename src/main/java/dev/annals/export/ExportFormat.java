@@ -1,6 +1,7 @@
 package dev.annals.export;
 
 import com.fasterxml.jackson.core.JsonGenerator;
+import dev.annals.http.JsonBody;
 import dev.annals.record.RecordWriter;
 import dev.annals.record.StoredRecord;
 import java.io.IOException;
@@ -77,7 +78,7 @@ enum ExportFormat {
             out.write(text.toString().getBytes(StandardCharsets.UTF_8));
             return;
         }
-        try (JsonGenerator json = RecordWriter.generator(out)) {
+        try (JsonGenerator json = JsonBody.generator(out)) {
             json.disable(JsonGenerator.Feature.AUTO_CLOSE_TARGET);
             json.setRootValueSeparator(null);
             for (StoredRecord record : records) {

@@ -3,7 +3,7 @@ package dev.annals.export;
 import dev.annals.feed.FeedConfig;
 import dev.annals.feed.FeedParameters;
 import dev.annals.feed.FeedQuery;
-import dev.annals.problem.RequestParameters;
+import dev.annals.http.RequestParameters;
 import jakarta.ws.rs.core.MultivaluedHashMap;
 import jakarta.ws.rs.core.MultivaluedMap;
 import java.util.List;
@@ -29,7 +29,7 @@ record ExportRequest(ExportFormat format, FeedQuery query, boolean gzip) {
      * Reads the parameters and headers of a request.
      *
      * @param acceptEncoding the headers {@code Accept-Encoding}
-     * @throws dev.annals.problem.ProblemException {@code invalid-parameter} or {@code invalid-cursor}
+     * @throws dev.annals.http.ProblemException {@code invalid-parameter} or {@code invalid-cursor}
      */
     static ExportRequest read(
             MultivaluedMap<String, String> parameters, List<String> acceptEncoding, FeedConfig config) {

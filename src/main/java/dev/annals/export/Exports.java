@@ -1,11 +1,11 @@
 package dev.annals.export;
 
-import dev.annals.Sql;
 import dev.annals.database.DatabaseFailure;
+import dev.annals.database.Sql;
 import dev.annals.feed.Cursor;
-import dev.annals.problem.Problem;
-import dev.annals.problem.ProblemException;
-import dev.annals.problem.ProblemType;
+import dev.annals.http.Problem;
+import dev.annals.http.ProblemException;
+import dev.annals.http.ProblemType;
 import io.smallrye.mutiny.Uni;
 import io.vertx.mutiny.sqlclient.Pool;
 import io.vertx.mutiny.sqlclient.Row;

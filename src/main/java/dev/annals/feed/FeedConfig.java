@@ -1,23 +1,29 @@
 package dev.annals.feed;
 
-import dev.annals.ConfigLimits.Durations;
-import dev.annals.ConfigLimits.Numbers;
+import dev.annals.config.ConfigLimits.Durations;
+import dev.annals.config.ConfigLimits.Max;
+import dev.annals.config.ConfigLimits.Min;
+import io.quarkus.runtime.annotations.RegisterForReflection;
 import io.smallrye.config.ConfigMapping;
 import io.smallrye.config.WithDefault;
 import java.time.Duration;
 
 /** Limits of reading. */
 @ConfigMapping(prefix = "annals.feed")
+// A native executable would have none of these methods to ask for their limits.
+@RegisterForReflection(fields = false)
 public interface FeedConfig {
 
     /** How many records a page has where the reader names no limit. */
     @WithDefault("200")
-    @Numbers(min = 1, max = 1000)
+    @Min(1)
+    @Max(1000)
     int defaultLimit();
 
     /** How many records a page has at most. */
     @WithDefault("1000")
-    @Numbers(min = 1, max = 10_000)
+    @Min(1)
+    @Max(10_000)
     int maxLimit();
 
     /**
@@ -25,7 +31,8 @@ public interface FeedConfig {
      * one, with a {@code next}. A record that is larger has a page of its own.
      */
     @WithDefault("2097152")
-    @Numbers(min = 65_536, max = 67_108_864)
+    @Min(65_536)
+    @Max(67_108_864)
     int pageBytes();
 
     /** How long a client may take nothing of a page or a record before its connection is closed. */
@@ -38,7 +45,8 @@ public interface FeedConfig {
      * a {@code next}.
      */
     @WithDefault("5000")
-    @Numbers(min = 1, max = 1_000_000)
+    @Min(1)
+    @Max(1_000_000)
     int scanLimit();
 
     /**
@@ -46,11 +54,13 @@ public interface FeedConfig {
      * words looks at every longer one. For new blocks of the index: a rebuild applies it to all.
      */
     @WithDefault("4096")
-    @Numbers(min = 0, max = 65_535)
+    @Min(0)
+    @Max(65_535)
     int indexedMessageBytes();
 
     /** How many words of a message the index tells apart; one with more counts as longer than {@link #indexedMessageBytes()}. */
     @WithDefault("256")
-    @Numbers(min = 0, max = 4_096)
+    @Min(0)
+    @Max(4_096)
     int indexedWords();
 }

@@ -1,7 +1,7 @@
 package dev.annals.feed;
 
-import dev.annals.AnnalsConfig;
-import dev.annals.Sql;
+import dev.annals.config.AnnalsConfig;
+import dev.annals.database.Sql;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.quarkus.runtime.ShutdownEvent;

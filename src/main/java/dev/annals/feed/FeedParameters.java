@@ -2,9 +2,9 @@ package dev.annals.feed;
 
 import dev.annals.feed.FeedQuery.Filter;
 import dev.annals.feed.FeedQuery.Order;
-import dev.annals.problem.ProblemException;
-import dev.annals.problem.ProblemType;
-import dev.annals.problem.RequestParameters;
+import dev.annals.http.ProblemException;
+import dev.annals.http.ProblemType;
+import dev.annals.http.RequestParameters;
 import dev.annals.record.IpAddress;
 import dev.annals.record.Timestamps;
 import jakarta.ws.rs.core.MultivaluedMap;

@@ -1,11 +1,11 @@
 package dev.annals.feed;
 
-import dev.annals.Sql;
 import dev.annals.database.DatabaseFailure;
+import dev.annals.database.Sql;
 import dev.annals.feed.FeedQuery.Filter;
 import dev.annals.feed.FeedQuery.Order;
-import dev.annals.problem.ProblemException;
-import dev.annals.problem.ProblemType;
+import dev.annals.http.ProblemException;
+import dev.annals.http.ProblemType;
 import dev.annals.record.RecordRow;
 import dev.annals.record.StoredRecord;
 import io.smallrye.mutiny.Uni;

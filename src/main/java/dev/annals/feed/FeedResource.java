@@ -1,14 +1,14 @@
 package dev.annals.feed;
 
 import dev.annals.feed.FeedQuery.Order;
+import dev.annals.http.JsonBody;
+import dev.annals.http.ProblemException;
+import dev.annals.http.ProblemType;
+import dev.annals.http.RequestParameters;
 import dev.annals.memory.MemoryBudget;
 import dev.annals.memory.Reservation;
-import dev.annals.problem.ProblemException;
-import dev.annals.problem.ProblemType;
-import dev.annals.problem.RequestParameters;
 import dev.annals.project.Caller;
 import dev.annals.project.Requires;
-import dev.annals.record.RecordJson;
 import dev.annals.record.RecordWriter;
 import dev.annals.record.StoredRecord;
 import io.smallrye.mutiny.Uni;
@@ -136,7 +136,7 @@ public class FeedResource {
                     if (record == null) {
                         throw noSuchRecord();
                     }
-                    return ok(http, RecordJson.of(record), held).build();
+                    return ok(http, RecordWriter.toBytes(record), held).build();
                 }));
     }
 
@@ -184,7 +184,7 @@ public class FeedResource {
     }
 
     private static byte[] json(@Nullable String next, String pollMore, FeedPage page) {
-        return RecordJson.toBytes(page.expectedBytes(), json -> {
+        return JsonBody.toBytes(page.expectedBytes(), json -> {
             json.writeStartObject();
             json.writeStringField("next", next);
             json.writeStringField("poll_more", pollMore);

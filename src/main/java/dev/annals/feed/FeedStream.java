@@ -1,11 +1,11 @@
 package dev.annals.feed;
 
+import dev.annals.http.Problem;
+import dev.annals.http.ProblemException;
+import dev.annals.http.ProblemMapper;
+import dev.annals.http.ProblemType;
 import dev.annals.memory.MemoryBudget;
 import dev.annals.memory.Reservation;
-import dev.annals.problem.Problem;
-import dev.annals.problem.ProblemException;
-import dev.annals.problem.ProblemMapper;
-import dev.annals.problem.ProblemType;
 import io.smallrye.mutiny.subscription.UniEmitter;
 import io.vertx.core.Context;
 import io.vertx.core.buffer.Buffer;
@@ -185,9 +185,7 @@ final class FeedStream extends Follower {
             answer.fail(failure);
             return;
         }
-        Problem problem = failure instanceof ProblemException e
-                ? e.problem()
-                : ProblemMapper.unexpected("The stream " + request.path(), failure);
+        Problem problem = ProblemMapper.of("The stream " + request.path(), failure);
         if (problem.type() == ProblemType.UNAVAILABLE || problem.type() == ProblemType.OVERLOADED) {
             context.owner().setTimer(RETRY_MILLIS, again -> read(System.nanoTime()));
             return;

@@ -1,10 +1,10 @@
 package dev.annals.feed;
 
-import dev.annals.Sql;
+import dev.annals.database.Sql;
 import dev.annals.feed.Follower.Kind;
-import dev.annals.problem.Problem;
-import dev.annals.problem.ProblemException;
-import dev.annals.problem.ProblemType;
+import dev.annals.http.Problem;
+import dev.annals.http.ProblemException;
+import dev.annals.http.ProblemType;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Timer;
 import io.quarkus.runtime.ShutdownDelayInitiatedEvent;

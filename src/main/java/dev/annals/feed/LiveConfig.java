@@ -1,13 +1,17 @@
 package dev.annals.feed;
 
-import dev.annals.ConfigLimits.Durations;
-import dev.annals.ConfigLimits.Numbers;
+import dev.annals.config.ConfigLimits.Durations;
+import dev.annals.config.ConfigLimits.Max;
+import dev.annals.config.ConfigLimits.Min;
+import io.quarkus.runtime.annotations.RegisterForReflection;
 import io.smallrye.config.ConfigMapping;
 import io.smallrye.config.WithDefault;
 import java.time.Duration;
 
 /** Limits of long polls and streams. All counts are per instance of the service. */
 @ConfigMapping(prefix = "annals.live")
+// A native executable would have none of these methods to ask for their limits.
+@RegisterForReflection(fields = false)
 public interface LiveConfig {
 
     /**
@@ -20,32 +24,38 @@ public interface LiveConfig {
 
     /** How many feeds' heads one statement reads. */
     @WithDefault("1000")
-    @Numbers(min = 1, max = 10_000)
+    @Min(1)
+    @Max(10_000)
     int headsPerStatement();
 
     /** How many pages are read for waiting clients at a time; each takes a connection of the pool. */
     @WithDefault("8")
-    @Numbers(min = 1, max = 1_000)
+    @Min(1)
+    @Max(1_000)
     int pageReads();
 
     /** How many long polls may wait. */
     @WithDefault("20000")
-    @Numbers(min = 1, max = 1_000_000)
+    @Min(1)
+    @Max(1_000_000)
     int waits();
 
     /** How many long polls of one project may wait. */
     @WithDefault("10000")
-    @Numbers(min = 1, max = 1_000_000)
+    @Min(1)
+    @Max(1_000_000)
     int projectWaits();
 
     /** How many streams may be open. */
     @WithDefault("5000")
-    @Numbers(min = 1, max = 1_000_000)
+    @Min(1)
+    @Max(1_000_000)
     int streams();
 
     /** How many streams of one project may be open. */
     @WithDefault("2500")
-    @Numbers(min = 1, max = 1_000_000)
+    @Min(1)
+    @Max(1_000_000)
     int projectStreams();
 
     /** A stream that has sent nothing for so long sends a comment, or how far it has come. */
@@ -75,6 +85,7 @@ public interface LiveConfig {
      * it holds for a client that is slow.
      */
     @WithDefault("262144")
-    @Numbers(min = 1_024, max = 67_108_864)
+    @Min(1_024)
+    @Max(67_108_864)
     int streamBytes();
 }

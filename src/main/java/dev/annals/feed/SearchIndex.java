@@ -1,6 +1,6 @@
 package dev.annals.feed;
 
-import dev.annals.Sql;
+import dev.annals.database.Sql;
 import dev.annals.feed.FeedQuery.Filter;
 import dev.annals.feed.FeedQuery.Order;
 import dev.annals.projection.Projection;

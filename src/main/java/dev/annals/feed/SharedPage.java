@@ -1,6 +1,6 @@
 package dev.annals.feed;
 
-import dev.annals.record.RecordJson;
+import dev.annals.record.RecordWriter;
 import dev.annals.record.StoredRecord;
 import io.vertx.core.buffer.Buffer;
 import java.nio.charset.StandardCharsets;
@@ -45,7 +45,7 @@ final class SharedPage {
                     projectId, record.sequenceId(), record.record().id());
             bytes.appendBytes(("id: " + behind + "\nevent: record\ndata: ").getBytes(StandardCharsets.US_ASCII))
                     // One line: JSON strings hold no line breaks, and PostgreSQL writes jsonb without any.
-                    .appendBytes(RecordJson.of(record))
+                    .appendBytes(RecordWriter.toBytes(record))
                     .appendString("\n\n");
         }
         return bytes;

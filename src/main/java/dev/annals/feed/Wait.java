@@ -1,7 +1,7 @@
 package dev.annals.feed;
 
 import dev.annals.feed.FeedQuery.Order;
-import dev.annals.problem.RequestParameters;
+import dev.annals.http.RequestParameters;
 import jakarta.ws.rs.core.MultivaluedMap;
 import java.time.Duration;
 import java.util.List;
@@ -30,7 +30,7 @@ record Wait(Duration duration, boolean preferred) {
      * ignored, as RFC 7240 has it.
      *
      * @param prefer the values of the header {@code Prefer}
-     * @throws dev.annals.problem.ProblemException {@code invalid-parameter} where the parameter cannot be used
+     * @throws dev.annals.http.ProblemException {@code invalid-parameter} where the parameter cannot be used
      */
     static Wait of(MultivaluedMap<String, String> parameters, List<String> prefer, Order order) {
         String text = parameters.getFirst(FeedParameters.WAIT);

@@ -1,7 +1,5 @@
 package dev.annals.memory;
 
-import dev.annals.problem.ProblemException;
-import dev.annals.problem.ProblemType;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.smallrye.mutiny.Uni;
 import io.smallrye.mutiny.subscription.UniEmitter;
@@ -129,7 +127,7 @@ public class MemoryBudget {
      * Takes memory as soon as there is so much. Who came first is served first, except that nobody waits for a holder
      * that is at its own limit.
      *
-     * @return to be closed by the caller. Fails with {@code overloaded} where it took too long, where too many wait, and
+     * @return to be closed by the caller. Fails with {@link NoMemoryException} where it took too long, where too many wait, and
      *     where there never will be so much. Comes on the context on which it was asked for.
      */
     public Uni<Reservation> take(Object holder, long bytes) {
@@ -139,7 +137,7 @@ public class MemoryBudget {
                 return Uni.createFrom().item(at);
             }
             if (bytes > holderLimit) {
-                throw overloaded("The request needs more memory than one caller may have: ask for less.");
+                throw new NoMemoryException("The request needs more memory than one caller may have: ask for less.");
             }
             Waiter waiter = new Waiter(holder, bytes, Vertx.currentContext());
             return Uni.createFrom()
@@ -149,15 +147,10 @@ public class MemoryBudget {
         });
     }
 
-    /** The problem of a request that there is no memory for. */
-    public static ProblemException overloaded(String detail) {
-        return new ProblemException(ProblemType.OVERLOADED, detail);
-    }
-
     private void await(Waiter waiter, UniEmitter<? super Reservation> emitter) {
         synchronized (waiters) {
             if (waiters.size() >= maxWaiting) {
-                emitter.fail(overloaded("Too many requests wait for memory. Send the request again later."));
+                emitter.fail(new NoMemoryException("Too many requests wait for memory. Send the request again later."));
                 return;
             }
             waiter.emitter = emitter;
@@ -204,8 +197,8 @@ public class MemoryBudget {
         if (remove(waiter)) {
             answer(
                     waiter,
-                    emitter -> emitter.fail(
-                            overloaded("There was no memory for the request in time. Send it again later.")));
+                    emitter -> emitter.fail(new NoMemoryException(
+                            "There was no memory for the request in time. Send it again later.")));
             serve();
         }
     }

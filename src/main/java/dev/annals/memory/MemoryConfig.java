@@ -1,38 +1,47 @@
 package dev.annals.memory;
 
-import dev.annals.ConfigLimits.Durations;
-import dev.annals.ConfigLimits.Numbers;
+import dev.annals.config.ConfigLimits.Durations;
+import dev.annals.config.ConfigLimits.Max;
+import dev.annals.config.ConfigLimits.Min;
+import io.quarkus.runtime.annotations.RegisterForReflection;
 import io.smallrye.config.ConfigMapping;
 import io.smallrye.config.WithDefault;
 import java.time.Duration;
 
 /** How much memory requests and answers may hold at one time. */
 @ConfigMapping(prefix = "annals.memory")
+// A native executable would have none of these methods to ask for their limits.
+@RegisterForReflection(fields = false)
 public interface MemoryConfig {
 
     /** How many bytes all of them may hold; 0 for {@link #heapPercent()} of the heap. */
     @WithDefault("0")
-    @Numbers(min = 0, max = 1_099_511_627_776L)
+    @Min(0)
+    @Max(1_099_511_627_776L)
     long bytes();
 
     /** Which share of the Java heap they may hold, in percent. The rest is for what every request needs besides. */
     @WithDefault("35")
-    @Numbers(min = 5, max = 80)
+    @Min(5)
+    @Max(80)
     int heapPercent();
 
     /** Which share of all that one caller may hold, in percent. */
     @WithDefault("25")
-    @Numbers(min = 1, max = 100)
+    @Min(1)
+    @Max(100)
     int callerPercent();
 
     /** What a caller may hold in any case, as far as there is so much: one body of the greatest size, with its records. */
     @WithDefault("67108864")
-    @Numbers(min = 1_048_576, max = 1_099_511_627_776L)
+    @Min(1_048_576)
+    @Max(1_099_511_627_776L)
     long callerBytes();
 
     /** How many requests may wait for memory; the next one fails at once. */
     @WithDefault("1024")
-    @Numbers(min = 1, max = 100_000)
+    @Min(1)
+    @Max(100_000)
     int waiting();
 
     /** How long a request waits for memory. */

@@ -1,6 +1,6 @@
 package dev.annals.ops;
 
-import dev.annals.Sql;
+import dev.annals.database.Sql;
 import io.quarkus.runtime.StartupEvent;
 import io.smallrye.mutiny.Uni;
 import io.vertx.mutiny.sqlclient.Pool;

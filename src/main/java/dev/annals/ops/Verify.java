@@ -1,7 +1,7 @@
 package dev.annals.ops;
 
-import dev.annals.Sql;
 import dev.annals.database.DatabaseUrl;
+import dev.annals.database.Sql;
 import io.quarkus.runtime.annotations.RegisterForReflection;
 import java.io.PrintWriter;
 import java.sql.Connection;

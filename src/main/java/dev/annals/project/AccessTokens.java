@@ -2,13 +2,13 @@ package dev.annals.project;
 
 import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
-import dev.annals.AnnalsConfig;
-import dev.annals.Sql;
+import dev.annals.config.AnnalsConfig;
 import dev.annals.connection.ClientAddress;
 import dev.annals.database.DatabaseFailure;
+import dev.annals.database.Sql;
 import dev.annals.guid.SequentialGuid;
-import dev.annals.problem.ProblemException;
-import dev.annals.problem.ProblemType;
+import dev.annals.http.ProblemException;
+import dev.annals.http.ProblemType;
 import io.smallrye.mutiny.Uni;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.mutiny.sqlclient.Pool;

@@ -1,6 +1,6 @@
 package dev.annals.project;
 
-import dev.annals.AnnalsConfig;
+import dev.annals.config.AnnalsConfig;
 import io.quarkus.runtime.StartupEvent;
 import jakarta.enterprise.context.ApplicationScoped;
 import jakarta.enterprise.event.Observes;

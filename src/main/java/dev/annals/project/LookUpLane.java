@@ -1,7 +1,7 @@
 package dev.annals.project;
 
-import dev.annals.problem.ProblemException;
-import dev.annals.problem.ProblemType;
+import dev.annals.http.ProblemException;
+import dev.annals.http.ProblemType;
 import io.smallrye.mutiny.Uni;
 import java.time.Duration;
 import java.util.ArrayDeque;

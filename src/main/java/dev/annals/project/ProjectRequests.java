@@ -1,7 +1,7 @@
 package dev.annals.project;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import dev.annals.problem.RequestFields;
+import dev.annals.http.RequestFields;
 import java.util.EnumSet;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;

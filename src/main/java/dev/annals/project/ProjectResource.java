@@ -1,9 +1,9 @@
 package dev.annals.project;
 
-import dev.annals.append.RequestBodies;
-import dev.annals.problem.ProblemException;
-import dev.annals.problem.ProblemType;
-import dev.annals.record.RecordJson;
+import dev.annals.http.JsonBody;
+import dev.annals.http.ProblemException;
+import dev.annals.http.ProblemType;
+import dev.annals.http.RequestBodies;
 import io.smallrye.mutiny.Uni;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.pgclient.PgException;
@@ -83,7 +83,7 @@ public class ProjectResource {
     }
 
     private static Response created(String firstName, String firstValue, String secondName, String secondValue) {
-        byte[] body = RecordJson.toBytes(256, json -> {
+        byte[] body = JsonBody.toBytes(256, json -> {
             json.writeStartObject();
             json.writeStringField(firstName, firstValue);
             json.writeStringField(secondName, secondValue);

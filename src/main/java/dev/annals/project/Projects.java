@@ -1,6 +1,6 @@
 package dev.annals.project;
 
-import dev.annals.Sql;
+import dev.annals.database.Sql;
 import dev.annals.guid.SequentialGuid;
 import io.smallrye.mutiny.Uni;
 import io.vertx.mutiny.sqlclient.Pool;

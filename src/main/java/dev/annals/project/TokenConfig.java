@@ -1,28 +1,35 @@
 package dev.annals.project;
 
-import dev.annals.ConfigLimits.Durations;
-import dev.annals.ConfigLimits.Numbers;
+import dev.annals.config.ConfigLimits.Durations;
+import dev.annals.config.ConfigLimits.Max;
+import dev.annals.config.ConfigLimits.Min;
+import io.quarkus.runtime.annotations.RegisterForReflection;
 import io.smallrye.config.ConfigMapping;
 import io.smallrye.config.WithDefault;
 import java.time.Duration;
 
 /** Limits of what requests with unknown tokens may cost. */
 @ConfigMapping(prefix = "annals.token")
+// A native executable would have none of these methods to ask for their limits.
+@RegisterForReflection(fields = false)
 public interface TokenConfig {
 
     /** How many tokens that were not valid lately are looked up at a time; each takes a connection of the pool. */
     @WithDefault("4")
-    @Numbers(min = 1, max = 1_000)
+    @Min(1)
+    @Max(1_000)
     int lookUps();
 
     /** How many such look-ups may wait; the next one fails at once. */
     @WithDefault("256")
-    @Numbers(min = 1, max = 100_000)
+    @Min(1)
+    @Max(100_000)
     int waitingLookUps();
 
     /** How many may wait of addresses with more than {@link #failures()}; of these, one is looked up at a time. */
     @WithDefault("16")
-    @Numbers(min = 1, max = 100_000)
+    @Min(1)
+    @Max(100_000)
     int waitingSuspects();
 
     /** How long such a look-up may wait. */
@@ -40,7 +47,8 @@ public interface TokenConfig {
 
     /** How many requests without a valid token an address may send in {@link #failureTime()}. */
     @WithDefault("600")
-    @Numbers(min = 1, max = 1_000_000)
+    @Min(1)
+    @Max(1_000_000)
     int failures();
 
     /** Over how long the failures of an address are counted. */
@@ -50,6 +58,7 @@ public interface TokenConfig {
 
     /** How many addresses' failures are counted at a time. */
     @WithDefault("10000")
-    @Numbers(min = 1, max = 1_000_000)
+    @Min(1)
+    @Max(1_000_000)
     int addresses();
 }

@@ -1,8 +1,8 @@
 package dev.annals.project;
 
 import dev.annals.connection.ClientAddress;
-import dev.annals.problem.ProblemException;
-import dev.annals.problem.ProblemType;
+import dev.annals.http.ProblemException;
+import dev.annals.http.ProblemType;
 import io.smallrye.mutiny.Uni;
 import io.vertx.core.net.SocketAddress;
 import io.vertx.ext.web.RoutingContext;

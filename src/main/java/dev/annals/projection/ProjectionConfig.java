@@ -1,13 +1,17 @@
 package dev.annals.projection;
 
-import dev.annals.ConfigLimits.Durations;
-import dev.annals.ConfigLimits.Numbers;
+import dev.annals.config.ConfigLimits.Durations;
+import dev.annals.config.ConfigLimits.Max;
+import dev.annals.config.ConfigLimits.Min;
+import io.quarkus.runtime.annotations.RegisterForReflection;
 import io.smallrye.config.ConfigMapping;
 import io.smallrye.config.WithDefault;
 import java.time.Duration;
 
 /** Limits of what runs in the background: statistics and the index of the search. */
 @ConfigMapping(prefix = "annals.projection")
+// A native executable would have none of these methods to ask for their limits.
+@RegisterForReflection(fields = false)
 public interface ProjectionConfig {
 
     /**
@@ -24,17 +28,20 @@ public interface ProjectionConfig {
 
     /** How many projects one look is at. With more of them, what is new in one is noticed some looks later. */
     @WithDefault("1000")
-    @Numbers(min = 1, max = 10_000)
+    @Min(1)
+    @Max(10_000)
     int projects();
 
     /** How many steps one look leads to in each project that is behind, before the others have their turn. */
     @WithDefault("8")
-    @Numbers(min = 1, max = 1_000)
+    @Min(1)
+    @Max(1_000)
     int steps();
 
     /** How many records one step takes in, at most, where the projection does not say otherwise. */
     @WithDefault("1000")
-    @Numbers(min = 1, max = 10_000)
+    @Min(1)
+    @Max(10_000)
     int records();
 
     /**

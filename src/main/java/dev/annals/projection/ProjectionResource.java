@@ -1,10 +1,10 @@
 package dev.annals.projection;
 
-import dev.annals.Sql;
-import dev.annals.problem.ProblemException;
-import dev.annals.problem.ProblemType;
+import dev.annals.database.Sql;
+import dev.annals.http.JsonBody;
+import dev.annals.http.ProblemException;
+import dev.annals.http.ProblemType;
 import dev.annals.project.Requires;
-import dev.annals.record.RecordJson;
 import io.smallrye.mutiny.Uni;
 import io.vertx.mutiny.sqlclient.Pool;
 import io.vertx.mutiny.sqlclient.Tuple;
@@ -46,7 +46,7 @@ public class ProjectionResource {
     }
 
     private static Response answer(String name, int generation) {
-        byte[] body = RecordJson.toBytes(64, json -> {
+        byte[] body = JsonBody.toBytes(64, json -> {
             json.writeStartObject();
             json.writeStringField("name", name);
             json.writeNumberField("generation", generation);

@@ -1,7 +1,7 @@
 package dev.annals.projection;
 
-import dev.annals.Sql;
 import dev.annals.database.DatabaseFailure;
+import dev.annals.database.Sql;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.quarkus.arc.All;

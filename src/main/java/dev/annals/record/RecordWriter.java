@@ -1,14 +1,10 @@
 package dev.annals.record;
 
-import com.fasterxml.jackson.core.JsonEncoding;
-import com.fasterxml.jackson.core.JsonFactory;
-import com.fasterxml.jackson.core.JsonFactoryBuilder;
 import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.core.SerializableString;
 import com.fasterxml.jackson.core.io.SerializedString;
-import com.fasterxml.jackson.core.json.JsonWriteFeature;
+import dev.annals.http.JsonBody;
 import java.io.IOException;
-import java.io.OutputStream;
 import org.jspecify.annotations.Nullable;
 
 /** Writes stored records for clients, field by field, without a tree between. */
@@ -32,19 +28,11 @@ public final class RecordWriter {
     private static final SerializableString SEQUENCE = new SerializedString("sequence");
     private static final SerializableString VALUE = new SerializedString("value");
 
-    private static final JsonFactory JSON = new JsonFactoryBuilder()
-            .enable(JsonWriteFeature.COMBINE_UNICODE_SURROGATES_IN_UTF8)
-            .build();
-
     private RecordWriter() {}
 
-    /**
-     * A generator for an answer that holds records: UTF-8, no character escaped that need not be. The caller closes it.
-     *
-     * @throws IOException what {@code out} throws
-     */
-    public static JsonGenerator generator(OutputStream out) throws IOException {
-        return JSON.createGenerator(out, JsonEncoding.UTF8);
+    /** One record as a body. */
+    public static byte[] toBytes(StoredRecord record) {
+        return JsonBody.toBytes(1024 + RecordSize.characters(record), json -> write(record, json));
     }
 
     /**

@@ -1,8 +1,8 @@
 package dev.annals.sequence;
 
 import dev.annals.database.DatabaseFailure;
-import dev.annals.problem.ProblemException;
-import dev.annals.problem.ProblemType;
+import dev.annals.http.ProblemException;
+import dev.annals.http.ProblemType;
 import io.smallrye.mutiny.Uni;
 import java.util.ArrayDeque;
 import java.util.ArrayList;

@@ -56,9 +56,13 @@ final class BenchmarkRun {
         try {
             Supplier<Uni<?>> transaction = transaction(schema, project);
             long warm = System.nanoTime() + options.warmUp.toNanos();
-            run(transaction, () -> System.nanoTime() - warm < 0);
+            times(transaction, () -> System.nanoTime() - warm < 0);
             AtomicInteger left = new AtomicInteger(options.iterations);
-            return run(transaction, () -> left.getAndDecrement() > 0);
+            long start = System.nanoTime();
+            List<Long> nanos = times(transaction, () -> left.getAndDecrement() > 0);
+            double seconds = (System.nanoTime() - start) / 1e9;
+            return new Result(
+                    nanos.size() / seconds, millis(nanos, 50), millis(nanos, 75), millis(nanos, 90), millis(nanos, 99));
         } finally {
             execute("drop schema " + schema + " cascade");
         }
@@ -126,7 +130,8 @@ final class BenchmarkRun {
                 : Uni.createFrom().voidItem().onItem().delayIt().by(options.transactionLatency);
     }
 
-    private Result run(Supplier<Uni<?>> transaction, BooleanSupplier goesOn)
+    /** How long each transaction took, in ascending order; none where there was no time for any. */
+    private List<Long> times(Supplier<Uni<?>> transaction, BooleanSupplier goesOn)
             throws InterruptedException, ExecutionException {
         AtomicInteger started = new AtomicInteger();
         Callable<List<Long>> worker = () -> {
@@ -142,7 +147,6 @@ final class BenchmarkRun {
         };
         List<Long> all = new ArrayList<>();
         ExecutorService threads = Executors.newFixedThreadPool(options.threads);
-        long start = System.nanoTime();
         try {
             List<Callable<List<Long>>> workers = new ArrayList<>();
             for (int i = 0; i < options.threads; i++) {
@@ -154,9 +158,8 @@ final class BenchmarkRun {
         } finally {
             threads.shutdown();
         }
-        double seconds = (System.nanoTime() - start) / 1e9;
         Collections.sort(all);
-        return new Result(all.size() / seconds, millis(all, 50), millis(all, 75), millis(all, 90), millis(all, 99));
+        return all;
     }
 
     private static double millis(List<Long> ascendingNanos, int percent) {

@@ -1,8 +1,8 @@
 package dev.annals.sequence;
 
-import dev.annals.Sql;
-import dev.annals.problem.ProblemException;
-import dev.annals.problem.ProblemType;
+import dev.annals.database.Sql;
+import dev.annals.http.ProblemException;
+import dev.annals.http.ProblemType;
 import io.vertx.mutiny.sqlclient.SqlConnection;
 import io.vertx.mutiny.sqlclient.Tuple;
 import io.vertx.pgclient.PgException;

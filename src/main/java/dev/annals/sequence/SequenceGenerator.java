@@ -5,7 +5,7 @@ import io.smallrye.mutiny.Uni;
 /**
  * Issues the values of one sequence. Any thread may call it; nothing blocks.
  *
- * <p>Calls fail with a {@link dev.annals.problem.ProblemException}: {@code sequence-exhausted} where fewer values are
+ * <p>Calls fail with a {@link dev.annals.http.ProblemException}: {@code sequence-exhausted} where fewer values are
  * left than wanted, {@code sequence-deleted}, {@code queue-full} where too many callers wait, {@code unavailable} where
  * the database could not be reached for too long.
  */

@@ -1,8 +1,8 @@
 package dev.annals.sequence;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import dev.annals.problem.ProblemException;
-import dev.annals.problem.RequestFields;
+import dev.annals.http.ProblemException;
+import dev.annals.http.RequestFields;
 import dev.annals.sequence.Sequence.Definition;
 import java.util.Arrays;
 import java.util.Optional;

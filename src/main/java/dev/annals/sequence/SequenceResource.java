@@ -1,10 +1,10 @@
 package dev.annals.sequence;
 
-import dev.annals.append.RequestBodies;
-import dev.annals.problem.RequestParameters;
+import dev.annals.http.JsonBody;
+import dev.annals.http.RequestBodies;
+import dev.annals.http.RequestParameters;
 import dev.annals.project.Caller;
 import dev.annals.project.Requires;
-import dev.annals.record.RecordJson;
 import io.smallrye.mutiny.Uni;
 import io.vertx.core.http.HttpServerRequest;
 import jakarta.ws.rs.Consumes;
@@ -116,7 +116,7 @@ public class SequenceResource {
     private static byte[] json(Sequence sequence) {
         Sequence.Definition definition = sequence.definition();
         SequenceKind kind = definition.kind();
-        return RecordJson.toBytes(256, json -> {
+        return JsonBody.toBytes(256, json -> {
             json.writeStartObject();
             json.writeStringField("name", sequence.name());
             json.writeStringField("kind", kind.name());
@@ -137,7 +137,7 @@ public class SequenceResource {
     }
 
     private static byte[] json(SequenceBlock block) {
-        return RecordJson.toBytes(16 + block.size() * 20, json -> {
+        return JsonBody.toBytes(16 + block.size() * 20, json -> {
             json.writeStartObject();
             json.writeArrayFieldStart("values");
             for (PrimitiveIterator.OfLong values = block.stream().iterator(); values.hasNext(); ) {

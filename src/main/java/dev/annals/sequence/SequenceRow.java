@@ -1,8 +1,8 @@
 package dev.annals.sequence;
 
-import dev.annals.Sql;
-import dev.annals.problem.ProblemException;
-import dev.annals.problem.ProblemType;
+import dev.annals.database.Sql;
+import dev.annals.http.ProblemException;
+import dev.annals.http.ProblemType;
 import io.smallrye.mutiny.Uni;
 import io.vertx.mutiny.sqlclient.Pool;
 import io.vertx.mutiny.sqlclient.Row;

@@ -1,6 +1,6 @@
 package dev.annals.sequence;
 
-import dev.annals.Sql;
+import dev.annals.database.Sql;
 import io.smallrye.mutiny.Uni;
 import io.vertx.mutiny.sqlclient.Row;
 import io.vertx.mutiny.sqlclient.SqlConnection;

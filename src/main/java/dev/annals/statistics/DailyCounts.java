@@ -1,6 +1,6 @@
 package dev.annals.statistics;
 
-import dev.annals.Sql;
+import dev.annals.database.Sql;
 import dev.annals.projection.Projection;
 import dev.annals.projection.ProjectionConfig;
 import io.smallrye.mutiny.Uni;

@@ -1,11 +1,15 @@
 package dev.annals.statistics;
 
-import dev.annals.ConfigLimits.Numbers;
+import dev.annals.config.ConfigLimits.Max;
+import dev.annals.config.ConfigLimits.Min;
+import io.quarkus.runtime.annotations.RegisterForReflection;
 import io.smallrye.config.ConfigMapping;
 import io.smallrye.config.WithDefault;
 
 /** Limits of statistics. */
 @ConfigMapping(prefix = "annals.statistics")
+// A native executable would have none of these methods to ask for their limits.
+@RegisterForReflection(fields = false)
 public interface StatisticsConfig {
 
     /**
@@ -14,16 +18,19 @@ public interface StatisticsConfig {
      * Once there are statistics, a change asks for a rebuild.
      */
     @WithDefault("10000")
-    @Numbers(min = 1, max = 1_000_000)
+    @Min(1)
+    @Max(1_000_000)
     int combinations();
 
     /** How many results an answer has at most. */
     @WithDefault("10000")
-    @Numbers(min = 1, max = 1_000_000)
+    @Min(1)
+    @Max(1_000_000)
     int results();
 
     /** How many counts an answer is made from, at most. */
     @WithDefault("1000000")
-    @Numbers(min = 1, max = 100_000_000)
+    @Min(1)
+    @Max(100_000_000)
     int scanLimit();
 }

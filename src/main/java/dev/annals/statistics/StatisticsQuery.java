@@ -1,6 +1,6 @@
 package dev.annals.statistics;
 
-import dev.annals.problem.RequestParameters;
+import dev.annals.http.RequestParameters;
 import jakarta.ws.rs.core.MultivaluedMap;
 import java.time.DateTimeException;
 import java.time.LocalDate;
@@ -41,7 +41,7 @@ record StatisticsQuery(@Nullable LocalDate start, @Nullable LocalDate end, Set<D
     private static final String DIMENSIONS =
             Arrays.stream(Dimension.values()).map(Dimension::text).collect(Collectors.joining(", "));
 
-    /** @throws dev.annals.problem.ProblemException {@code invalid-parameter} */
+    /** @throws dev.annals.http.ProblemException {@code invalid-parameter} */
     static StatisticsQuery read(MultivaluedMap<String, String> parameters) {
         RequestParameters.requireKnown(parameters, KNOWN);
         return new StatisticsQuery(

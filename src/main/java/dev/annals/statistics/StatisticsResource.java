@@ -1,13 +1,13 @@
 package dev.annals.statistics;
 
 import com.fasterxml.jackson.core.JsonGenerator;
-import dev.annals.Sql;
 import dev.annals.database.DatabaseFailure;
-import dev.annals.problem.ProblemException;
-import dev.annals.problem.ProblemType;
+import dev.annals.database.Sql;
+import dev.annals.http.JsonBody;
+import dev.annals.http.ProblemException;
+import dev.annals.http.ProblemType;
 import dev.annals.project.Caller;
 import dev.annals.project.Requires;
-import dev.annals.record.RecordJson;
 import dev.annals.statistics.StatisticsQuery.Dimension;
 import io.smallrye.mutiny.Uni;
 import io.vertx.mutiny.sqlclient.Pool;
@@ -73,7 +73,7 @@ public class StatisticsResource {
                             + config.scanLimit()
                             + " counts. Ask for fewer days (start, end), or for less to tell apart (by).");
         }
-        return Response.ok(RecordJson.toBytes(128 + rows.size() * 64, json -> write(query, first, rows, json)))
+        return Response.ok(JsonBody.toBytes(128 + rows.size() * 64, json -> write(query, first, rows, json)))
                 .build();
     }
 

@@ -23,8 +23,8 @@ public class TightLimits implements QuarkusTestProfile {
                 Map.entry("annals.memory.caller-percent", "50"),
                 // So that a caller's memory has room for a page.
                 Map.entry("annals.feed.page-bytes", "65536"),
-                Map.entry("annals.append.body-patience", "1s"),
-                Map.entry("annals.append.body-rate", "100000"),
+                Map.entry("annals.body.patience", "1s"),
+                Map.entry("annals.body.rate", "100000"),
                 Map.entry("annals.connections.per-address", Integer.toString(CONNECTIONS_PER_ADDRESS)),
                 Map.entry("annals.connections.head-time", "500ms"),
                 Map.entry("annals.connections.idle-time", "1s"),

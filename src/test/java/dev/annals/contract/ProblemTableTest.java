@@ -2,7 +2,7 @@ package dev.annals.contract;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.annals.problem.ProblemType;
+import dev.annals.http.ProblemType;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -3,7 +3,7 @@ package dev.annals.feed;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.annals.AuditLogFixture;
-import dev.annals.Sql;
+import dev.annals.database.Sql;
 import dev.annals.feed.FeedQuery.Filter;
 import dev.annals.feed.FeedQuery.Order;
 import dev.annals.projection.RandomRecords;

@@ -4,10 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.annals.AuditLogFixture;
 import dev.annals.AuditLogFixture.Project;
-import dev.annals.ConfigLimits;
+import dev.annals.config.ConfigLimits;
+import dev.annals.config.Settings;
 import dev.annals.embedded.TestDatabase;
 import dev.annals.project.Scope;
-import io.quarkus.runtime.annotations.RegisterForReflection;
 import io.quarkus.test.common.http.TestHTTPResource;
 import io.quarkus.test.junit.QuarkusTest;
 import io.smallrye.config.ConfigMapping;
@@ -336,8 +336,9 @@ class SecurityTableTest {
 
     private static Set<String> limits() {
         Set<String> limits = new TreeSet<>();
-        for (Class<?> mapping :
-                ConfigLimits.class.getAnnotation(RegisterForReflection.class).targets()) {
+        for (Class<?> mapping : Settings.all().stream()
+                .flatMap(all -> Settings.groups(all).stream())
+                .toList()) {
             ConfigMapping root = mapping.getAnnotation(ConfigMapping.class);
             String prefix = root != null
                     ? root.prefix()
@@ -345,9 +346,10 @@ class SecurityTableTest {
                                     .getAnnotation(ConfigMapping.class)
                                     .prefix() + "." + StringUtil.skewer(mapping.getSimpleName());
             for (Method method : mapping.getDeclaredMethods()) {
-                ConfigLimits.Numbers numbers = method.getAnnotation(ConfigLimits.Numbers.class);
+                ConfigLimits.Min min = method.getAnnotation(ConfigLimits.Min.class);
+                ConfigLimits.Max max = method.getAnnotation(ConfigLimits.Max.class);
                 ConfigLimits.Durations durations = method.getAnnotation(ConfigLimits.Durations.class);
-                if (numbers == null && durations == null) {
+                if (min == null && durations == null) {
                     continue;
                 }
                 WithDefault preset = method.getAnnotation(WithDefault.class);
@@ -358,8 +360,8 @@ class SecurityTableTest {
                         " | ",
                         "`" + name + "`",
                         preset == null ? NOTHING : preset.value(),
-                        numbers == null ? durations.min() : Long.toString(numbers.min()),
-                        numbers == null ? durations.max() : Long.toString(numbers.max())));
+                        min == null ? durations.min() : Long.toString(min.value()),
+                        max == null ? durations.max() : Long.toString(max.value())));
             }
         }
         return limits;

@@ -3,8 +3,6 @@ package dev.annals.memory;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.annals.problem.ProblemException;
-import dev.annals.problem.ProblemType;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.smallrye.mutiny.subscription.Cancellable;
 import io.vertx.core.Vertx;
@@ -187,10 +185,6 @@ class MemoryBudgetTest {
     private static void assertOverloaded(CompletableFuture<Reservation> taken) {
         assertThatThrownBy(() -> taken.orTimeout(30, TimeUnit.SECONDS).join())
                 .isInstanceOf(CompletionException.class)
-                .hasCauseInstanceOf(ProblemException.class)
-                .satisfies(failure -> assertThat(((ProblemException) failure.getCause())
-                                .problem()
-                                .type())
-                        .isEqualTo(ProblemType.OVERLOADED));
+                .hasCauseInstanceOf(NoMemoryException.class);
     }
 }

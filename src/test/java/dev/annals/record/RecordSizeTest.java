@@ -30,7 +30,7 @@ class RecordSizeTest {
                     false,
                     "{\"a\": \"" + "é😀".repeat(random.nextInt(50)) + "\"}");
             StoredRecord stored = new StoredRecord(record, Long.MAX_VALUE, record.timestamp(), "role:" + text(random));
-            int written = RecordJson.of(stored).length;
+            int written = RecordWriter.toBytes(stored).length;
             assertThat(RecordSize.json(stored)).isBetween((long) written, written + 600L);
             assertThat(RecordSize.jsonAtMost(1, RecordSize.characters(stored)))
                     .isGreaterThanOrEqualTo(RecordSize.json(stored));

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.core.JsonGenerator;
 import dev.annals.guid.SequentialGuid;
+import dev.annals.http.JsonBody;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -63,7 +64,7 @@ class RecordWriterTest {
 
     private static String written(StoredRecord stored) throws IOException {
         ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-        try (JsonGenerator json = RecordWriter.generator(bytes)) {
+        try (JsonGenerator json = JsonBody.generator(bytes)) {
             RecordWriter.write(stored, json);
         }
         return bytes.toString(StandardCharsets.UTF_8);

@@ -3,8 +3,8 @@ package dev.annals.sequence;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.annals.problem.ProblemException;
-import dev.annals.problem.ProblemType;
+import dev.annals.http.ProblemException;
+import dev.annals.http.ProblemType;
 import io.smallrye.mutiny.Uni;
 import java.io.IOException;
 import java.time.Duration;

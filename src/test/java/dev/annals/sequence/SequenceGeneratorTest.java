@@ -6,8 +6,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.annals.AuditLogFixture;
 import dev.annals.database.DatabaseFailure;
-import dev.annals.problem.ProblemException;
-import dev.annals.problem.ProblemType;
+import dev.annals.http.ProblemException;
+import dev.annals.http.ProblemType;
 import dev.annals.sequence.Sequence.Definition;
 import io.quarkus.test.junit.QuarkusTest;
 import io.smallrye.mutiny.Multi;

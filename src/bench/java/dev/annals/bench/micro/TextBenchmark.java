@@ -3,8 +3,8 @@ package dev.annals.bench.micro;
 import dev.annals.bench.SampleRecords;
 import dev.annals.feed.Cursor;
 import dev.annals.guid.SequentialGuid;
+import dev.annals.http.JsonBody;
 import dev.annals.record.AuditRecord;
-import dev.annals.record.RecordJson;
 import dev.annals.record.RecordReader;
 import dev.annals.record.RecordWriter;
 import dev.annals.record.SentRecords;
@@ -64,7 +64,7 @@ public class TextBenchmark {
     @Benchmark
     @OperationsPerInvocation(PAGE)
     public byte[] writePage() {
-        return RecordJson.toBytes(PAGE * 600, json -> {
+        return JsonBody.toBytes(PAGE * 600, json -> {
             json.writeStartArray();
             for (StoredRecord record : stored) {
                 RecordWriter.write(record, json);

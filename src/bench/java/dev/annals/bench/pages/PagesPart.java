@@ -1,6 +1,5 @@
 package dev.annals.bench.pages;
 
-import dev.annals.Sql;
 import dev.annals.bench.BenchDatabase;
 import dev.annals.bench.BenchServer;
 import dev.annals.bench.NumberedStatement;
@@ -12,6 +11,7 @@ import dev.annals.bench.Table;
 import dev.annals.bench.ordering.Scenario;
 import dev.annals.bench.ordering.Variant;
 import dev.annals.bench.ordering.Writers;
+import dev.annals.database.Sql;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;

@@ -1,0 +1,53 @@
+package dev.annals.http;
+
+import com.fasterxml.jackson.core.JsonEncoding;
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonFactoryBuilder;
+import com.fasterxml.jackson.core.JsonGenerator;
+import com.fasterxml.jackson.core.json.JsonWriteFeature;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.io.UncheckedIOException;
+
+/** JSON written straight into memory: the bodies of answers. */
+public final class JsonBody {
+
+    private static final JsonFactory JSON = new JsonFactoryBuilder()
+            .enable(JsonWriteFeature.COMBINE_UNICODE_SURROGATES_IN_UTF8)
+            .build();
+
+    private JsonBody() {}
+
+    /**
+     * A generator for an answer that holds records: UTF-8, no character escaped that need not be. The caller closes it.
+     *
+     * @throws IOException what {@code out} throws
+     */
+    public static JsonGenerator generator(OutputStream out) throws IOException {
+        return JSON.createGenerator(out, JsonEncoding.UTF8);
+    }
+
+    /** What goes into a body. */
+    @FunctionalInterface
+    public interface Content {
+        /** Writes one JSON value. */
+        void write(JsonGenerator json) throws IOException;
+    }
+
+    /**
+     * Writes a body.
+     *
+     * @param expectedBytes about how long it will be
+     * @return its bytes, in UTF-8
+     */
+    public static byte[] toBytes(int expectedBytes, Content content) {
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream(expectedBytes);
+        try (JsonGenerator json = generator(bytes)) {
+            content.write(json);
+        } catch (IOException e) {
+            throw new UncheckedIOException("memory cannot fail to be written", e);
+        }
+        return bytes.toByteArray();
+    }
+}

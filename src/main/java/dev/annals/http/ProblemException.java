@@ -1,0 +1,27 @@
+package dev.annals.http;
+
+import java.io.Serial;
+
+/**
+ * Ends a request with a {@link Problem}. It is the client's answer, not a fault to look into, and so carries no stack
+ * trace.
+ */
+public final class ProblemException extends RuntimeException {
+    @Serial
+    private static final long serialVersionUID = 1;
+
+    private final transient Problem problem;
+
+    public ProblemException(Problem problem) {
+        super(problem.title() + ": " + problem.detail(), null, false, false);
+        this.problem = problem;
+    }
+
+    public ProblemException(ProblemType type, String detail) {
+        this(Problem.of(type, detail));
+    }
+
+    public Problem problem() {
+        return problem;
+    }
+}

@@ -1,0 +1,186 @@
+package dev.annals.http;
+
+import dev.annals.database.DatabaseFailure;
+import dev.annals.database.DatabaseUnavailableException;
+import dev.annals.memory.NoMemoryException;
+import jakarta.ws.rs.NotFoundException;
+import jakarta.ws.rs.WebApplicationException;
+import jakarta.ws.rs.container.ContainerRequestContext;
+import jakarta.ws.rs.container.ContainerResponseContext;
+import jakarta.ws.rs.core.MediaType;
+import jakarta.ws.rs.core.MultivaluedMap;
+import jakarta.ws.rs.core.Response;
+import java.io.IOException;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.UUID;
+import org.jboss.logging.Logger;
+import org.jboss.resteasy.reactive.server.ServerExceptionMapper;
+import org.jboss.resteasy.reactive.server.ServerResponseFilter;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Turns whatever ends a request early into a problem: the service's own {@link ProblemException}s, what the framework
+ * throws, and everything nobody expected. An unexpected exception is logged under an id, and the answer tells that id
+ * and nothing else of it.
+ */
+public final class ProblemMapper {
+
+    private static final Logger LOG = Logger.getLogger(ProblemMapper.class);
+    private static final MediaType PROBLEM_JSON = MediaType.valueOf(Problem.MEDIA_TYPE);
+
+    @ServerExceptionMapper
+    public Response ownProblem(ProblemException e) {
+        return response(e.problem());
+    }
+
+    @ServerExceptionMapper
+    public Response noMemory(NoMemoryException e) {
+        return response(of(e));
+    }
+
+    @ServerExceptionMapper
+    public Response databaseUnavailable(DatabaseUnavailableException e) {
+        return response(of(e));
+    }
+
+    @ServerExceptionMapper
+    public Response notFound(NotFoundException e) {
+        return response(ofStatus(404));
+    }
+
+    @ServerExceptionMapper
+    public Response ofFramework(WebApplicationException e) {
+        Response given = e.getResponse();
+        if (given.getStatus() < 400) {
+            return given;
+        }
+        Problem problem = given.getStatus() == 500 ? unexpected("A request", e) : ofStatus(given.getStatus());
+        return withHeadersOf(given, problem);
+    }
+
+    @ServerExceptionMapper
+    public Response unexpected(Throwable e, ContainerRequestContext request) {
+        return response(
+                unexpected(request.getMethod() + " " + request.getUriInfo().getPath(), e));
+    }
+
+    /** Completes what was answered without a problem, or with a body that is none, whoever answered it. */
+    @ServerResponseFilter
+    public void everyErrorIsAProblem(ContainerRequestContext request, ContainerResponseContext response) {
+        if (response.getStatus() < 400) {
+            return;
+        }
+        MultivaluedMap<String, Object> headers = response.getHeaders();
+        if (response.getStatus() == 405 && !headers.containsKey("Allow")) {
+            headers.putSingle("Allow", AllowedMethods.at(request.getUriInfo().getPath()));
+        }
+        if (!PROBLEM_JSON.equals(response.getMediaType())) {
+            Problem problem = ofStatus(response.getStatus());
+            problem.headers().forEach((name, value) -> headers.putIfAbsent(name, List.of(value)));
+            response.setEntity(problem.toJson(), null, PROBLEM_JSON);
+        }
+    }
+
+    /** The problem that an HTTP status alone stands for. */
+    static Problem ofStatus(int status) {
+        return switch (status) {
+            case 401 ->
+                Problem.of(ProblemType.UNAUTHORIZED, "Send a valid token in the header Authorization: Bearer <token>");
+            case 403 ->
+                Problem.of(ProblemType.FORBIDDEN, "This token does not allow that: use one with the right scope");
+            case 404 ->
+                Problem.of(
+                        ProblemType.NOT_FOUND,
+                        "Nothing is at this address: compare it with the service's openapi.yaml");
+            case 405 ->
+                Problem.of(
+                        ProblemType.METHOD_NOT_ALLOWED,
+                        "This address does not take that method: use one that the header Allow names");
+            case 406 ->
+                Problem.of(
+                        ProblemType.NOT_ACCEPTABLE,
+                        "None of the media types in Accept can be had here: accept application/json");
+            case 413 ->
+                Problem.of(
+                        ProblemType.BODY_TOO_LARGE, "The body has more bytes than one request may: send it in several");
+            case 415 ->
+                Problem.of(
+                        ProblemType.UNSUPPORTED_MEDIA_TYPE,
+                        "The body's Content-Type or Content-Encoding is not read here: send application/json");
+            case 500 ->
+                Problem.of(
+                        ProblemType.INTERNAL_ERROR,
+                        "The service failed: try again, and look into its log if it persists");
+            case 503 ->
+                Problem.of(
+                        ProblemType.UNAVAILABLE, "The service cannot answer now: try again after Retry-After seconds");
+            default -> {
+                Response.@Nullable Status known = Response.Status.fromStatusCode(status);
+                String title = known == null ? ProblemType.OTHER.title() : known.getReasonPhrase();
+                yield new Problem(
+                        ProblemType.OTHER,
+                        status,
+                        title,
+                        "The request was refused with HTTP status " + status
+                                + ": compare it with the service's openapi.yaml",
+                        List.of(),
+                        Map.of());
+            }
+        };
+    }
+
+    private static Problem of(NoMemoryException e) {
+        return Problem.of(ProblemType.OVERLOADED, Objects.requireNonNull(e.getMessage()));
+    }
+
+    private static Problem of(DatabaseUnavailableException e) {
+        return Problem.of(ProblemType.UNAVAILABLE, Objects.requireNonNull(e.getMessage()));
+    }
+
+    /** The problem that a failure is answered with. What nobody expected is logged, and named by {@code request} there. */
+    public static Problem of(String request, Throwable failure) {
+        if (failure instanceof ProblemException e) {
+            return e.problem();
+        }
+        if (failure instanceof NoMemoryException e) {
+            return of(e);
+        }
+        return failure instanceof DatabaseUnavailableException e ? of(e) : unexpected(request, failure);
+    }
+
+    /** Logs what nobody expected; the problem tells only the id under which it is in the log. */
+    private static Problem unexpected(String request, Throwable e) {
+        for (Throwable cause = e; cause != null; cause = cause.getCause()) {
+            // A bare IOException may come from anywhere.
+            if (cause.getClass() != IOException.class && DatabaseFailure.isTransient(cause)) {
+                LOG.warnf("%s failed: %s", request, cause);
+                return Problem.of(
+                        ProblemType.UNAVAILABLE, "The database cannot be reached, or is overloaded: try again.");
+            }
+        }
+        String instance = "urn:uuid:" + UUID.randomUUID();
+        LOG.errorf(e, "%s failed: %s", request, instance);
+        return Problem.of(
+                        ProblemType.INTERNAL_ERROR,
+                        "The service failed: try again, and if it persists look for the instance in its log")
+                .with("instance", instance);
+    }
+
+    private static Response withHeadersOf(Response given, Problem problem) {
+        Response.ResponseBuilder builder = Response.fromResponse(response(problem));
+        for (String header : List.of("Allow", "Retry-After", "WWW-Authenticate")) {
+            if (given.getHeaderString(header) != null) {
+                builder.header(header, null).header(header, given.getHeaderString(header));
+            }
+        }
+        return builder.build();
+    }
+
+    private static Response response(Problem problem) {
+        Response.ResponseBuilder builder = Response.status(problem.status()).entity(problem.toJson());
+        problem.headers().forEach(builder::header);
+        return builder.build();
+    }
+}

@@ -1,0 +1,229 @@
+package dev.annals.http;
+
+import dev.annals.memory.MemoryBudget;
+import dev.annals.memory.NoMemoryException;
+import dev.annals.memory.Reservation;
+import io.smallrye.mutiny.Uni;
+import io.vertx.core.Vertx;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.http.HttpServerRequest;
+import jakarta.enterprise.context.ApplicationScoped;
+import jakarta.ws.rs.core.HttpHeaders;
+import jakarta.ws.rs.core.MediaType;
+import jakarta.ws.rs.core.MultivaluedMap;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Reads the bodies of requests, up to a limit, against the {@link MemoryBudget} from the first byte on. Nothing is read or
+ * unpacked before an operation asks for it, which is when the caller is known.
+ */
+@ApplicationScoped
+public class RequestBodies {
+
+    /**
+     * How many bytes a byte of a body takes until it is answered: one in the parts that arrived, one in the whole of them,
+     * one or two in the texts of its records (two where one of them is not Latin), and one on its way to the database.
+     */
+    static final int BYTES_HELD_PER_BYTE = 4;
+
+    /** So much is taken from the budget at a time. */
+    private static final int STEP_BYTES = 65_536;
+
+    private final MemoryBudget memory;
+    private final BodyWatch watch;
+    private final BodyConfig config;
+    private final Vertx vertx;
+
+    RequestBodies(MemoryBudget memory, BodyWatch watch, BodyConfig config, Vertx vertx) {
+        this.memory = memory;
+        this.watch = watch;
+        this.config = config;
+        this.vertx = vertx;
+    }
+
+    /**
+     * Reads a whole body of JSON and makes an answer from it. Its memory is held until that answer is there.
+     *
+     * @param caller whose memory it is: a project's id, or what else stands for the caller
+     * @return fails with {@code unsupported-media-type} where the body is not announced as JSON in UTF-8, with
+     *     {@code body-too-large} as soon as the limit is passed, {@code overloaded} where there is no memory for it,
+     *     {@code body-too-slow}, {@code malformed-encoding}
+     */
+    public <T> Uni<T> read(HttpServerRequest request, int maxBytes, Object caller, Function<byte[], Uni<T>> answer) {
+        requireJson(request);
+        BodyParts parts = parts(request);
+        // With a small heap a caller may have less memory than the largest body needs.
+        int most = (int) Math.min(maxBytes, memory.holderLimit() / BYTES_HELD_PER_BYTE);
+        Whole whole = new Whole(parts, most, new Held(memory, caller, most));
+        String length = request.getHeader(HttpHeaders.CONTENT_LENGTH);
+        if (length != null && Long.parseLong(length) > most) {
+            parts.drop();
+            throw whole.tooLarge();
+        }
+        parts.timeLimit(config.time());
+        parts.read(whole::add, whole::end, whole.body::completeExceptionally);
+        return Uni.createFrom()
+                .completionStage(whole.body)
+                .chain(answer::apply)
+                .onTermination()
+                .invoke(whole.held::close);
+    }
+
+    /** The body of a request, to be read as it streams in. */
+    public BodyParts parts(HttpServerRequest request) {
+        return new BodyParts(request, vertx.getOrCreateContext(), watch, config);
+    }
+
+    /** What a body that streams in holds; however long it is, never more than {@code most} bytes of it at a time. */
+    public Held held(Object caller, long most) {
+        return new Held(memory, caller, most);
+    }
+
+    /** The memory of one body: taken in steps as it arrives. Used on the request's event loop. */
+    public static final class Held implements AutoCloseable {
+        private final MemoryBudget memory;
+        private final Object caller;
+        private final long most;
+        private long covered;
+        private @Nullable Reservation reservation;
+        private boolean closed;
+
+        Held(MemoryBudget memory, Object caller, long most) {
+            this.memory = memory;
+            this.caller = caller;
+            this.most = most;
+        }
+
+        /** Makes sure that so much of the body may be held. */
+        public synchronized boolean cover(long bytes) {
+            if (covered >= Math.min(bytes, most)) {
+                return true;
+            }
+            if (closed) {
+                return false;
+            }
+            // Small bodies take what they need; the others in few steps.
+            long step = Math.min(most - covered, covered == 0 ? bytes : Math.max(bytes - covered, STEP_BYTES));
+            boolean taken = reservation == null ? reserve(step) : reservation.tryGrow(step * BYTES_HELD_PER_BYTE);
+            covered += taken ? step : 0;
+            return taken;
+        }
+
+        private boolean reserve(long step) {
+            reservation = memory.tryReserve(caller, step * BYTES_HELD_PER_BYTE);
+            return reservation != null;
+        }
+
+        @Override
+        public synchronized void close() {
+            closed = true;
+            if (reservation != null) {
+                reservation.close();
+            }
+        }
+    }
+
+    /** A body that is gathered. */
+    private static final class Whole {
+        final CompletableFuture<byte[]> body = new CompletableFuture<>();
+        final Held held;
+        private final BodyParts parts;
+        private final int maxBytes;
+        private final List<Buffer> gathered = new ArrayList<>(1);
+        private int length;
+
+        Whole(BodyParts parts, int maxBytes, Held held) {
+            this.parts = parts;
+            this.maxBytes = maxBytes;
+            this.held = held;
+        }
+
+        void add(Buffer part) {
+            if (length + part.length() > maxBytes) {
+                fail(tooLarge());
+            } else if (held.cover(length + part.length())) {
+                gathered.add(part);
+                length += part.length();
+            } else {
+                fail(noMemory());
+            }
+        }
+
+        void end() {
+            byte[] whole = new byte[length];
+            int at = 0;
+            for (Buffer part : gathered) {
+                part.getBytes(whole, at);
+                at += part.length();
+            }
+            gathered.clear();
+            body.complete(whole);
+        }
+
+        private void fail(RuntimeException failure) {
+            parts.drop();
+            gathered.clear();
+            body.completeExceptionally(failure);
+        }
+
+        ProblemException tooLarge() {
+            return new ProblemException(
+                    ProblemType.BODY_TOO_LARGE,
+                    "The body may have " + maxBytes
+                            + " bytes. Send it in several requests, or as application/x-ndjson.");
+        }
+    }
+
+    /** The failure of a body that there is no memory for. */
+    public static NoMemoryException noMemory() {
+        return new NoMemoryException(
+                "There is no memory for this body now, or not for one more of this caller. Send it again later, or in"
+                        + " smaller requests.");
+    }
+
+    // @Consumes lets pass what has no media type, a wildcard, or any charset.
+    private static void requireJson(HttpServerRequest request) {
+        String type = request.getHeader(HttpHeaders.CONTENT_TYPE);
+        if (type == null || !isJsonInUtf8(type)) {
+            throw new ProblemException(
+                    ProblemType.UNSUPPORTED_MEDIA_TYPE,
+                    (type == null ? "The body has no Content-Type." : "The Content-Type of the body is not read here.")
+                            + " Send JSON in UTF-8, with the header Content-Type: application/json.");
+        }
+    }
+
+    /**
+     * Checks the parameters of an append.
+     *
+     * @throws ProblemException {@code invalid-parameter} for any but {@code atomic=false}: what streams in cannot be
+     *     stored whole or not at all, and everything else is
+     */
+    public static void requireNoParameters(MultivaluedMap<String, String> parameters) {
+        for (Map.Entry<String, List<String>> parameter : parameters.entrySet()) {
+            if (!parameter.getKey().equals("atomic") || !parameter.getValue().equals(List.of("false"))) {
+                throw new ProblemException(Problem.of(
+                                ProblemType.INVALID_PARAMETER,
+                                "The only parameter is atomic=false, for NDJSON, which is the default: lines are stored"
+                                        + " as they come. Send an array for all or nothing.")
+                        .with("parameter", parameter.getKey()));
+            }
+        }
+    }
+
+    private static boolean isJsonInUtf8(String contentType) {
+        try {
+            MediaType type = MediaType.valueOf(contentType);
+            String charset = type.getParameters().get(MediaType.CHARSET_PARAMETER);
+            return type.getType().equalsIgnoreCase("application")
+                    && type.getSubtype().equalsIgnoreCase("json")
+                    && (charset == null || charset.equalsIgnoreCase("utf-8"));
+        } catch (IllegalArgumentException e) {
+            return false;
+        }
+    }
+}

@@ -1,0 +1,98 @@
+package dev.annals.http;
+
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonLocation;
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.StreamReadFeature;
+import com.fasterxml.jackson.databind.DeserializationFeature;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectReader;
+import com.fasterxml.jackson.databind.json.JsonMapper;
+import java.nio.ByteBuffer;
+import java.nio.charset.CharacterCodingException;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/** The fields of the JSON object that is a request's body, read strictly, and all that is wrong with them. */
+public final class RequestFields {
+
+    private static final ObjectReader JSON = JsonMapper.builder(JsonFactory.builder()
+                    .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
+                    .build())
+            .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
+            .build()
+            .reader();
+
+    private final JsonNode object;
+    private final List<FieldError> errors = new ArrayList<>();
+
+    /**
+     * Reads a body.
+     *
+     * @param known the fields that it may have
+     * @throws ProblemException {@code malformed-json}; {@code invalid-body} where it is no object
+     */
+    public RequestFields(byte[] body, Set<String> known) {
+        this.object = parse(body);
+        if (!object.isObject()) {
+            errors.add(new FieldError("", "It must be a JSON object."));
+            requireValid();
+        }
+        object.fieldNames().forEachRemaining(name -> {
+            if (!known.contains(name)) {
+                wrong(name.replace("~", "~0").replace("/", "~1"), "There is no such field.");
+            }
+        });
+    }
+
+    private static JsonNode parse(byte[] body) {
+        try {
+            // Jackson would guess the encoding.
+            String text = StandardCharsets.UTF_8
+                    .newDecoder()
+                    .decode(ByteBuffer.wrap(body))
+                    .toString();
+            JsonNode value = JSON.readTree(text);
+            if (value.isMissingNode()) {
+                throw new ProblemException(
+                        ProblemType.MALFORMED_JSON,
+                        "There is no JSON here: send an object as openapi.yaml describes it.");
+            }
+            return value;
+        } catch (CharacterCodingException e) {
+            throw new ProblemException(ProblemType.MALFORMED_JSON, "The body is no UTF-8: send JSON in UTF-8.");
+        } catch (JsonProcessingException e) {
+            JsonLocation at = e.getLocation();
+            String where = at == null ? "" : " at line " + at.getLineNr() + ", column " + at.getColumnNr();
+            throw new ProblemException(
+                    ProblemType.MALFORMED_JSON,
+                    "The body is no well-formed JSON, or names a field twice" + where + ": correct it.");
+        }
+    }
+
+    /** A field's value; null where it is left out or null. */
+    public @Nullable JsonNode get(String name) {
+        JsonNode value = object.get(name);
+        return value == null || value.isNull() ? null : value;
+    }
+
+    /** Notes what is wrong with a field, or with an element of it. */
+    public void wrong(String path, String detail) {
+        errors.add(new FieldError("/" + path, detail));
+    }
+
+    /**
+     * Goes on where no field is wrong.
+     *
+     * @throws ProblemException {@code invalid-body}, naming every field that was noted as wrong
+     */
+    public void requireValid() {
+        if (!errors.isEmpty()) {
+            throw new ProblemException(Problem.of(ProblemType.INVALID_BODY, "Some fields are wrong; errors names each.")
+                    .withErrors(errors));
+        }
+    }
+}

@@ -1,0 +1,36 @@
+package dev.annals.http;
+
+import jakarta.ws.rs.core.MultivaluedMap;
+import java.util.List;
+import java.util.Map;
+
+/** The query parameters of a request, read strictly: a mistyped filter must not show all. */
+public final class RequestParameters {
+
+    private RequestParameters() {}
+
+    /**
+     * Refuses a parameter that is unknown, or is given twice.
+     *
+     * @param known in the order in which people are told of them
+     * @throws ProblemException {@code invalid-parameter}
+     */
+    public static void requireKnown(MultivaluedMap<String, String> parameters, List<String> known) {
+        for (Map.Entry<String, List<String>> parameter : parameters.entrySet()) {
+            if (!known.contains(parameter.getKey())) {
+                throw invalid(
+                        parameter.getKey(), "There is no such parameter. Known: " + String.join(", ", known) + ".");
+            }
+            if (parameter.getValue().size() > 1) {
+                throw invalid(parameter.getKey(), "It is given more than once.");
+            }
+        }
+    }
+
+    /** The problem of a parameter that cannot be used. */
+    public static ProblemException invalid(String name, String detail) {
+        return new ProblemException(
+                Problem.of(ProblemType.INVALID_PARAMETER, "The parameter \"" + name + "\" cannot be used: " + detail)
+                        .with("parameter", name));
+    }
+}

@@ -1,0 +1,76 @@
+package dev.annals;
+
+import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
+import static java.util.stream.Collectors.toCollection;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.tngtech.archunit.core.domain.JavaClass;
+import com.tngtech.archunit.core.domain.JavaClasses;
+import com.tngtech.archunit.core.importer.ClassFileImporter;
+import com.tngtech.archunit.core.importer.ImportOption;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import org.junit.jupiter.api.Test;
+
+/** Which package may use which. A package that needs another one more is allowed it here, where it is seen. */
+class RoomsTest {
+
+    private static final String ROOT = "dev.annals";
+
+    /** Each package with what it uses; every one of those stands above it. */
+    private static final Map<String, Set<String>> MAY_USE = new TreeMap<>(Map.ofEntries(
+            Map.entry("config", Set.of()),
+            Map.entry("guid", Set.of()),
+            Map.entry("contract", Set.of()),
+            Map.entry("memory", Set.of("config")),
+            Map.entry("database", Set.of("config")),
+            Map.entry("embedded", Set.of("database")),
+            Map.entry("http", Set.of("config", "database", "memory")),
+            Map.entry("connection", Set.of("config", "http")),
+            Map.entry("record", Set.of("guid", "http")),
+            Map.entry("project", Set.of("config", "connection", "database", "guid", "http")),
+            Map.entry("projection", Set.of("config", "database", "http", "project")),
+            Map.entry("sequence", Set.of("config", "database", "guid", "http", "project")),
+            Map.entry("statistics", Set.of("config", "database", "http", "project", "projection")),
+            Map.entry("feed", Set.of("config", "database", "http", "memory", "project", "projection", "record")),
+            Map.entry("append", Set.of("config", "database", "feed", "guid", "http", "project", "record", "sequence")),
+            Map.entry("export", Set.of("config", "database", "feed", "http", "memory", "project", "record")),
+            Map.entry("ops", Set.of("database", "http")),
+            Map.entry("viewer", Set.of("http")),
+            Map.entry("cli", Set.of("guid")),
+            Map.entry("", Set.of("cli", "database", "embedded", "ops", "sequence"))));
+
+    private static final JavaClasses CLASSES = new ClassFileImporter()
+            .withImportOption(new ImportOption.DoNotIncludeTests())
+            .importPackages(ROOT);
+
+    @Test
+    void noPackageUsesAnotherInACircle() {
+        slices().matching(ROOT + ".(*)..").should().beFreeOfCycles().check(CLASSES);
+    }
+
+    @Test
+    void everyPackageUsesWhatItMayAndNoMore() {
+        Map<String, Set<String>> uses = new TreeMap<>();
+        for (JavaClass type : CLASSES) {
+            String user = room(type);
+            Set<String> used = uses.computeIfAbsent(user, room -> new TreeSet<>());
+            type.getDirectDependenciesFromSelf().stream()
+                    .map(dependency -> dependency.getTargetClass().getBaseComponentType())
+                    .filter(target -> target.getPackageName().startsWith(ROOT))
+                    .map(RoomsTest::room)
+                    .filter(room -> !room.equals(user))
+                    .forEach(used::add);
+        }
+        Map<String, Set<String>> allowed = new TreeMap<>();
+        MAY_USE.forEach((room, rooms) -> allowed.put(room, rooms.stream().collect(toCollection(TreeSet::new))));
+        assertThat(uses).isEqualTo(allowed);
+    }
+
+    private static String room(JavaClass type) {
+        String name = type.getPackageName();
+        return name.equals(ROOT) ? "" : name.substring(ROOT.length() + 1);
+    }
+}

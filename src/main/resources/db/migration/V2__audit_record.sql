@@ -74,8 +74,20 @@ begin
   return pg_catalog.octet_length(metadata::pg_catalog.text) operator(pg_catalog.<=) 131072;
 end $$;
 
+-- Most metadata is short, and its text alone then tells that it can be served, at a fifth of the function's cost: in 308
+-- characters no number is too long or too large, and with at most 32 brackets nothing is nested deeper than 32. A short
+-- value may still have a long text, so what is written out here is bounded by its size.
 create domain annals.metadata as jsonb
-  constraint metadata_servable check (annals.is_servable_metadata(value));
+  constraint metadata_servable check (
+    case
+      when pg_column_size(value) <= 1024
+        and jsonb_typeof(value) = 'object'
+        and octet_length(value::text) <= 308
+        and octet_length(translate(value::text, '[{', ''))
+          >= octet_length(value::text) - 32
+      then true
+      else annals.is_servable_metadata(value)
+    end);
 
 -- The records. They carry no sequence id: a record is never updated, not even to number it. Its place is the number
 -- of its segment (see V3) and its position there; the view annals.feed shows both together.

@@ -5,6 +5,7 @@ import dev.annals.feed.FeedPage;
 import dev.annals.feed.FeedQuery;
 import dev.annals.feed.FeedReader;
 import dev.annals.record.StoredRecord;
+import dev.annals.search.Order;
 import io.vertx.core.Context;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpServerResponse;
@@ -85,12 +86,7 @@ final class ExportStream {
     /** The pages of an export; the first one is read before the answer begins. */
     static FeedQuery pages(FeedQuery query, ExportConfig config) {
         return new FeedQuery(
-                FeedQuery.Order.ASCENDING,
-                query.cursor(),
-                null,
-                config.pageRecords(),
-                config.pageBytes(),
-                query.filter());
+                Order.ASCENDING, query.cursor(), null, config.pageRecords(), config.pageBytes(), query.filter());
     }
 
     /** What an export takes while it runs: a page that is read, and one that is written. */

@@ -2,12 +2,14 @@ package dev.annals.feed;
 
 import dev.annals.database.DatabaseFailure;
 import dev.annals.database.Sql;
-import dev.annals.feed.FeedQuery.Filter;
-import dev.annals.feed.FeedQuery.Order;
 import dev.annals.http.ProblemException;
 import dev.annals.http.ProblemType;
 import dev.annals.record.RecordRow;
 import dev.annals.record.StoredRecord;
+import dev.annals.search.Filter;
+import dev.annals.search.Order;
+import dev.annals.search.ScanPlan;
+import dev.annals.search.SearchIndex;
 import io.smallrye.mutiny.Uni;
 import io.vertx.mutiny.sqlclient.Pool;
 import io.vertx.mutiny.sqlclient.Row;
@@ -41,7 +43,7 @@ public class FeedReader {
     private final Pool pool;
     private final SearchIndex index;
 
-    FeedReader(Pool pool, SearchIndex index) {
+    public FeedReader(Pool pool, SearchIndex index) {
         this.pool = pool;
         this.index = index;
     }
@@ -138,13 +140,13 @@ public class FeedReader {
 
     private Uni<FeedPage> scanOn(UUID projectId, FeedQuery query) {
         Cursor cursor = query.cursor() == null ? Cursor.START : query.cursor();
-        return index.rangesOn(projectId, cursor.sequenceId(), query)
-                .chain(ranges -> scan(SCAN_FEED, projectId, cursor.sequenceId(), ranges, query)
+        return index.planOn(projectId, cursor.sequenceId(), query.filter(), query.limit())
+                .chain(plan -> scan(SCAN_FEED, projectId, cursor.sequenceId(), plan, query)
                         .chain(scan -> {
                             requireStillThere(cursor, scan.firstIs(cursor));
                             return fetched(projectId, scan.records).map(fitting -> {
                                 Cursor last = scan.last(fitting, cursor);
-                                boolean more = scan.isFull() || last.sequenceId() >= ranges.highest();
+                                boolean more = scan.isFull() || last.sequenceId() >= plan.highest();
                                 return new FeedPage(fitting, more ? last : null, null, last);
                             });
                         }));
@@ -153,8 +155,8 @@ public class FeedReader {
     private Uni<FeedPage> scanBack(UUID projectId, FeedQuery query) {
         Cursor cursor = query.cursor();
         Long before = cursor == null ? null : cursor.sequenceId();
-        return index.rangesBack(projectId, before, query)
-                .chain(ranges -> scan(SCAN_FEED_BACK, projectId, before, ranges, query)
+        return index.planBack(projectId, before, query.filter(), query.limit())
+                .chain(plan -> scan(SCAN_FEED_BACK, projectId, before, plan, query)
                         .chain(scan -> {
                             if (cursor != null) {
                                 requireStillThere(cursor, scan.firstIs(cursor));
@@ -168,39 +170,25 @@ public class FeedReader {
     }
 
     private Uni<Scan> scan(
-            String statement, UUID projectId, @Nullable Long sequenceId, Ranges ranges, FeedQuery query) {
+            String statement, UUID projectId, @Nullable Long sequenceId, ScanPlan plan, FeedQuery query) {
         Scan scan = new Scan(projectId, query);
         return pool.preparedQuery(statement)
                 .mapping(row -> {
                     scan.add(row);
                     return TAKEN;
                 })
-                .execute(scanTuple(projectId, sequenceId, ranges, query))
+                .execute(scanTuple(projectId, sequenceId, plan, query))
                 .map(all -> scan);
     }
 
-    private static Tuple scanTuple(UUID projectId, @Nullable Long sequenceId, Ranges ranges, FeedQuery query) {
-        return filters(
-                Tuple.tuple()
+    private static Tuple scanTuple(UUID projectId, @Nullable Long sequenceId, ScanPlan plan, FeedQuery query) {
+        return query.filter()
+                .addTo(Tuple.tuple()
                         .addUUID(projectId)
                         .addLong(sequenceId)
-                        .addArrayOfLong(ranges.first())
-                        .addArrayOfLong(ranges.last())
-                        .addInteger(query.limit()),
-                query.filter());
-    }
-
-    /** Adds the filters as all statements take them, one behind the other. */
-    static Tuple filters(Tuple tuple, Filter filter) {
-        return tuple.addOffsetDateTime(filter.start())
-                .addOffsetDateTime(filter.end())
-                .addString(filter.action())
-                .addString(filter.actor())
-                .addString(filter.subject())
-                .addString(filter.outcome())
-                .addString(filter.ipAddress())
-                .addString(filter.q())
-                .addString(filter.recordedBy());
+                        .addArrayOfLong(plan.first())
+                        .addArrayOfLong(plan.last())
+                        .addInteger(query.limit()));
     }
 
     private static void requireStillThere(Cursor cursor, boolean there) {

@@ -1,10 +1,10 @@
-package dev.annals.feed;
+package dev.annals.live;
 
 import dev.annals.database.Sql;
-import dev.annals.feed.Follower.Kind;
 import dev.annals.http.Problem;
 import dev.annals.http.ProblemException;
 import dev.annals.http.ProblemType;
+import dev.annals.live.Follower.Kind;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Timer;
 import io.quarkus.runtime.ShutdownDelayInitiatedEvent;

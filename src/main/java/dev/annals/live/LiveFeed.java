@@ -1,5 +1,8 @@
-package dev.annals.feed;
+package dev.annals.live;
 
+import dev.annals.feed.FeedPage;
+import dev.annals.feed.FeedQuery;
+import dev.annals.feed.FeedReader;
 import dev.annals.memory.MemoryBudget;
 import io.smallrye.mutiny.Uni;
 import io.vertx.core.Vertx;
@@ -15,7 +18,7 @@ class LiveFeed {
 
     private final FeedReader reader;
     private final HeadWatch watch;
-    private final SharedReads reads;
+    private final ReadCoalescer reads;
     private final LiveConfig config;
     private final MemoryBudget memory;
     private final Vertx vertx;
@@ -23,7 +26,7 @@ class LiveFeed {
     LiveFeed(
             FeedReader reader,
             HeadWatch watch,
-            SharedReads reads,
+            ReadCoalescer reads,
             LiveConfig config,
             MemoryBudget memory,
             Vertx vertx) {

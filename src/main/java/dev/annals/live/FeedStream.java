@@ -1,5 +1,9 @@
-package dev.annals.feed;
+package dev.annals.live;
 
+import dev.annals.connection.ClientConnection;
+import dev.annals.feed.Cursor;
+import dev.annals.feed.FeedPage;
+import dev.annals.feed.FeedQuery;
 import dev.annals.http.Problem;
 import dev.annals.http.ProblemException;
 import dev.annals.http.ProblemMapper;
@@ -60,7 +64,7 @@ final class FeedStream extends Follower {
             FeedQuery query,
             HttpServerRequest request,
             HeadWatch watch,
-            SharedReads reads,
+            ReadCoalescer reads,
             LiveConfig config,
             MemoryBudget memory,
             Context context,

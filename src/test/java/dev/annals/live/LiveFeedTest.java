@@ -1,4 +1,4 @@
-package dev.annals.feed;
+package dev.annals.live;
 
 import static dev.annals.feed.FeedClient.FEED;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -7,6 +7,8 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import dev.annals.AuditLogFixture;
 import dev.annals.AuditLogFixture.Project;
 import dev.annals.feed.FeedClient.Page;
+import dev.annals.feed.FeedLoad;
+import dev.annals.feed.FeedTest;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.quarkus.test.common.http.TestHTTPResource;
 import io.quarkus.test.junit.QuarkusTest;

@@ -1,5 +1,8 @@
-package dev.annals.feed;
+package dev.annals.live;
 
+import dev.annals.feed.FeedPage;
+import dev.annals.feed.FeedQuery;
+import dev.annals.feed.FeedReader;
 import dev.annals.memory.MemoryBudget;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Timer;
@@ -22,7 +25,7 @@ import java.util.concurrent.TimeUnit;
  * <p>A client joins a read only if that began, or is to begin, after what the client must see. Safe for any thread.
  */
 @ApplicationScoped
-class SharedReads {
+class ReadCoalescer {
 
     private final FeedReader reader;
     private final LiveConfig config;
@@ -35,7 +38,7 @@ class SharedReads {
     private final Queue<Read> queue = new ArrayDeque<>();
     private int underWay;
 
-    SharedReads(FeedReader reader, LiveConfig config, MemoryBudget memory, Vertx vertx, MeterRegistry metrics) {
+    ReadCoalescer(FeedReader reader, LiveConfig config, MemoryBudget memory, Vertx vertx, MeterRegistry metrics) {
         this.reader = reader;
         this.config = config;
         this.memory = memory;

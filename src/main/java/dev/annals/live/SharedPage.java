@@ -1,5 +1,7 @@
-package dev.annals.feed;
+package dev.annals.live;
 
+import dev.annals.feed.Cursor;
+import dev.annals.feed.FeedPage;
 import dev.annals.record.RecordWriter;
 import dev.annals.record.StoredRecord;
 import io.vertx.core.buffer.Buffer;

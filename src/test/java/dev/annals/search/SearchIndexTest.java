@@ -1,11 +1,14 @@
-package dev.annals.feed;
+package dev.annals.search;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.annals.AuditLogFixture;
 import dev.annals.database.Sql;
-import dev.annals.feed.FeedQuery.Filter;
-import dev.annals.feed.FeedQuery.Order;
+import dev.annals.feed.Cursor;
+import dev.annals.feed.FeedClient;
+import dev.annals.feed.FeedPage;
+import dev.annals.feed.FeedQuery;
+import dev.annals.feed.FeedReader;
 import dev.annals.projection.RandomRecords;
 import dev.annals.projection.TestProjector;
 import dev.annals.projection.WithoutProjector;
@@ -52,15 +55,7 @@ class SearchIndexTest {
     @Inject
     Pool pool;
 
-    private record Limits(
-            int defaultLimit,
-            int maxLimit,
-            int pageBytes,
-            Duration idle,
-            int scanLimit,
-            int indexedMessageBytes,
-            int indexedWords)
-            implements FeedConfig {}
+    private record Limits(int scanLimit, int indexedMessageBytes, int indexedWords) implements SearchConfig {}
 
     @ParameterizedTest
     @ValueSource(longs = {1, 2})
@@ -68,7 +63,7 @@ class SearchIndexTest {
         Random random = new Random(seed);
         UUID project = log.newProject().id();
         // some messages are longer, or have more words, than the index tells apart
-        SearchIndex index = new SearchIndex(pool, new Limits(200, 1000, 1 << 20, LIMIT, 150, 45, 9));
+        SearchIndex index = new SearchIndex(pool, new Limits(150, 45, 9));
         FeedReader reader = new FeedReader(pool, index);
         TestProjector projector = new TestProjector(pool, List.of(index), 10_000);
         append(project, 2_500, random);
@@ -114,7 +109,7 @@ class SearchIndexTest {
         append(project, 3_000, new Random(1));
         insert(project, "'needle', 'The Needle, in a haystack!'", 1);
         append(project, 3_000, new Random(2));
-        SearchIndex index = new SearchIndex(pool, new Limits(200, 1000, 1 << 20, LIMIT, 1200, 4096, 256));
+        SearchIndex index = new SearchIndex(pool, new Limits(1200, 4096, 256));
         FeedReader reader = new FeedReader(pool, index);
         new TestProjector(pool, List.of(index), 10_000).catchUp();
         for (Filter filter : List.of(
@@ -172,7 +167,7 @@ class SearchIndexTest {
                 + project + "', gen_random_uuid(), 1, " + begin + ")");
         execute("insert into annals.projection_checkpoint (project_id, projection, sequence_id, generation) select '"
                 + project + "', name, " + begin + ", generation from annals.projection where name = 'search'");
-        SearchIndex index = new SearchIndex(pool, new Limits(200, 1000, 1 << 20, LIMIT, 6000, 4096, 256));
+        SearchIndex index = new SearchIndex(pool, new Limits(6000, 4096, 256));
         FeedReader reader = new FeedReader(pool, index);
         for (int i = 0; i < 6; i++) {
             insert(project, "'common', null", 1000);
@@ -196,11 +191,7 @@ class SearchIndexTest {
     void noStatementOfASearchReadsAWholeTable(String settings) throws SQLException {
         UUID project = log.newProject().id();
         insert(project, "case when n % 1000 = 0 then 'rare' else 'common' end, null", 200_000);
-        new TestProjector(
-                        pool,
-                        List.of(new SearchIndex(pool, new Limits(200, 1000, 1 << 20, LIMIT, 5000, 4096, 256))),
-                        10_000)
-                .catchUp();
+        new TestProjector(pool, List.of(new SearchIndex(pool, new Limits(5000, 4096, 256))), 10_000).catchUp();
         execute("analyze");
         String filters = ", null, null, 'rare', null, null, null, null, null, null";
         try (Connection connection = log.connect();

@@ -1,7 +1,8 @@
-package dev.annals.feed;
+package dev.annals.live;
 
-import dev.annals.feed.FeedQuery.Order;
+import dev.annals.feed.FeedParameters;
 import dev.annals.http.RequestParameters;
+import dev.annals.search.Order;
 import jakarta.ws.rs.core.MultivaluedMap;
 import java.time.Duration;
 import java.util.List;

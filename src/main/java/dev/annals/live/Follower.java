@@ -1,12 +1,14 @@
-package dev.annals.feed;
+package dev.annals.live;
 
+import dev.annals.feed.Cursor;
+import dev.annals.feed.FeedQuery;
 import io.vertx.core.Context;
 import java.util.UUID;
 
 /**
  * A client that follows a feed: reads what is there, then waits until there is more, and reads on.
  *
- * <p>But for what comes from {@link HeadWatch} and {@link SharedReads}, everything happens on the event loop of the
+ * <p>But for what comes from {@link HeadWatch} and {@link ReadCoalescer}, everything happens on the event loop of the
  * client's request.
  */
 abstract sealed class Follower permits LongPoll, FeedStream {
@@ -31,13 +33,13 @@ abstract sealed class Follower permits LongPoll, FeedStream {
     private FeedQuery query;
 
     private final HeadWatch watch;
-    private final SharedReads reads;
+    private final ReadCoalescer reads;
     private final Context context;
     private boolean reading;
     /** Written on the event loop of the client's request alone, and read elsewhere, too. */
     private volatile boolean done;
 
-    Follower(Kind kind, UUID projectId, FeedQuery query, HeadWatch watch, SharedReads reads, Context context) {
+    Follower(Kind kind, UUID projectId, FeedQuery query, HeadWatch watch, ReadCoalescer reads, Context context) {
         this.kind = kind;
         this.projectId = projectId;
         this.query = query;

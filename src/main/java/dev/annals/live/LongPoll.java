@@ -2,6 +2,7 @@ package dev.annals.live;
 
 import dev.annals.feed.FeedPage;
 import dev.annals.feed.FeedQuery;
+import dev.annals.live.HeadWatch.Kind;
 import io.smallrye.mutiny.subscription.UniEmitter;
 import io.vertx.core.Context;
 import java.time.Duration;
@@ -22,7 +23,7 @@ final class LongPoll extends Follower {
             FeedQuery query,
             Duration wait,
             HeadWatch watch,
-            ReadCoalescer reads,
+            ReadCoalescer<SharedPage.Key, SharedPage> reads,
             Context context,
             UniEmitter<? super FeedPage> answer) {
         super(Kind.LONG_POLL, projectId, query, watch, reads, context);

@@ -1,60 +1,75 @@
 package dev.annals.live;
 
-import dev.annals.feed.FeedPage;
-import dev.annals.feed.FeedQuery;
-import dev.annals.feed.FeedReader;
-import dev.annals.memory.MemoryBudget;
-import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Timer;
+import io.smallrye.mutiny.Uni;
 import io.vertx.core.Context;
-import io.vertx.core.Vertx;
-import jakarta.enterprise.context.ApplicationScoped;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Queue;
-import java.util.UUID;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
 
 /**
- * Reads pages for many clients that wait: those who ask the same at the same time share one read, and only so many reads
- * are under way at a time, however many clients were woken. As many reads may queue as there are followers.
+ * Reads for many callers: those who ask the same at the same time share one read, and only so many reads are under way at
+ * a time, however many callers there are. As many reads may queue as there are callers.
  *
- * <p>A client joins a read only if that began, or is to begin, after what the client must see. Safe for any thread.
+ * <p>A caller joins a read only if that began, or is to begin, after what the caller must see. Safe for any thread.
+ *
+ * @param <K> what is asked for
+ * @param <V> what is read
  */
-@ApplicationScoped
-class ReadCoalescer {
+final class ReadCoalescer<K, V> {
 
-    private final FeedReader reader;
-    private final LiveConfig config;
-    private final MemoryBudget memory;
+    private final Source<K, V> source;
+    private final int atATime;
     private final Context context;
-    private final Timer pages;
-    /** The latest read of each kind that is not over. */
-    private final Map<Key, Read> latest = new HashMap<>();
+    private final Timer timer;
+    /** The latest read of each key that is not over. */
+    private final Map<K, Read<K, V>> latest = new HashMap<>();
 
-    private final Queue<Read> queue = new ArrayDeque<>();
-    private int underWay;
+    private final Queue<Read<K, V>> queue = new ArrayDeque<>();
+    private int inFlight;
 
-    ReadCoalescer(FeedReader reader, LiveConfig config, MemoryBudget memory, Vertx vertx, MeterRegistry metrics) {
-        this.reader = reader;
-        this.config = config;
-        this.memory = memory;
-        this.pages = metrics.timer("annals.live.pages");
-        this.context = vertx.getOrCreateContext();
+    /**
+     * Reads nothing yet.
+     *
+     * @param source asked on the context
+     * @param atATime how many reads may be under way
+     * @param timer told how long each read took
+     */
+    ReadCoalescer(Source<K, V> source, int atATime, Context context, Timer timer) {
+        this.source = source;
+        this.atATime = atATime;
+        this.context = context;
+        this.timer = timer;
     }
 
-    private record Key(UUID projectId, FeedQuery query) {}
+    /** What reads. */
+    interface Source<K, V> {
+        /** Reads what a key asks for, at {@code beganAt}, a {@link System#nanoTime()}, or later. */
+        Uni<V> read(K key, long beganAt);
+    }
 
-    private static final class Read {
-        final Key key;
-        final List<Follower> followers = new ArrayList<>();
+    /**
+     * Who asks.
+     *
+     * @param isGone whether nobody takes the answer any more
+     * @param got takes what was read
+     * @param failed takes why nothing was
+     */
+    record Caller<V>(BooleanSupplier isGone, Consumer<V> got, Consumer<Throwable> failed) {}
+
+    private static final class Read<K, V> {
+        final K key;
+        final List<Caller<V>> callers = new ArrayList<>();
         boolean began;
         long beganAt;
 
-        Read(Key key) {
+        Read(K key) {
             this.key = key;
         }
 
@@ -64,61 +79,56 @@ class ReadCoalescer {
     }
 
     /**
-     * Reads a follower's page, which it gets by {@link Follower#got}, or what {@link FeedReader#read} fails with by {@link
-     * Follower#gotNone}.
+     * Reads for a caller, who gets what was read or why it failed, once.
      *
-     * @param asOf a {@link System#nanoTime()}: the page shows all that was committed then
+     * @param asOf a {@link System#nanoTime()}: what is read shows all that was committed then
      */
-    synchronized void read(Follower follower, long asOf) {
-        Key key = new Key(follower.projectId, follower.query());
-        Read read = latest.get(key);
+    synchronized void read(K key, long asOf, Caller<V> caller) {
+        Read<K, V> read = latest.get(key);
         if (read == null || !read.sees(asOf)) {
-            read = new Read(key);
+            read = new Read<>(key);
             latest.put(key, read);
-            if (underWay < config.pageReads()) {
-                underWay++;
+            if (inFlight < atATime) {
+                inFlight++;
                 begin(read);
             } else {
                 queue.add(read);
             }
         }
-        read.followers.add(follower);
+        read.callers.add(caller);
     }
 
-    private void begin(Read read) {
+    private void begin(Read<K, V> read) {
         read.began = true;
         read.beganAt = System.nanoTime();
-        UUID projectId = read.key.projectId();
-        FeedQuery query = read.key.query();
-        context.runOnContext(now -> memory.take(projectId, query.memory())
-                .chain(held -> reader.read(projectId, query).onTermination().invoke(held::close))
+        context.runOnContext(now -> source.read(read.key, read.beganAt)
                 .subscribe()
-                .with(page -> got(read, page), failure -> gotNone(read, failure)));
+                .with(value -> got(read, value), failure -> failed(read, failure)));
     }
 
-    private void got(Read read, FeedPage page) {
+    private void got(Read<K, V> read, V value) {
         end(read);
-        SharedPage shared = new SharedPage(read.key.projectId(), page, read.beganAt);
-        read.followers.forEach(follower -> follower.got(shared));
+        read.callers.forEach(caller -> caller.got().accept(value));
     }
 
-    private void gotNone(Read read, Throwable failure) {
+    private void failed(Read<K, V> read, Throwable failure) {
         end(read);
-        read.followers.forEach(follower -> follower.gotNone(failure));
+        read.callers.forEach(caller -> caller.failed().accept(failure));
     }
 
     /** From here on nobody joins the read. */
-    private synchronized void end(Read read) {
-        pages.record(System.nanoTime() - read.beganAt, TimeUnit.NANOSECONDS);
+    private synchronized void end(Read<K, V> read) {
+        timer.record(System.nanoTime() - read.beganAt, TimeUnit.NANOSECONDS);
         latest.remove(read.key, read);
-        Read next = queue.poll();
+        Read<K, V> next = queue.poll();
         // Clients that came and went at once must not leave work behind.
-        while (next != null && next.followers.stream().allMatch(Follower::isDone)) {
+        while (next != null
+                && next.callers.stream().allMatch(caller -> caller.isGone().getAsBoolean())) {
             latest.remove(next.key, next);
             next = queue.poll();
         }
         if (next == null) {
-            underWay--;
+            inFlight--;
         } else {
             begin(next);
         }

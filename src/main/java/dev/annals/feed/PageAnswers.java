@@ -66,7 +66,7 @@ public class PageAnswers {
             held.close();
             return Response.ok().type(MediaType.APPLICATION_JSON).header(HttpHeaders.CONTENT_LENGTH, json.length);
         }
-        return Response.ok(new PageAnswer(json, held, config.idle()));
+        return Response.ok(new PageAnswer(json, held, config.idle())).type(MediaType.APPLICATION_JSON);
     }
 
     private static byte[] json(@Nullable String next, String pollMore, FeedPage page) {

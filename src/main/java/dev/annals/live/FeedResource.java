@@ -2,37 +2,37 @@ package dev.annals.live;
 
 import dev.annals.feed.FeedConfig;
 import dev.annals.feed.FeedLinks;
-import dev.annals.feed.FeedPage;
 import dev.annals.feed.FeedParameters;
 import dev.annals.feed.FeedQuery;
 import dev.annals.feed.FeedReader;
 import dev.annals.feed.PageAnswers;
+import dev.annals.http.ProblemException;
+import dev.annals.http.ProblemType;
 import dev.annals.http.RequestParameters;
-import dev.annals.memory.Reservation;
 import dev.annals.project.Caller;
 import dev.annals.project.Requires;
-import dev.annals.search.Order;
 import io.smallrye.mutiny.Uni;
 import io.vertx.core.http.HttpMethod;
 import io.vertx.core.http.HttpServerRequest;
 import jakarta.ws.rs.GET;
 import jakarta.ws.rs.HeaderParam;
-import jakarta.ws.rs.NotAcceptableException;
 import jakarta.ws.rs.Path;
-import jakarta.ws.rs.Produces;
 import jakarta.ws.rs.container.ContainerRequestContext;
 import jakarta.ws.rs.core.Context;
 import jakarta.ws.rs.core.HttpHeaders;
 import jakarta.ws.rs.core.MediaType;
 import jakarta.ws.rs.core.Response;
 import jakarta.ws.rs.core.UriInfo;
-import java.util.List;
+import java.time.Duration;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
-/** Reading feeds over HTTP: {@code GET /v1/project-logs}. */
+/**
+ * Reading feeds over HTTP: {@code GET /v1/project-logs} and {@code GET /v1/project-logs/stream}.
+ *
+ * <p>The media types are not left to the framework, which could not say where the other one is.
+ */
 @Path(FeedLinks.PATH)
-@Produces(MediaType.APPLICATION_JSON)
 public class FeedResource {
 
     private final FeedReader reader;
@@ -55,48 +55,51 @@ public class FeedResource {
             @Context UriInfo uri,
             @Context HttpHeaders headers,
             @Context ContainerRequestContext request) {
-        requireJsonAccepted(headers);
+        requireAccepted(
+                headers,
+                MediaType.APPLICATION_JSON_TYPE,
+                "A page is JSON: accept application/json. Server-Sent Events are at " + FeedLinks.PATH + "/stream.");
         UUID projectId = Caller.of(request).projectId();
         FeedQuery query = FeedParameters.read(uri.getQueryParameters(), config);
-        Wait wait = Wait.of(uri.getQueryParameters(), headers.getRequestHeader("Prefer"), query.order());
-        if (wait.isNone()) {
+        Duration wait = Wait.of(uri.getQueryParameters(), query.order());
+        if (wait.isZero()) {
             return answers.within(
                     projectId,
                     query.memory(),
-                    held -> reader.read(projectId, query).map(page -> answer(http, uri, query, wait, page, held)));
+                    held -> reader.read(projectId, query).map(page -> answers.page(http, uri, query, page, held)));
         }
-        return live.poll(projectId, query, wait.duration())
+        return live.poll(projectId, query, wait)
                 .chain(page -> answers.within(
                         projectId,
                         page.jsonAtMost(),
-                        held -> Uni.createFrom().item(answer(http, uri, query, wait, page, held))));
+                        held -> Uni.createFrom().item(answers.page(http, uri, query, page, held))));
     }
 
-    /** Of two methods with a media type each, the framework takes the first where none of them is accepted. */
-    private static void requireJsonAccepted(HttpHeaders headers) {
-        if (headers.getAcceptableMediaTypes().stream().noneMatch(MediaType.APPLICATION_JSON_TYPE::isCompatible)) {
-            throw new NotAcceptableException();
-        }
-    }
-
-    /** The feed of the token's project as Server-Sent Events, which go on for as long as the client listens. */
+    /** The feed of the token's project as Server-Sent Events, for as long as the client listens. */
     @GET
-    @Produces(MediaType.SERVER_SENT_EVENTS)
+    @Path("/stream")
     @Requires.Read
     public Uni<Response> stream(
             @Context HttpServerRequest http,
             @Context UriInfo uri,
+            @Context HttpHeaders headers,
             @HeaderParam(HttpHeaders.LAST_EVENT_ID_HEADER) @Nullable String lastEventId,
             @Context ContainerRequestContext request) {
+        requireAccepted(
+                headers,
+                MediaType.SERVER_SENT_EVENTS_TYPE,
+                "A stream is Server-Sent Events: accept text/event-stream. Pages of JSON are at " + FeedLinks.PATH
+                        + ".");
         UUID projectId = Caller.of(request).projectId();
-        FeedQuery query = FeedParameters.read(uri.getQueryParameters(), config);
-        // The link poll_more may carry it: a stream waits anyway.
-        Wait.of(uri.getQueryParameters(), List.of(), query.order());
-        if (query.order() == Order.DESCENDING) {
+        if (uri.getQueryParameters().containsKey(FeedParameters.ORDER)) {
             throw RequestParameters.invalid(
                     FeedParameters.ORDER,
-                    "A stream has the oldest record first. To begin at the end, open the link poll_more of a page.");
+                    "A stream always has the oldest record first: leave it out. To begin at the end, take the cursor of"
+                            + " a page's link poll_more.");
         }
+        FeedQuery query = FeedParameters.read(uri.getQueryParameters(), config);
+        // The link poll_more may carry it: a stream waits anyway.
+        Wait.of(uri.getQueryParameters(), query.order());
         if (lastEventId != null && !lastEventId.isEmpty()) {
             query = query.from(FeedParameters.cursor(lastEventId));
         }
@@ -107,13 +110,9 @@ public class FeedResource {
         return live.stream(projectId, query, http);
     }
 
-    private Response answer(
-            HttpServerRequest http, UriInfo uri, FeedQuery query, Wait wait, FeedPage page, Reservation held) {
-        Response answer = answers.page(http, uri, query, page, held);
-        return wait.preferred()
-                ? Response.fromResponse(answer)
-                        .header("Preference-Applied", "wait=" + wait.duration().toSeconds())
-                        .build()
-                : answer;
+    private static void requireAccepted(HttpHeaders headers, MediaType type, String otherwise) {
+        if (headers.getAcceptableMediaTypes().stream().noneMatch(type::isCompatible)) {
+            throw new ProblemException(ProblemType.NOT_ACCEPTABLE, otherwise);
+        }
     }
 }

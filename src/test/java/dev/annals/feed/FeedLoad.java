@@ -226,7 +226,8 @@ public final class FeedLoad {
         if (reader.way == Way.STREAM) {
             return listen(reader);
         }
-        String url = service.resolve(FeedLinks.PATH + "?limit=" + reader.limit).toString();
+        String url = service.resolve(FeedLinks.PATH + "/stream?limit=" + reader.limit)
+                .toString();
         while (true) {
             boolean last = !reading;
             if (reader.way != Way.POLL && !last && ThreadLocalRandom.current().nextInt(10) == 0) {
@@ -260,7 +261,7 @@ public final class FeedLoad {
         String lastId = "";
         while (!reader.hasRead(heads.get(reader.project.id()))) {
             HttpRequest.Builder request = HttpRequest.newBuilder(
-                            service.resolve(FeedLinks.PATH + "?limit=" + reader.limit))
+                            service.resolve(FeedLinks.PATH + "/stream?limit=" + reader.limit))
                     .header("Authorization", "Bearer " + reader.project.token())
                     .header("Accept", "text/event-stream");
             if (!lastId.isEmpty()) {

@@ -121,7 +121,7 @@ class PageBytesTest extends FeedTest {
     @Test
     void aStreamAndAnExportHaveEveryRecordOnce() throws Exception {
         HttpClient http = HttpClient.newHttpClient();
-        HttpRequest request = HttpRequest.newBuilder(service.resolve(FEED + "?limit=1000"))
+        HttpRequest request = HttpRequest.newBuilder(service.resolve(FEED + "/stream?limit=1000"))
                 .header("Authorization", "Bearer " + project.token())
                 .header("Accept", "text/event-stream")
                 .build();

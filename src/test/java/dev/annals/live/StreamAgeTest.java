@@ -37,7 +37,7 @@ class StreamAgeTest {
     @Inject
     AuditLogFixture log;
 
-    @TestHTTPResource("/v1/project-logs")
+    @TestHTTPResource("/v1/project-logs/stream")
     URI logs;
 
     @Test

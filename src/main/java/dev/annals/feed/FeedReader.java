@@ -8,7 +8,6 @@ import dev.annals.record.RecordRow;
 import dev.annals.record.StoredRecord;
 import dev.annals.search.Filter;
 import dev.annals.search.Order;
-import dev.annals.search.ScanPlan;
 import dev.annals.search.SearchIndex;
 import io.smallrye.mutiny.Uni;
 import io.vertx.mutiny.sqlclient.Pool;
@@ -21,7 +20,7 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads feeds, a page without filters in one round trip and from one snapshot. Large records take a second one: they are
+ * Reads feeds, a page without filters in one round trip and from one snapshot, in either order. Large records take a second one: they are
  * read in the page's order, until it is full, and never change.
  *
  * <p>A page never skips: sequence ids follow commit order and have no gap, so all records before the last one of a page
@@ -33,7 +32,6 @@ public class FeedReader {
 
     private static final String READ_FEED = Sql.named("read_feed");
     private static final String SCAN_FEED = Sql.named("scan_feed");
-    private static final String SCAN_FEED_BACK = Sql.named("scan_feed_back");
     private static final String READ_WHOLE_RECORDS = Sql.named("read_whole_records");
     private static final String READ_RECORDS = Sql.named("read_records");
 
@@ -141,7 +139,7 @@ public class FeedReader {
     private Uni<FeedPage> scanOn(UUID projectId, FeedQuery query) {
         Cursor cursor = query.cursor() == null ? Cursor.START : query.cursor();
         return index.planOn(projectId, cursor.sequenceId(), query.filter(), query.limit())
-                .chain(plan -> scan(SCAN_FEED, projectId, cursor.sequenceId(), plan, query)
+                .chain(plan -> scan(projectId, cursor.sequenceId(), plan.first(), plan.last(), query)
                         .chain(scan -> {
                             requireStillThere(cursor, scan.firstIs(cursor));
                             return fetched(projectId, scan.records).map(fitting -> {
@@ -155,40 +153,46 @@ public class FeedReader {
     private Uni<FeedPage> scanBack(UUID projectId, FeedQuery query) {
         Cursor cursor = query.cursor();
         Long before = cursor == null ? null : cursor.sequenceId();
+        return scanBack(projectId, before, query).chain(scan -> {
+            if (cursor != null) {
+                requireStillThere(cursor, scan.firstIs(cursor));
+            }
+            return fetched(projectId, scan.records).map(fitting -> {
+                Cursor last = scan.last(fitting, cursor == null ? Cursor.START : cursor);
+                Cursor head = query.head() != null ? query.head() : scan.first(Cursor.START);
+                return new FeedPage(fitting, last.sequenceId() > 1 ? last : null, head, head);
+            });
+        });
+    }
+
+    private Uni<Scan> scanBack(UUID projectId, @Nullable Long before, FeedQuery query) {
+        if (query.filter().equals(Filter.NONE)) {
+            // Every record passes: where they are is known without the index, or by the statement, which sees the head.
+            Long[] first = {before == null ? null : Math.max(1, before - query.limit())};
+            Long[] last = {before};
+            return scan(projectId, before, first, last, query);
+        }
         return index.planBack(projectId, before, query.filter(), query.limit())
-                .chain(plan -> scan(SCAN_FEED_BACK, projectId, before, plan, query)
-                        .chain(scan -> {
-                            if (cursor != null) {
-                                requireStillThere(cursor, scan.firstIs(cursor));
-                            }
-                            return fetched(projectId, scan.records).map(fitting -> {
-                                Cursor last = scan.last(fitting, cursor == null ? Cursor.START : cursor);
-                                Cursor head = query.head() != null ? query.head() : scan.first(Cursor.START);
-                                return new FeedPage(fitting, last.sequenceId() > 1 ? last : null, head, head);
-                            });
-                        }));
+                .chain(plan -> scan(projectId, before, plan.first(), plan.last(), query));
     }
 
     private Uni<Scan> scan(
-            String statement, UUID projectId, @Nullable Long sequenceId, ScanPlan plan, FeedQuery query) {
+            UUID projectId, @Nullable Long sequenceId, @Nullable Long[] first, @Nullable Long[] last, FeedQuery query) {
         Scan scan = new Scan(projectId, query);
-        return pool.preparedQuery(statement)
+        Tuple binds = Tuple.tuple()
+                .addUUID(projectId)
+                .addInteger(query.order() == Order.ASCENDING ? 1 : -1)
+                .addLong(sequenceId)
+                .addArrayOfLong(first)
+                .addArrayOfLong(last)
+                .addInteger(query.limit());
+        return pool.preparedQuery(SCAN_FEED)
                 .mapping(row -> {
                     scan.add(row);
                     return TAKEN;
                 })
-                .execute(scanTuple(projectId, sequenceId, plan, query))
+                .execute(query.filter().addTo(binds))
                 .map(all -> scan);
-    }
-
-    private static Tuple scanTuple(UUID projectId, @Nullable Long sequenceId, ScanPlan plan, FeedQuery query) {
-        return query.filter()
-                .addTo(Tuple.tuple()
-                        .addUUID(projectId)
-                        .addLong(sequenceId)
-                        .addArrayOfLong(plan.first())
-                        .addArrayOfLong(plan.last())
-                        .addInteger(query.limit()));
     }
 
     private static void requireStillThere(Cursor cursor, boolean there) {

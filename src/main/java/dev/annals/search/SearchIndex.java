@@ -141,20 +141,16 @@ public class SearchIndex implements Projection {
 
     /** Where to look for records before a place, which comes first itself; from the head on where there is none. */
     public Uni<ScanPlan> planBack(UUID projectId, @Nullable Long before, Filter filter, int limit) {
-        if (filter.equals(Filter.NONE)) {
-            return find(projectId, Order.DESCENDING, filter, before == null ? null : before - 1, 0)
-                    .map(hits -> planBack(before, new IndexHits(hits.head(), 0, List.of(), 1), limit + 1));
-        }
         return find(projectId, Order.DESCENDING, filter, before == null ? null : before - 1, FEW_BLOCKS)
                 .chain(hits -> hits.blocks().size() < FEW_BLOCKS || hits.slices() > limit || hits.covered() == 1
                         ? Uni.createFrom().item(hits)
                         : find(projectId, Order.DESCENDING, filter, hits.covered() - 1, MANY_BLOCKS)
                                 .map(more -> together(hits, more)))
-                .map(hits -> planBack(before, hits, config.scanLimit()));
+                .map(hits -> planBack(before, hits));
     }
 
-    private static ScanPlan planBack(@Nullable Long before, IndexHits hits, int budget) {
-        ScanPlan plan = new ScanPlan(false, budget);
+    private ScanPlan planBack(@Nullable Long before, IndexHits hits) {
+        ScanPlan plan = new ScanPlan(false, config.scanLimit());
         long highest = before == null ? hits.head() : before - 1;
         if (before != null || highest > 0) {
             plan.addPlace(before == null ? highest : before);

@@ -310,7 +310,7 @@ class LiveFeedTest extends FeedTest {
             statement.execute("set session_replication_role = replica");
             statement.execute("delete from annals.audit_record r using annals.feed_segment s"
                     + " where s.project_id = '" + project.id() + "' and s.first_sequence_id = 2"
-                    + " and r.project_id = s.project_id and r.append_id = s.append_id");
+                    + " and r.project_id = s.project_id and r.placed_with = s.append_id");
             statement.execute("delete from annals.feed_segment where project_id = '" + project.id()
                     + "' and first_sequence_id = 2");
             connection.commit();

@@ -194,14 +194,16 @@ class SearchIndexTest {
         new TestProjector(pool, List.of(new SearchIndex(pool, new Limits(5000, 4096, 256))), 10_000).catchUp();
         execute("analyze");
         String filters = ", null, null, 'rare', null, null, null, null, null, null";
+        String none = ", null".repeat(9);
         try (Connection connection = log.connect();
                 Statement statement = connection.createStatement()) {
             statement.execute(settings);
             for (String mode : List.of("force_custom_plan", "force_generic_plan")) {
                 statement.execute("set plan_cache_mode = " + mode);
                 for (String call : List.of(
-                        "scan_feed: '" + project + "', 150000, '{150000}', '{155000}', 200" + filters,
-                        "scan_feed_back: '" + project + "', 150000, '{145000}', '{150000}', 200" + filters,
+                        "scan_feed: '" + project + "', 1, 150000, '{150000}', '{155000}', 200" + filters,
+                        "scan_feed: '" + project + "', -1, 150000, '{145000}', '{150000}', 200" + filters,
+                        "scan_feed: '" + project + "', -1, null, '{null}', '{null}', 200" + none,
                         "search_blocks: '" + project + "', 1, 1, 8, 256" + filters,
                         "search_blocks: '" + project + "', -1, null, 8, 256" + filters,
                         "search_blocks_by_time: '" + project + "', 1, 1, 8, 256, '2030-01-01', null",
@@ -236,7 +238,7 @@ class SearchIndexTest {
     private static String types(String name) {
         String filters = "timestamptz, timestamptz, text, text, text, text, text, text, text)";
         return switch (name) {
-            case "scan_feed", "scan_feed_back" -> " (uuid, bigint, bigint[], bigint[], integer, " + filters;
+            case "scan_feed" -> " (uuid, integer, bigint, bigint[], bigint[], integer, " + filters;
             case "search_blocks" -> " (uuid, integer, bigint, integer, integer, " + filters;
             case "search_blocks_by_time" -> " (uuid, integer, bigint, integer, integer, timestamptz, timestamptz)";
             case "read_whole_records" -> " (uuid, uuid[], bigint)";

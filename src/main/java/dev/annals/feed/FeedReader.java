@@ -214,13 +214,13 @@ public class FeedReader {
         long lastSequenceId;
 
         Read(FeedQuery query) {
-            this.records = new PageRecords(query.maxBytes());
+            this.records = new PageRecords(query.maxBytes(), new RecordRow.Columns());
         }
 
         void add(Row row) {
-            if (!records.take(row) && row.getLong(0) != null) {
-                lastSequenceId = row.getLong(0);
-                recordIds = row.getArrayOfUUIDs(1);
+            if (!records.take(row) && row.getLong("last_sequence_id") != null) {
+                lastSequenceId = row.getLong("last_sequence_id");
+                recordIds = row.getArrayOfUUIDs("record_ids");
             }
         }
     }
@@ -230,6 +230,7 @@ public class FeedReader {
 
         final PageRecords records;
 
+        private final RecordRow.Columns columns = new RecordRow.Columns();
         private final UUID projectId;
         private final int limit;
         private boolean full;
@@ -239,23 +240,23 @@ public class FeedReader {
         Scan(UUID projectId, FeedQuery query) {
             this.projectId = projectId;
             this.limit = query.limit();
-            this.records = new PageRecords(query.maxBytes());
+            this.records = new PageRecords(query.maxBytes(), columns);
         }
 
         void add(Row row) {
-            Cursor place = Cursor.behind(projectId, RecordRow.sequenceId(row), RecordRow.recordId(row));
+            Cursor place = Cursor.behind(projectId, columns.sequenceId(row), columns.recordId(row));
             if (first == null) {
                 first = place;
             }
             if (full) {
                 return;
             }
-            if (RecordRow.hasRecord(row)) {
+            if (columns.hasRecord(row)) {
                 if (records.places() == limit) {
                     full = true;
                     return;
                 }
-                records.place(RecordRow.sequenceId(row), RecordRow.recordId(row));
+                records.place(columns.sequenceId(row), columns.recordId(row));
                 records.take(row);
             }
             last = place;

@@ -268,9 +268,9 @@ public class HeadWatch {
         List<Waiter> woken = new ArrayList<>();
         synchronized (this) {
             for (Row row : rows) {
-                Watched project = projects.get(row.getUUID(0));
+                Watched project = projects.get(row.getUUID("project_id"));
                 if (project != null) {
-                    learn(project, row.getLong(1), began, now, woken);
+                    learn(project, row.getLong("head"), began, now, woken);
                 }
             }
         }

@@ -60,7 +60,7 @@ public class SearchIndex implements Projection {
         return connection
                 .preparedQuery(PROJECT_SEARCH)
                 .execute(Tuple.of(projectId, sequenceId, config.indexedMessageBytes(), config.indexedWords()))
-                .map(rows -> rows.iterator().next().getLong(0));
+                .map(rows -> rows.iterator().next().getLong("sequence_id"));
     }
 
     @Override
@@ -206,10 +206,10 @@ public class SearchIndex implements Projection {
         long head = 0;
         long through = 0;
         for (Row row : rows) {
-            head = row.getLong(0);
-            through = row.getLong(1);
-            if (row.getLong(2) != null) {
-                blocks.add(new Block(row.getLong(2), row.getLong(3)));
+            head = row.getLong("head");
+            through = row.getLong("through");
+            if (row.getLong("block") != null) {
+                blocks.add(new Block(row.getLong("block"), row.getLong("slices")));
             }
         }
         long begin = from == null ? head : from;

@@ -27,11 +27,11 @@ with locked as materialized (
   returning s.name, s.reserved_from as first_value
 ), new_record as (
   insert into annals.audit_record (
-    project_id, id, append_id, "timestamp", recorded_at, action,
+    project_id, id, placed_with, "timestamp", recorded_at, action,
     actor_type, actor_id, actor_name, subject_type, subject_id, subject_name,
     outcome, ip_address, message, metadata, number_sequence, number_value, recorded_by_token, recorded_by_role)
   select
-    $1, r.id, append_id, "timestamp", statement_timestamp(), action,
+    $1, r.id, placed_with, "timestamp", statement_timestamp(), action,
     actor_type, actor_id, actor_name, subject_type, subject_id, subject_name,
     outcome, ip_address::inet, message, metadata::jsonb, drawn.name, coalesce(drawn.first_value, 0) + number_place,
     recorded_by_token, null
@@ -39,7 +39,7 @@ with locked as materialized (
     $2::uuid[], $3::uuid[], $4::timestamptz[], $5::text[],
     $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[],
     $12::text[], $13::text[], $14::text[], $15::text[], $19::uuid[], $20::text[], $21::bigint[])
-    as r (id, append_id, "timestamp", action,
+    as r (id, placed_with, "timestamp", action,
       actor_type, actor_id, actor_name, subject_type, subject_id, subject_name,
       outcome, ip_address, message, metadata, recorded_by_token, number_sequence, number_place)
   left join drawn on drawn.name = r.number_sequence

@@ -2,7 +2,7 @@
 -- transaction: COMMIT, and with it the placing of the record in the feed, is part of it.
 --
 --  $1 project_id     uuid
---  $2 id             uuid           also its append_id: an append of this record alone
+--  $2 id             uuid           also its placed_with: an append of this record alone
 --  $3 timestamp      timestamptz
 --  $4 action         text
 --  $5 actor_type     text           this and the following may be null
@@ -19,7 +19,7 @@
 --
 -- One row: recorded_at timestamptz.
 insert into annals.audit_record (
-  project_id, id, append_id, "timestamp", recorded_at, action,
+  project_id, id, placed_with, "timestamp", recorded_at, action,
   actor_type, actor_id, actor_name, subject_type, subject_id, subject_name,
   outcome, ip_address, message, metadata, recorded_by_token, recorded_by_role)
 values (

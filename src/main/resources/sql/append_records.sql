@@ -3,7 +3,7 @@
 --
 --  $1 project_id     uuid
 --  $2 id             uuid[]         the records, in their order
---  $3 append_id      uuid[]         of each record: its own id, where its append is only this record
+--  $3 placed_with    uuid[]         of each record: its own id, where its append is only this record
 --  $4 timestamp      timestamptz[]
 --  $5 action         text[]
 --  $6 actor_type     text[]         this and the following: elements may be null
@@ -24,18 +24,18 @@
 -- One row: recorded_at timestamptz, the same for all records of the batch.
 with new_record as (
   insert into annals.audit_record (
-    project_id, id, append_id, "timestamp", recorded_at, action,
+    project_id, id, placed_with, "timestamp", recorded_at, action,
     actor_type, actor_id, actor_name, subject_type, subject_id, subject_name,
     outcome, ip_address, message, metadata, recorded_by_token, recorded_by_role)
   select
-    $1, id, append_id, "timestamp", statement_timestamp(), action,
+    $1, id, placed_with, "timestamp", statement_timestamp(), action,
     actor_type, actor_id, actor_name, subject_type, subject_id, subject_name,
     outcome, ip_address::inet, message, metadata::jsonb, recorded_by_token, null
   from unnest(
     $2::uuid[], $3::uuid[], $4::timestamptz[], $5::text[],
     $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[],
     $12::text[], $13::text[], $14::text[], $15::text[], $19::uuid[])
-    as r (id, append_id, "timestamp", action,
+    as r (id, placed_with, "timestamp", action,
       actor_type, actor_id, actor_name, subject_type, subject_id, subject_name,
       outcome, ip_address, message, metadata, recorded_by_token)
 ), new_append as (

@@ -10,6 +10,6 @@ select
   min(record.project_id::text)::uuid as unplaced_project
 from (select id from annals.project order by id desc limit $1) as project
 cross join lateral (
-  select project_id, id, append_id from annals.audit_record
+  select project_id, id, placed_with from annals.audit_record
   where project_id = project.id order by id desc limit $2) as record
-where annals.sequence_id(record.project_id, record.id, record.append_id) is null
+where annals.sequence_id(record.project_id, record.id, record.placed_with) is null

@@ -12,19 +12,7 @@ with record as materialized (
     coalesce('token:' || r.recorded_by_token, 'role:' || r.recorded_by_role) as recorded_by,
     case when octet_length(r.message) <= $3 then annals.words(r.message) end as words,
     coalesce(octet_length(r.message) > $3, false) as any_word
-  from (
-    select segment.first_sequence_id + p.position - 1 as sequence_id, p.record_id
-    from annals.feed_segment as segment
-    cross join lateral unnest(coalesce(
-      (select record_ids from annals.append where project_id = $1 and id = segment.append_id),
-      array[segment.append_id])) with ordinality as p (record_id, position)
-    where segment.project_id = $1
-      -- from the segment that holds $2
-      and segment.first_sequence_id >= coalesce(
-        (select max(first_sequence_id) from annals.feed_segment where project_id = $1 and first_sequence_id <= $2), 1)
-      and segment.first_sequence_id <= $2 + 1024
-      and segment.first_sequence_id + p.position - 1 between $2 + 1 and $2 + 1024
-    offset 0) as place
+  from annals.places($1, $2 + 1, $2 + 1024) as place
   -- a lateral subquery, so that a bad guess of the planner's cannot read all records of the project instead
   cross join lateral (
     select * from annals.audit_record where project_id = $1 and id = place.record_id

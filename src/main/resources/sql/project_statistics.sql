@@ -9,19 +9,7 @@
 with record as materialized (
   select place.sequence_id, (r."timestamp" at time zone 'UTC')::date as day, r.action,
     coalesce(r.actor_id, r.actor_name) as actor, r.outcome
-  from (
-    select segment.first_sequence_id + p.position - 1 as sequence_id, p.record_id
-    from annals.feed_segment as segment
-    cross join lateral unnest(coalesce(
-      (select record_ids from annals.append where project_id = $1 and id = segment.append_id),
-      array[segment.append_id])) with ordinality as p (record_id, position)
-    where segment.project_id = $1
-      -- from the segment that holds $2; a feed has no gaps
-      and segment.first_sequence_id >= coalesce(
-        (select max(first_sequence_id) from annals.feed_segment where project_id = $1 and first_sequence_id <= $2), 1)
-      and segment.first_sequence_id <= $2 + $3
-      and segment.first_sequence_id + p.position - 1 between $2 + 1 and $2 + $3
-    offset 0) as place
+  from annals.places($1, $2 + 1, $2 + $3) as place
   -- a lateral subquery, so that a bad guess of the planner's cannot read all records of the project instead
   cross join lateral (
     select * from annals.audit_record where project_id = $1 and id = place.record_id

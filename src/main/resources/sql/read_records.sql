@@ -5,7 +5,7 @@
 --
 -- One row per record that is there: sequence_id bigint, record_id uuid, and the columns of the record, nothing left out.
 select
-  annals.sequence_id(r.project_id, r.id, r.append_id) as sequence_id,
+  annals.sequence_id(r.project_id, r.id, r.placed_with) as sequence_id,
   r.id as record_id,
   r.id,
   r."timestamp",

@@ -36,7 +36,7 @@ from (select * from annals.feed_segment where project_id = (select id from proje
 left join annals.append on append.project_id = segment.project_id and append.id = segment.append_id
 left join lateral (
   select id from annals.audit_record
-  where project_id = segment.project_id and id = segment.append_id and append_id = segment.append_id
+  where project_id = segment.project_id and id = segment.append_id and placed_with = segment.append_id
     and append.id is null) as record on true
 where last_sequence_id - first_sequence_id + 1
   is distinct from coalesce(cardinality(append.record_ids), case when record.id is not null then 1 end)
@@ -56,7 +56,7 @@ union all
 -- Each record has a place.
 select format('record %s, recorded at %s, has no place and is never read', id, recorded_at)
 from annals.audit_record
-where project_id = (select id from project) and annals.sequence_id(project_id, id, append_id) is null
+where project_id = (select id from project) and annals.sequence_id(project_id, id, placed_with) is null
 
 union all
 

@@ -297,7 +297,7 @@ async function follow(query, signal) {
     try {
       showLive(failures ? 'waiting' : 'connecting');
       alive();
-      const answer = await ask(FEED + query, {
+      const answer = await ask(`${FEED}/stream${query}`, {
         signal: AbortSignal.any([signal, silence.signal]),
         headers: {Accept: 'text/event-stream', ...(lastId && {'Last-Event-ID': lastId})},
       });

@@ -96,7 +96,9 @@ create table annals.audit_record (
   project_id         uuid              not null,
   -- A sequential GUID, drawn before the insert: the service's from its own generator, otherwise this default.
   id                 uuid              not null default annals.sequential_guid(),
-  append_id          uuid              not null default annals.shared_append_id(),
+  -- How its append is found: the append's id, which for an append of one is the record's own; or, from plain SQL, the
+  -- append's shared_append_id.
+  placed_with        uuid              not null default annals.shared_append_id(),
   -- When it happened, as the writer says; and when the database took it in.
   "timestamp"        annals.moment     not null default clock_timestamp(),
   recorded_at        annals.moment     not null default clock_timestamp(),

@@ -1,7 +1,7 @@
 -- Order. A record gets its place in its project's feed when its transaction commits, so that sequence ids follow
 -- commit order and a reader that has seen n has seen all below n.
 --
---   insert into audit_record ──┬─ an append of one (append_id = id) ────────────┐
+--   insert into audit_record ──┬─ an append of one (placed_with = id) ──────────┐
 --                              └─ any other: the statement's records are        ├─ at COMMIT: place_segment()
 --                                 gathered in `append`, at most 256 a row ──────┘  lock the project, read the feed's
 --                                                                                  head, insert `feed_segment`
@@ -14,7 +14,7 @@
 create table annals.append (
   project_id        uuid   not null,
   id                uuid   not null,
-  -- What the records carry as append_id, where that is not this append's own id (see shared_append_id()).
+  -- What the records carry as placed_with, where that is not this append's own id (see shared_append_id()).
   shared_append_id  uuid,
   record_ids        uuid[] not null,
   constraint append_pkey primary key (project_id, id),
@@ -52,7 +52,7 @@ declare
   first    record;
   written  uuid;
 begin
-  select project_id, id, append_id, number_sequence, (select count(*) = 1 from (select from inserted limit 2) as two) as is_only
+  select project_id, id, placed_with, number_sequence, (select count(*) = 1 from (select from inserted limit 2) as two) as is_only
     into first from inserted limit 1;
   if first.is_only then
     if not annals.may_write(first.project_id) then
@@ -78,14 +78,14 @@ begin
 
   if not first.is_only then
     insert into annals.append (project_id, id, shared_append_id, record_ids)
-    select project_id, (array_agg(id order by position))[1], append_id, array_agg(id order by position)
-    from (select project_id, id, append_id, row_number() over () as position from inserted) as record
-    where append_id <> id
-    group by project_id, append_id, (position - 1) / 256
+    select project_id, (array_agg(id order by position))[1], placed_with, array_agg(id order by position)
+    from (select project_id, id, placed_with, row_number() over () as position from inserted) as record
+    where placed_with <> id
+    group by project_id, placed_with, (position - 1) / 256
     order by min(position);
-  elsif first.append_id <> first.id then
+  elsif first.placed_with <> first.id then
     insert into annals.append (project_id, id, shared_append_id, record_ids)
-    values (first.project_id, first.id, first.append_id, array[first.id]);
+    values (first.project_id, first.id, first.placed_with, array[first.id]);
   end if;
 
   -- What number_record() has given out counts as drawn now that the rows are there. Their sequences are locked by it.
@@ -175,7 +175,7 @@ end $$;
 create constraint trigger place_segment
   after insert on annals.audit_record
   deferrable initially deferred
-  for each row when (new.append_id = new.id)
+  for each row when (new.placed_with = new.id)
   execute function annals.place_segment();
 
 create constraint trigger place_segment

@@ -16,12 +16,13 @@ grant execute on function annals.sequential_guid(), annals.shared_append_id(), a
 grant usage on sequence annals.shared_append_number to annals_writer;
 
 -- annals_service: appends and reads records, makes projects and tokens, never changes or removes any of them.
-grant select on annals.project, annals.access_token, annals.audit_record, annals.append, annals.feed_segment, annals.feed
-  to annals_service;
+grant select on annals.project, annals.access_token, annals.audit_record, annals.append, annals.feed_segment, annals.place,
+  annals.feed to annals_service;
 grant insert on annals.project, annals.access_token, annals.audit_record, annals.append to annals_service;
 -- An instance that does not migrate looks whether the schema is old.
 grant select on annals.flyway_schema_history to annals_service;
-grant execute on function annals.sequence_id(uuid, uuid, uuid), annals.is_servable_metadata(jsonb) to annals_service;
+grant execute on function annals.sequence_id(uuid, uuid, uuid), annals.places(uuid, bigint, bigint),
+  annals.is_servable_metadata(jsonb) to annals_service;
 
 -- Sequences: their rows stay, their values are drawn.
 grant select, insert, update (next_value, reserved_from, deleted_at) on annals.sequence to annals_service;

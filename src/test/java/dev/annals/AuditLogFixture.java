@@ -146,7 +146,7 @@ public class AuditLogFixture {
                           count(distinct id),
                           (select count(*) from annals.audit_record where project_id = f.project_id),
                           count(*) filter (where sequence_id is distinct from
-                            (select annals.sequence_id(r.project_id, r.id, r.append_id) from annals.audit_record r
+                            (select annals.sequence_id(r.project_id, r.id, r.placed_with) from annals.audit_record r
                              where r.project_id = f.project_id and r.id = f.id))
                         from annals.feed f where project_id = ? group by project_id
                         """)) {

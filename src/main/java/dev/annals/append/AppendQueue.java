@@ -2,10 +2,10 @@ package dev.annals.append;
 
 import dev.annals.database.DatabaseFailure;
 import dev.annals.database.Sql;
-import dev.annals.feed.HeadWatch;
 import dev.annals.guid.SequentialGuid;
 import dev.annals.http.ProblemException;
 import dev.annals.http.ProblemType;
+import dev.annals.live.HeadWatch;
 import dev.annals.project.Caller;
 import dev.annals.record.AuditRecord;
 import dev.annals.record.RecordRow;

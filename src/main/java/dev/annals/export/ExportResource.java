@@ -73,15 +73,15 @@ public class ExportResource {
                 .onCancellation()
                 .invoke(place)
                 .chain(held -> {
-                    Runnable giveBack = () -> {
+                    Runnable release = () -> {
                         place.run();
                         held.close();
                     };
-                    return begin(routing.request(), uri, projectId, asked, bodyless, giveBack)
+                    return begin(routing.request(), uri, projectId, asked, bodyless, release)
                             .onFailure()
-                            .invoke(giveBack)
+                            .invoke(release)
                             .onCancellation()
-                            .invoke(giveBack);
+                            .invoke(release);
                 });
     }
 
@@ -91,18 +91,18 @@ public class ExportResource {
             UUID projectId,
             ExportRequest asked,
             boolean bodyless,
-            Runnable giveBack) {
+            Runnable release) {
         return exports.bounds(projectId)
                 .chain(bounds -> reader.read(projectId, ExportStream.pages(asked.query(), config))
                         .map(page -> {
                             Response.ResponseBuilder answer = headers(request, uri, projectId, asked, bounds);
                             if (bodyless) {
-                                giveBack.run();
+                                release.run();
                                 return answer.build();
                             }
                             long head = bounds.head().sequenceId();
                             return answer.entity(
-                                            new ExportStream(reader, projectId, asked, page, head, config, giveBack))
+                                            new ExportStream(reader, projectId, asked, page, head, config, release))
                                     .build();
                         }));
     }

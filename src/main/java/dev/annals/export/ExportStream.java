@@ -5,6 +5,7 @@ import dev.annals.feed.FeedPage;
 import dev.annals.feed.FeedQuery;
 import dev.annals.feed.FeedReader;
 import dev.annals.record.StoredRecord;
+import dev.annals.search.Order;
 import io.vertx.core.Context;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpServerResponse;
@@ -41,7 +42,7 @@ final class ExportStream {
     private final FeedPage firstPage;
     private final long head;
     private final ExportConfig config;
-    private final Runnable giveBack;
+    private final Runnable release;
     private final ByteArrayOutputStream made = new ByteArrayOutputStream();
     private final boolean gzip;
 
@@ -61,7 +62,7 @@ final class ExportStream {
      * @param request what is exported
      * @param firstPage what the first of {@link #pages} brought
      * @param head the sequence id of the last record to export
-     * @param giveBack called when the export has ended, in whatever way
+     * @param release called when the export has ended, in whatever way
      */
     ExportStream(
             FeedReader reader,
@@ -70,7 +71,7 @@ final class ExportStream {
             FeedPage firstPage,
             long head,
             ExportConfig config,
-            Runnable giveBack) {
+            Runnable release) {
         this.reader = reader;
         this.projectId = projectId;
         this.format = request.format();
@@ -79,18 +80,13 @@ final class ExportStream {
         this.firstPage = firstPage;
         this.head = head;
         this.config = config;
-        this.giveBack = giveBack;
+        this.release = release;
     }
 
     /** The pages of an export; the first one is read before the answer begins. */
     static FeedQuery pages(FeedQuery query, ExportConfig config) {
         return new FeedQuery(
-                FeedQuery.Order.ASCENDING,
-                query.cursor(),
-                null,
-                config.pageRecords(),
-                config.pageBytes(),
-                query.filter());
+                Order.ASCENDING, query.cursor(), null, config.pageRecords(), config.pageBytes(), query.filter());
     }
 
     /** What an export takes while it runs: a page that is read, and one that is written. */
@@ -228,7 +224,7 @@ final class ExportStream {
             ended = true;
             disarm();
             bytes = Buffer.buffer();
-            giveBack.run();
+            release.run();
             atEnd.run();
         }
     }

@@ -49,9 +49,9 @@ class Exports {
     }
 
     private static Bounds bounds(UUID projectId, Row row) {
-        Long head = row.getLong(1);
+        Long head = row.getLong("last_sequence_id");
         return new Bounds(
-                row.getString(0), head == null ? Cursor.START : Cursor.behind(projectId, head, row.getUUID(2)));
+                row.getString("name"), head == null ? Cursor.START : Cursor.behind(projectId, head, row.getUUID("record_id")));
     }
 
     /**
@@ -73,12 +73,12 @@ class Exports {
         AtomicBoolean given = new AtomicBoolean();
         return () -> {
             if (!given.getAndSet(true)) {
-                giveBack(projectId);
+                release(projectId);
             }
         };
     }
 
-    private synchronized void giveBack(UUID projectId) {
+    private synchronized void release(UUID projectId) {
         runningInAll--;
         running.computeIfPresent(projectId, (id, count) -> count == 1 ? null : count - 1);
     }

@@ -39,28 +39,4 @@ public interface FeedConfig {
     @WithDefault("30s")
     @Durations(min = "100ms", max = "1H")
     Duration idle();
-
-    /**
-     * How many records a page with filters looks at, at most, whatever the index leaves out; then it comes back short, with
-     * a {@code next}.
-     */
-    @WithDefault("5000")
-    @Min(1)
-    @Max(1_000_000)
-    int scanLimit();
-
-    /**
-     * The longest message, in bytes of UTF-8, whose words the index of the search tells apart; a page that searches for
-     * words looks at every longer one. For new blocks of the index: a rebuild applies it to all.
-     */
-    @WithDefault("4096")
-    @Min(0)
-    @Max(65_535)
-    int indexedMessageBytes();
-
-    /** How many words of a message the index tells apart; one with more counts as longer than {@link #indexedMessageBytes()}. */
-    @WithDefault("256")
-    @Min(0)
-    @Max(4_096)
-    int indexedWords();
 }

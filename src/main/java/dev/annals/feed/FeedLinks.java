@@ -1,9 +1,9 @@
 package dev.annals.feed;
 
 import dev.annals.config.AnnalsConfig;
-import dev.annals.feed.FeedQuery.Order;
 import dev.annals.http.ProblemException;
 import dev.annals.http.ProblemType;
+import dev.annals.search.Order;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.net.SocketAddress;
 import jakarta.enterprise.context.ApplicationScoped;

@@ -63,7 +63,7 @@ public class FeedLockWatch {
     Uni<Double> look() {
         return pool.preparedQuery(READ_LOCK_WAIT)
                 .execute()
-                .map(rows -> rows.iterator().next().getDouble(0))
+                .map(rows -> rows.iterator().next().getDouble("seconds"))
                 .onFailure()
                 .invoke(failure -> seconds = Double.NaN)
                 .invoke(wait -> seconds = wait);

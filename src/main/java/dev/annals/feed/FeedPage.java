@@ -23,7 +23,7 @@ public record FeedPage(
     private static final int FRAME_BYTES = 8_192;
 
     /** The most bytes its JSON can have. */
-    long jsonAtMost() {
+    public long jsonAtMost() {
         return FRAME_BYTES + RecordSize.jsonAtMost(records.size(), characters());
     }
 

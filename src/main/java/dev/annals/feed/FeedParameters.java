@@ -1,12 +1,12 @@
 package dev.annals.feed;
 
-import dev.annals.feed.FeedQuery.Filter;
-import dev.annals.feed.FeedQuery.Order;
 import dev.annals.http.ProblemException;
 import dev.annals.http.ProblemType;
 import dev.annals.http.RequestParameters;
 import dev.annals.record.IpAddress;
 import dev.annals.record.Timestamps;
+import dev.annals.search.Filter;
+import dev.annals.search.Order;
 import jakarta.ws.rs.core.MultivaluedMap;
 import java.time.OffsetDateTime;
 import java.util.List;
@@ -21,9 +21,13 @@ public final class FeedParameters {
     /** The parameter that says where to begin. */
     public static final String CURSOR = "cursor";
 
+    /** The parameter that says which way. */
+    public static final String ORDER = "order";
+
+    /** The parameter that says how long to wait. */
+    public static final String WAIT = "wait";
+
     static final String LIMIT = "limit";
-    static final String ORDER = "order";
-    static final String WAIT = "wait";
     /** The parameters that choose records. */
     public static final List<String> FILTERS =
             List.of("start", "end", "action", "actor", "subject", "outcome", "ip_address", "q", "recorded_by");
@@ -113,8 +117,12 @@ public final class FeedParameters {
         throw RequestParameters.invalid(LIMIT, "It is a number from 1 to " + config.maxLimit() + ".");
     }
 
-    /** @throws ProblemException {@code invalid-cursor} */
-    static Cursor cursor(String text) {
+    /**
+     * Reads a cursor.
+     *
+     * @throws ProblemException {@code invalid-cursor}
+     */
+    public static Cursor cursor(String text) {
         return Cursor.parse(text)
                 .orElseThrow(() -> new ProblemException(
                         ProblemType.INVALID_CURSOR,

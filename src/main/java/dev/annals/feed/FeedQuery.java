@@ -1,6 +1,7 @@
 package dev.annals.feed;
 
-import java.time.OffsetDateTime;
+import dev.annals.search.Filter;
+import dev.annals.search.Order;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -32,43 +33,7 @@ public record FeedQuery(
     }
 
     /** The same with so many bytes at most. */
-    FeedQuery atMost(int bytes) {
+    public FeedQuery atMost(int bytes) {
         return new FeedQuery(order, cursor, head, limit, bytes, filter);
-    }
-
-    /** Which way a page goes. */
-    public enum Order {
-        /** Oldest first: the order of commits. */
-        ASCENDING,
-        /** Newest first. */
-        DESCENDING
-    }
-
-    /**
-     * Which records pass; a null component lets all pass.
-     *
-     * @param start at this timestamp or later
-     * @param end before this timestamp
-     * @param action exactly this action
-     * @param actor the actor's id or name
-     * @param subject the subject's id or name
-     * @param outcome exactly this outcome
-     * @param ipAddress exactly this address, in the text form that records show
-     * @param q all words of this text, in any order and in any case, in the message
-     * @param recordedBy exactly this writer
-     */
-    public record Filter(
-            @Nullable OffsetDateTime start,
-            @Nullable OffsetDateTime end,
-            @Nullable String action,
-            @Nullable String actor,
-            @Nullable String subject,
-            @Nullable String outcome,
-            @Nullable String ipAddress,
-            @Nullable String q,
-            @Nullable String recordedBy) {
-
-        /** Lets every record pass. */
-        public static final Filter NONE = new Filter(null, null, null, null, null, null, null, null, null);
     }
 }

@@ -2,12 +2,13 @@ package dev.annals.feed;
 
 import dev.annals.database.DatabaseFailure;
 import dev.annals.database.Sql;
-import dev.annals.feed.FeedQuery.Filter;
-import dev.annals.feed.FeedQuery.Order;
 import dev.annals.http.ProblemException;
 import dev.annals.http.ProblemType;
 import dev.annals.record.RecordRow;
 import dev.annals.record.StoredRecord;
+import dev.annals.search.Filter;
+import dev.annals.search.Order;
+import dev.annals.search.SearchIndex;
 import io.smallrye.mutiny.Uni;
 import io.vertx.mutiny.sqlclient.Pool;
 import io.vertx.mutiny.sqlclient.Row;
@@ -19,7 +20,7 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads feeds, a page without filters in one round trip and from one snapshot. Large records take a second one: they are
+ * Reads feeds, a page without filters in one round trip and from one snapshot, in either order. Large records take a second one: they are
  * read in the page's order, until it is full, and never change.
  *
  * <p>A page never skips: sequence ids follow commit order and have no gap, so all records before the last one of a page
@@ -31,7 +32,6 @@ public class FeedReader {
 
     private static final String READ_FEED = Sql.named("read_feed");
     private static final String SCAN_FEED = Sql.named("scan_feed");
-    private static final String SCAN_FEED_BACK = Sql.named("scan_feed_back");
     private static final String READ_WHOLE_RECORDS = Sql.named("read_whole_records");
     private static final String READ_RECORDS = Sql.named("read_records");
 
@@ -41,7 +41,7 @@ public class FeedReader {
     private final Pool pool;
     private final SearchIndex index;
 
-    FeedReader(Pool pool, SearchIndex index) {
+    public FeedReader(Pool pool, SearchIndex index) {
         this.pool = pool;
         this.index = index;
     }
@@ -138,13 +138,13 @@ public class FeedReader {
 
     private Uni<FeedPage> scanOn(UUID projectId, FeedQuery query) {
         Cursor cursor = query.cursor() == null ? Cursor.START : query.cursor();
-        return index.rangesOn(projectId, cursor.sequenceId(), query)
-                .chain(ranges -> scan(SCAN_FEED, projectId, cursor.sequenceId(), ranges, query)
+        return index.planOn(projectId, cursor.sequenceId(), query.filter(), query.limit())
+                .chain(plan -> scan(projectId, cursor.sequenceId(), plan.first(), plan.last(), query)
                         .chain(scan -> {
                             requireStillThere(cursor, scan.firstIs(cursor));
                             return fetched(projectId, scan.records).map(fitting -> {
                                 Cursor last = scan.last(fitting, cursor);
-                                boolean more = scan.isFull() || last.sequenceId() >= ranges.highest();
+                                boolean more = scan.isFull() || last.sequenceId() >= plan.highest();
                                 return new FeedPage(fitting, more ? last : null, null, last);
                             });
                         }));
@@ -153,54 +153,46 @@ public class FeedReader {
     private Uni<FeedPage> scanBack(UUID projectId, FeedQuery query) {
         Cursor cursor = query.cursor();
         Long before = cursor == null ? null : cursor.sequenceId();
-        return index.rangesBack(projectId, before, query)
-                .chain(ranges -> scan(SCAN_FEED_BACK, projectId, before, ranges, query)
-                        .chain(scan -> {
-                            if (cursor != null) {
-                                requireStillThere(cursor, scan.firstIs(cursor));
-                            }
-                            return fetched(projectId, scan.records).map(fitting -> {
-                                Cursor last = scan.last(fitting, cursor == null ? Cursor.START : cursor);
-                                Cursor head = query.head() != null ? query.head() : scan.first(Cursor.START);
-                                return new FeedPage(fitting, last.sequenceId() > 1 ? last : null, head, head);
-                            });
-                        }));
+        return scanBack(projectId, before, query).chain(scan -> {
+            if (cursor != null) {
+                requireStillThere(cursor, scan.firstIs(cursor));
+            }
+            return fetched(projectId, scan.records).map(fitting -> {
+                Cursor last = scan.last(fitting, cursor == null ? Cursor.START : cursor);
+                Cursor head = query.head() != null ? query.head() : scan.first(Cursor.START);
+                return new FeedPage(fitting, last.sequenceId() > 1 ? last : null, head, head);
+            });
+        });
+    }
+
+    private Uni<Scan> scanBack(UUID projectId, @Nullable Long before, FeedQuery query) {
+        if (query.filter().equals(Filter.NONE)) {
+            // Every record passes: where they are is known without the index, or by the statement, which sees the head.
+            Long[] first = {before == null ? null : Math.max(1, before - query.limit())};
+            Long[] last = {before};
+            return scan(projectId, before, first, last, query);
+        }
+        return index.planBack(projectId, before, query.filter(), query.limit())
+                .chain(plan -> scan(projectId, before, plan.first(), plan.last(), query));
     }
 
     private Uni<Scan> scan(
-            String statement, UUID projectId, @Nullable Long sequenceId, Ranges ranges, FeedQuery query) {
+            UUID projectId, @Nullable Long sequenceId, @Nullable Long[] first, @Nullable Long[] last, FeedQuery query) {
         Scan scan = new Scan(projectId, query);
-        return pool.preparedQuery(statement)
+        Tuple binds = Tuple.tuple()
+                .addUUID(projectId)
+                .addInteger(query.order() == Order.ASCENDING ? 1 : -1)
+                .addLong(sequenceId)
+                .addArrayOfLong(first)
+                .addArrayOfLong(last)
+                .addInteger(query.limit());
+        return pool.preparedQuery(SCAN_FEED)
                 .mapping(row -> {
                     scan.add(row);
                     return TAKEN;
                 })
-                .execute(scanTuple(projectId, sequenceId, ranges, query))
+                .execute(query.filter().addTo(binds))
                 .map(all -> scan);
-    }
-
-    private static Tuple scanTuple(UUID projectId, @Nullable Long sequenceId, Ranges ranges, FeedQuery query) {
-        return filters(
-                Tuple.tuple()
-                        .addUUID(projectId)
-                        .addLong(sequenceId)
-                        .addArrayOfLong(ranges.first())
-                        .addArrayOfLong(ranges.last())
-                        .addInteger(query.limit()),
-                query.filter());
-    }
-
-    /** Adds the filters as all statements take them, one behind the other. */
-    static Tuple filters(Tuple tuple, Filter filter) {
-        return tuple.addOffsetDateTime(filter.start())
-                .addOffsetDateTime(filter.end())
-                .addString(filter.action())
-                .addString(filter.actor())
-                .addString(filter.subject())
-                .addString(filter.outcome())
-                .addString(filter.ipAddress())
-                .addString(filter.q())
-                .addString(filter.recordedBy());
     }
 
     private static void requireStillThere(Cursor cursor, boolean there) {
@@ -222,13 +214,13 @@ public class FeedReader {
         long lastSequenceId;
 
         Read(FeedQuery query) {
-            this.records = new PageRecords(query.maxBytes());
+            this.records = new PageRecords(query.maxBytes(), new RecordRow.Columns());
         }
 
         void add(Row row) {
-            if (!records.take(row) && row.getLong(0) != null) {
-                lastSequenceId = row.getLong(0);
-                recordIds = row.getArrayOfUUIDs(1);
+            if (!records.take(row) && row.getLong("last_sequence_id") != null) {
+                lastSequenceId = row.getLong("last_sequence_id");
+                recordIds = row.getArrayOfUUIDs("record_ids");
             }
         }
     }
@@ -238,6 +230,7 @@ public class FeedReader {
 
         final PageRecords records;
 
+        private final RecordRow.Columns columns = new RecordRow.Columns();
         private final UUID projectId;
         private final int limit;
         private boolean full;
@@ -247,23 +240,23 @@ public class FeedReader {
         Scan(UUID projectId, FeedQuery query) {
             this.projectId = projectId;
             this.limit = query.limit();
-            this.records = new PageRecords(query.maxBytes());
+            this.records = new PageRecords(query.maxBytes(), columns);
         }
 
         void add(Row row) {
-            Cursor place = Cursor.behind(projectId, RecordRow.sequenceId(row), RecordRow.recordId(row));
+            Cursor place = Cursor.behind(projectId, columns.sequenceId(row), columns.recordId(row));
             if (first == null) {
                 first = place;
             }
             if (full) {
                 return;
             }
-            if (RecordRow.hasRecord(row)) {
+            if (columns.hasRecord(row)) {
                 if (records.places() == limit) {
                     full = true;
                     return;
                 }
-                records.place(RecordRow.sequenceId(row), RecordRow.recordId(row));
+                records.place(columns.sequenceId(row), columns.recordId(row));
                 records.take(row);
             }
             last = place;

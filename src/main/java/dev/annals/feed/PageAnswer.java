@@ -1,5 +1,6 @@
 package dev.annals.feed;
 
+import dev.annals.connection.ClientConnection;
 import dev.annals.memory.Reservation;
 import io.vertx.core.Context;
 import io.vertx.core.Future;

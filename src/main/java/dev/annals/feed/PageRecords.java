@@ -20,14 +20,18 @@ final class PageRecords {
     private record Place(long sequenceId, UUID recordId) {}
 
     private final int maxBytes;
+    private final RecordRow.Columns columns;
+    private final RecordRow.Columns columnsOfWhole = new RecordRow.Columns();
     private final List<Place> places = new ArrayList<>();
     private final Map<UUID, StoredRecord> records = new HashMap<>();
     private long characters;
     private boolean allTaken = true;
     private boolean cut;
 
-    PageRecords(int maxBytes) {
+    /** @param columns of the rows that {@link #take} takes */
+    PageRecords(int maxBytes, RecordRow.Columns columns) {
         this.maxBytes = maxBytes;
+        this.columns = columns;
     }
 
     int maxBytes() {
@@ -40,20 +44,20 @@ final class PageRecords {
      * @return whether the row has a record
      */
     boolean take(Row row) {
-        if (!RecordRow.hasRecord(row)) {
+        if (!columns.hasRecord(row)) {
             return false;
         }
-        if (RecordRow.isCut(row) || characters > maxBytes) {
+        if (columns.isCut(row) || characters > maxBytes) {
             allTaken = false;
         } else {
-            put(RecordRow.record(row, 0));
+            put(columns.record(row, 0));
         }
         return true;
     }
 
     /** Takes one of the {@link #large} records. */
     void takeWhole(Row row) {
-        put(RecordRow.record(row, 0));
+        put(columnsOfWhole.record(row, 0));
     }
 
     private void put(StoredRecord record) {

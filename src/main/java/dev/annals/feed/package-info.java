@@ -1,4 +1,4 @@
-/** The way out: pages, search, long polls and streams, their cursors and links. */
+/** Reading page by page: pages, cursors, links, and records one by one. */
 @NullMarked
 package dev.annals.feed;
 

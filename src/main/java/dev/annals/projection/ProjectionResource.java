@@ -42,7 +42,7 @@ public class ProjectionResource {
         }
         return pool.preparedQuery(REBUILD_PROJECTION)
                 .execute(Tuple.of(name))
-                .map(rows -> answer(name, rows.iterator().next().getInteger(0)));
+                .map(rows -> answer(name, rows.iterator().next().getInteger("generation")));
     }
 
     private static Response answer(String name, int generation) {

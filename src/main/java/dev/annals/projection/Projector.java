@@ -196,12 +196,12 @@ public class Projector {
         List<Lagging> lagging = new ArrayList<>();
         Map<String, Long> missing = new HashMap<>(found);
         for (Row row : rows) {
-            Projection projection = row.getString(0) == null ? null : projections.get(row.getString(0));
+            Projection projection = row.getString("projection") == null ? null : projections.get(row.getString("projection"));
             if (projection == null) {
-                after = row.getUUID(1);
+                after = row.getUUID("project_id");
             } else {
-                long records = row.getLong(2);
-                lagging.add(new Lagging(new Target(projection, row.getUUID(1)), records, row.getInteger(3)));
+                long records = row.getLong("lag");
+                lagging.add(new Lagging(new Target(projection, row.getUUID("project_id")), records, row.getInteger("step")));
                 missing.merge(projection.name(), records, Long::sum);
             }
         }
@@ -292,7 +292,7 @@ public class Projector {
 
     private static @Nullable Checkpoint checkpoint(RowSet<Row> rows) {
         for (Row row : rows) {
-            return new Checkpoint(row.getLong(0), row.getInteger(1), row.getBoolean(2));
+            return new Checkpoint(row.getLong("sequence_id"), row.getInteger("generation"), row.getBoolean("outdated"));
         }
         return null;
     }

@@ -40,7 +40,7 @@ public class DailyCounts implements Projection {
         return connection
                 .preparedQuery(PROJECT_STATISTICS)
                 .execute(Tuple.of(projectId, sequenceId, (long) records, config.combinations()))
-                .map(rows -> rows.iterator().next().getLong(0));
+                .map(rows -> rows.iterator().next().getLong("sequence_id"));
     }
 
     @Override

@@ -133,7 +133,7 @@ class HostileWriterTest {
     @ParameterizedTest
     @ValueSource(
             strings = {
-                "append_id, gen_random_uuid()",
+                "placed_with, gen_random_uuid()",
                 "recorded_at, 'infinity'",
                 "recorded_at, '2001-01-01'",
                 "recorded_by_token, gen_random_uuid()",
@@ -218,7 +218,7 @@ class HostileWriterTest {
         write(record(mine));
         writer.commit();
         UUID shared =
-                UUID.fromString(one("select append_id from annals.audit_record where project_id = '" + mine + "'"));
+                UUID.fromString(one("select placed_with from annals.audit_record where project_id = '" + mine + "'"));
         write("insert into annals.audit_record (project_id, id, action) values ('" + mine + "', '" + shared
                 + "', 'alone')");
         write(record(mine) + ", ('" + mine + "', 'y')");

@@ -323,7 +323,7 @@ class PlainSqlWriterTest {
         try (Connection writer = log.connect()) {
             execute(
                     writer,
-                    "insert into annals.audit_record (project_id, id, append_id, action) values ('" + a + "', '" + id
+                    "insert into annals.audit_record (project_id, id, placed_with, action) values ('" + a + "', '" + id
                             + "', '" + id + "', 'alone'), ('" + a + "', gen_random_uuid(), '" + id
                             + "', 'claims the same append')");
             writer.commit();

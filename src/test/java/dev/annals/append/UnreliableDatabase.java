@@ -168,7 +168,7 @@ public final class UnreliableDatabase implements QuarkusTestResourceLifecycleMan
             UUID id = new UUID(values.getLong(at), values.getLong(at + Long.BYTES));
             try (java.sql.Connection writer = TestDatabase.url().connect();
                     PreparedStatement insert = writer.prepareStatement(
-                            "insert into annals.audit_record (project_id, id, append_id, action) values (?, ?, ?, ?)")) {
+                            "insert into annals.audit_record (project_id, id, placed_with, action) values (?, ?, ?, ?)")) {
                 insert.setObject(1, project);
                 insert.setObject(2, id);
                 insert.setObject(3, id);

@@ -99,7 +99,8 @@ class EmbeddedServiceIT {
                 .header("Authorization", "Bearer " + token);
         HttpClient client = HttpClient.newHttpClient();
         HttpResponse<InputStream> stream = client.send(
-                logs.copy().header("Accept", "text/event-stream").build(), HttpResponse.BodyHandlers.ofInputStream());
+                logs.copy().uri(service.uri("/v1/project-logs/stream")).build(),
+                HttpResponse.BodyHandlers.ofInputStream());
         CompletableFuture<HttpResponse<String>> waiting =
                 client.sendAsync(logs.build(), HttpResponse.BodyHandlers.ofString());
         while (!get(service.managementUri("/q/metrics")).contains("annals_live_waits 1.0")) {

@@ -15,37 +15,37 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /** Writes to a project's feed and reads it, following its links as they stand. */
-record FeedClient(AuditLogFixture.Project project) {
+public record FeedClient(AuditLogFixture.Project project) {
 
-    static final String FEED = "/v1/project-logs";
+    public static final String FEED = "/v1/project-logs";
 
     /** One page, its links checked. */
-    record Page(ExtractableResponse<Response> answer) {
+    public record Page(ExtractableResponse<Response> answer) {
 
         @Nullable
-        String next() {
+        public String next() {
             return answer.path("next");
         }
 
-        String pollMore() {
+        public String pollMore() {
             return answer.path("poll_more");
         }
 
-        List<Long> sequenceIds() {
+        public List<Long> sequenceIds() {
             return answer.jsonPath().getList("results.sequence_id", Long.class);
         }
 
-        List<String> actions() {
+        public List<String> actions() {
             return answer.path("results.action");
         }
 
-        List<Map<String, Object>> records() {
+        public List<Map<String, Object>> records() {
             return answer.path("results");
         }
     }
 
     /** Appends records of one request, each given as its JSON. */
-    void append(String... records) {
+    public void append(String... records) {
         project.request()
                 .contentType("application/json")
                 .body(("[" + String.join(",", records) + "]").getBytes(StandardCharsets.UTF_8))
@@ -55,12 +55,12 @@ record FeedClient(AuditLogFixture.Project project) {
     }
 
     /** Appends so many records in one request. */
-    void append(int count) {
+    public void append(int count) {
         append(IntStream.range(0, count).mapToObj(i -> "{\"action\": \"a\"}").toArray(String[]::new));
     }
 
     /** Reads the page at a path or URL, and checks that the headers say what the body says. */
-    Page page(String url) {
+    public Page page(String url) {
         // The contract's validator takes no percent-encoded times, so that requests cannot be held against it.
         ExtractableResponse<Response> answer =
                 project.wrongRequest().get(url).then().statusCode(200).extract();
@@ -76,7 +76,7 @@ record FeedClient(AuditLogFixture.Project project) {
     }
 
     /** Follows {@code next} from a page to the end, and returns all pages. */
-    List<Page> walk(String url) {
+    public List<Page> walk(String url) {
         List<Page> pages = new ArrayList<>();
         for (String next = url; next != null; next = pages.get(pages.size() - 1).next()) {
             pages.add(page(next));
@@ -85,11 +85,11 @@ record FeedClient(AuditLogFixture.Project project) {
         return pages;
     }
 
-    static List<Long> sequenceIds(List<Page> pages) {
+    public static List<Long> sequenceIds(List<Page> pages) {
         return pages.stream().flatMap(page -> page.sequenceIds().stream()).collect(Collectors.toList());
     }
 
-    static List<String> actions(List<Page> pages) {
+    public static List<String> actions(List<Page> pages) {
         return pages.stream().flatMap(page -> page.actions().stream()).collect(Collectors.toList());
     }
 }

@@ -6,6 +6,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.annals.AuditLogFixture;
 import dev.annals.AuditLogFixture.Project;
+import dev.annals.live.SseStream;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -37,7 +38,7 @@ import org.jspecify.annotations.Nullable;
  * is {@link #live}, 9 readers that poll, wait and listen to streams, whose connections are cut at random. It keeps account
  * of what was committed and of what each reader saw.
  */
-final class FeedLoad {
+public final class FeedLoad {
 
     private static final int WRITERS = 8;
     private static final int[] LIMITS = {1, 7, 200, 1, 7, 200};
@@ -79,7 +80,7 @@ final class FeedLoad {
     }
 
     /** A load whose readers are one a project and way, and lose their connections at random. */
-    static FeedLoad live(AuditLogFixture log, URI service) {
+    public static FeedLoad live(AuditLogFixture log, URI service) {
         FeedLoad load = new FeedLoad(log, service, false, false);
         load.readers.clear();
         for (Way way : List.of(Way.CUT_POLL, Way.WAIT, Way.STREAM)) {
@@ -128,7 +129,7 @@ final class FeedLoad {
     }
 
     /** Runs writers for a while, with something else beside them; then lets the readers come to the end. */
-    void run(Duration duration, Runnable beside) throws Exception {
+    public void run(Duration duration, Runnable beside) throws Exception {
         ExecutorService threads = Executors.newCachedThreadPool();
         try {
             List<Future<?>> writers = new ArrayList<>();
@@ -169,12 +170,12 @@ final class FeedLoad {
     }
 
     /** How many records were committed, as far as the writers know. */
-    int committedRecords() {
+    public int committedRecords() {
         return committed.values().stream().mapToInt(Set::size).sum();
     }
 
     /** Every reader has every committed record exactly once, in sequence order, 1 … n without a gap. */
-    void checkReaders() throws SQLException {
+    public void checkReaders() throws SQLException {
         for (Reader reader : readers) {
             String name = reader.way + " reader with limit " + reader.limit;
             for (int i = 0; i < reader.sequenceIds.size(); i++) {
@@ -217,7 +218,7 @@ final class FeedLoad {
     }
 
     /** How often each reader's connection was cut. */
-    List<Integer> cuts() {
+    public List<Integer> cuts() {
         return readers.stream().map(reader -> reader.cuts).toList();
     }
 
@@ -225,7 +226,8 @@ final class FeedLoad {
         if (reader.way == Way.STREAM) {
             return listen(reader);
         }
-        String url = service.resolve(FeedLinks.PATH + "?limit=" + reader.limit).toString();
+        String url = service.resolve(FeedLinks.PATH + "/stream?limit=" + reader.limit)
+                .toString();
         while (true) {
             boolean last = !reading;
             if (reader.way != Way.POLL && !last && ThreadLocalRandom.current().nextInt(10) == 0) {
@@ -259,7 +261,7 @@ final class FeedLoad {
         String lastId = "";
         while (!reader.hasRead(heads.get(reader.project.id()))) {
             HttpRequest.Builder request = HttpRequest.newBuilder(
-                            service.resolve(FeedLinks.PATH + "?limit=" + reader.limit))
+                            service.resolve(FeedLinks.PATH + "/stream?limit=" + reader.limit))
                     .header("Authorization", "Bearer " + reader.project.token())
                     .header("Accept", "text/event-stream");
             if (!lastId.isEmpty()) {

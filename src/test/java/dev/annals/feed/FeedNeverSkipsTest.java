@@ -110,7 +110,7 @@ class FeedNeverSkipsTest {
                 drop trigger place_segment on annals.audit_record;
                 drop trigger place_segment on annals.append;
                 create trigger place_segment after insert on annals.audit_record
-                  for each row when (new.append_id = new.id) execute function annals.number_at_insert();
+                  for each row when (new.placed_with = new.id) execute function annals.number_at_insert();
                 create trigger place_segment after insert on annals.append
                   for each row execute function annals.number_at_insert();
                 """);

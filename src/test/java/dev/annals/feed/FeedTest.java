@@ -4,9 +4,9 @@ import dev.annals.ProjectTest;
 import org.junit.jupiter.api.BeforeEach;
 
 /** The same with a client of the feed. */
-abstract class FeedTest extends ProjectTest {
+public abstract class FeedTest extends ProjectTest {
 
-    FeedClient feed;
+    protected FeedClient feed;
 
     @BeforeEach
     void makeClient() {

@@ -4,6 +4,9 @@ import static dev.annals.feed.FeedClient.FEED;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.annals.feed.FeedClient.Page;
+import dev.annals.live.SseStream;
+import dev.annals.search.Filter;
+import dev.annals.search.Order;
 import io.quarkus.test.common.http.TestHTTPResource;
 import io.quarkus.test.junit.QuarkusTest;
 import io.quarkus.test.junit.QuarkusTestProfile;
@@ -118,7 +121,7 @@ class PageBytesTest extends FeedTest {
     @Test
     void aStreamAndAnExportHaveEveryRecordOnce() throws Exception {
         HttpClient http = HttpClient.newHttpClient();
-        HttpRequest request = HttpRequest.newBuilder(service.resolve(FEED + "?limit=1000"))
+        HttpRequest request = HttpRequest.newBuilder(service.resolve(FEED + "/stream?limit=1000"))
                 .header("Authorization", "Bearer " + project.token())
                 .header("Accept", "text/event-stream")
                 .build();
@@ -139,7 +142,7 @@ class PageBytesTest extends FeedTest {
 
     @Test
     void theReaderHoldsNoMoreThanThePage() {
-        FeedQuery query = new FeedQuery(FeedQuery.Order.ASCENDING, null, null, 1000, PAGE_BYTES, FeedQuery.Filter.NONE);
+        FeedQuery query = new FeedQuery(Order.ASCENDING, null, null, 1000, PAGE_BYTES, Filter.NONE);
         FeedPage page = reader.read(project.id(), query).await().indefinitely();
         assertThat(page.records()).hasSizeBetween(1, 10);
         assertThat(page.next()).isEqualTo(page.pollMore());

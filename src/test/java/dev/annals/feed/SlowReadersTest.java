@@ -119,7 +119,7 @@ class SlowReadersTest extends ProjectTest {
     @Test
     void aStreamThatIsNotReadHoldsMemoryUntilItIsClosed() throws Exception {
         writeLarge(project);
-        try (Socket lazy = ask(project, "?limit=1000", "Accept: text/event-stream\r\n")) {
+        try (Socket lazy = ask(project, "/stream?limit=1000")) {
             until(() -> memory.held() > 0);
             assertThat(lazy.getInputStream().read()).isEqualTo('H');
         }

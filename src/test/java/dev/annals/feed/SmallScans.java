@@ -11,7 +11,7 @@ public class SmallScans implements QuarkusTestProfile {
     @Override
     public Map<String, String> getConfigOverrides() {
         return Map.of(
-                "annals.feed.scan-limit",
+                "annals.search.scan-limit",
                 Integer.toString(SCAN_LIMIT),
                 "annals.trusted-proxies",
                 "192.0.2.1,10.0.0.0/8");

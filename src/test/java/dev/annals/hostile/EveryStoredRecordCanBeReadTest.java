@@ -226,7 +226,8 @@ class EveryStoredRecordCanBeReadTest {
     @Test
     void aStreamHasEveryRecord() throws Exception {
         List<JsonNode> records = new ArrayList<>();
-        try (BufferedReader lines = new BufferedReader(new InputStreamReader(open(LOGS, "text/event-stream"), UTF_8))) {
+        try (BufferedReader lines =
+                new BufferedReader(new InputStreamReader(open(LOGS + "/stream", "text/event-stream"), UTF_8))) {
             for (String line = lines.readLine(); line != null && records.size() < expected.size(); ) {
                 if (line.startsWith("data: ")) {
                     records.add(tree(line.substring("data: ".length())));

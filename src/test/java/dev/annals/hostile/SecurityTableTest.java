@@ -13,12 +13,16 @@ import io.quarkus.test.junit.QuarkusTest;
 import io.smallrye.config.ConfigMapping;
 import io.smallrye.config.WithDefault;
 import io.smallrye.config.common.utils.StringUtil;
+import java.io.BufferedReader;
 import java.io.IOException;
+import java.io.InputStream;
+import java.io.InputStreamReader;
 import java.lang.reflect.Method;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.Connection;
@@ -38,6 +42,7 @@ import java.util.TreeSet;
 import java.util.UUID;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 
 /** The tables of docs/security.md say what is so: of each operation, of each object of the schema, of each limit. */
@@ -113,6 +118,7 @@ class SecurityTableTest {
         Project victim = log.newProject(SCOPES);
         Project other = log.newProject(SCOPES);
         String record = append(victim);
+        append(other);
         long records = log.checkFeed(victim.id());
         for (String operation : operationsOfTheContract()) {
             Call call = call(operation, victim, record);
@@ -182,7 +188,9 @@ class SecurityTableTest {
         };
     }
 
-    private HttpResponse<String> send(Call call, String token) {
+    private record Answer(int statusCode, String body) {}
+
+    private Answer send(Call call, String token) {
         HttpRequest.Builder request = HttpRequest.newBuilder(service.resolve(call.path()))
                 .method(
                         call.method(),
@@ -196,10 +204,33 @@ class SecurityTableTest {
             request.header("Authorization", "Bearer " + token);
         }
         try {
-            return HTTP.send(request.build(), HttpResponse.BodyHandlers.ofString());
+            HttpResponse<InputStream> answer = HTTP.send(request.build(), HttpResponse.BodyHandlers.ofInputStream());
+            try (BufferedReader body =
+                    new BufferedReader(new InputStreamReader(answer.body(), StandardCharsets.UTF_8))) {
+                return new Answer(answer.statusCode(), isStream(answer) ? firstEvent(body) : all(body));
+            }
         } catch (IOException | InterruptedException e) {
             throw new AssertionError(call.toString(), e);
         }
+    }
+
+    private static boolean isStream(HttpResponse<?> answer) {
+        return answer.headers().firstValue("Content-Type").orElse("").startsWith("text/event-stream");
+    }
+
+    /** A stream does not end. */
+    private static String firstEvent(BufferedReader stream) throws IOException {
+        StringBuilder event = new StringBuilder();
+        String line = "";
+        while (line != null && !line.startsWith("data: ")) {
+            line = stream.readLine();
+            event.append(line).append('\n');
+        }
+        return event.toString();
+    }
+
+    private static String all(BufferedReader body) {
+        return body.lines().collect(Collectors.joining("\n"));
     }
 
     private String append(Project project) {

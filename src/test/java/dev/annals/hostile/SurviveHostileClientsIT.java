@@ -194,7 +194,7 @@ class SurviveHostileClientsIT {
             for (int i = 0; i < 40; i++) {
                 crowd.open().send(head("GET", page, authorization(tenant)));
                 crowd.open().send(head("GET", page + "&order=desc", authorization(tenant)));
-                crowd.open().send(head("GET", LOGS, authorization(tenant) + "Accept: text/event-stream\r\n"));
+                crowd.open().send(head("GET", LOGS + "/stream", authorization(tenant)));
                 crowd.open().send(head("GET", LOGS + "/export", authorization(tenant)));
             }
             crowd.attack(32, connection -> {

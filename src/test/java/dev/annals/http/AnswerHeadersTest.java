@@ -33,6 +33,7 @@ class AnswerHeadersTest extends ProjectTest {
             value = {
                 "GET|/v1/project-logs|",
                 "HEAD|/v1/project-logs|",
+                "HEAD|/v1/project-logs/stream|",
                 "GET|/v1/project-logs?cursor=none|",
                 "GET|/v1/project-logs/{id}|",
                 "GET|/v1/project-logs/019a9d5e-5b00-7b52-9e0d-3f6a1c2b4d5e|",

@@ -54,7 +54,7 @@ class VerifyTest {
     @Test
     void aSingleRecordThatWasWrittenWithoutTriggersIsFound() throws SQLException {
         UUID record = UUID.randomUUID();
-        damage("insert into annals.audit_record (project_id, id, append_id, action) values ('" + project + "', '"
+        damage("insert into annals.audit_record (project_id, id, placed_with, action) values ('" + project + "', '"
                 + record + "', '" + record + "', 'lost')");
 
         assertThat(findings()).singleElement().asString().contains(record.toString(), "has no place");

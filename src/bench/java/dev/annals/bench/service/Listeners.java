@@ -21,6 +21,7 @@ import java.util.regex.Pattern;
 final class Listeners implements AutoCloseable {
 
     private static final String FEED = "/v1/project-logs?cursor=";
+    private static final String STREAM = "/v1/project-logs/stream?cursor=";
     private static final Pattern SEQUENCE_ID = Pattern.compile("\"sequence_id\":(\\d+)");
     private static final int LIMIT_SECONDS = 10;
 
@@ -87,7 +88,7 @@ final class Listeners implements AutoCloseable {
                 .setMethod(HttpMethod.GET)
                 .setHost("127.0.0.1")
                 .setPort(target.port())
-                .setURI(FEED + head + (kind == Kind.LONG_POLL ? "&wait=30" : ""))
+                .setURI(kind == Kind.LONG_POLL ? FEED + head + "&wait=30" : STREAM + head)
                 .putHeader("Accept", kind == Kind.LONG_POLL ? "application/json" : "text/event-stream")
                 .putHeader("Authorization", "Bearer " + target.tokens().get(0));
         client.request(options)

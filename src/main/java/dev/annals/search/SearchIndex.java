@@ -1,8 +1,6 @@
-package dev.annals.feed;
+package dev.annals.search;
 
 import dev.annals.database.Sql;
-import dev.annals.feed.FeedQuery.Filter;
-import dev.annals.feed.FeedQuery.Order;
 import dev.annals.projection.Projection;
 import io.smallrye.mutiny.Uni;
 import io.vertx.mutiny.sqlclient.Pool;
@@ -45,9 +43,9 @@ public class SearchIndex implements Projection {
     private static final int STRETCH_BITS = 20;
 
     private final Pool pool;
-    private final FeedConfig config;
+    private final SearchConfig config;
 
-    SearchIndex(Pool pool, FeedConfig config) {
+    public SearchIndex(Pool pool, SearchConfig config) {
         this.pool = pool;
         this.config = config;
     }
@@ -62,7 +60,7 @@ public class SearchIndex implements Projection {
         return connection
                 .preparedQuery(PROJECT_SEARCH)
                 .execute(Tuple.of(projectId, sequenceId, config.indexedMessageBytes(), config.indexedWords()))
-                .map(rows -> rows.iterator().next().getLong(0));
+                .map(rows -> rows.iterator().next().getLong("sequence_id"));
     }
 
     @Override
@@ -92,7 +90,7 @@ public class SearchIndex implements Projection {
      * @param through up to there it knows all
      * @param covered in the direction of the search, up to there no other blocks are worth a look
      */
-    private record Found(long head, long through, List<Block> blocks, long covered) {
+    private record IndexHits(long head, long through, List<Block> blocks, long covered) {
 
         int slices() {
             return blocks.stream()
@@ -101,124 +99,117 @@ public class SearchIndex implements Projection {
         }
     }
 
-    /** The ranges behind a place; the place itself comes first, if there is one. */
-    Uni<Ranges> rangesOn(UUID projectId, long behind, FeedQuery query) {
-        return find(projectId, query, behind + 1, FEW_BLOCKS)
-                .chain(found -> found.blocks().size() < FEW_BLOCKS || found.slices() > query.limit()
-                        ? Uni.createFrom().item(found)
-                        : find(projectId, query, found.covered() + 1, MANY_BLOCKS)
-                                .map(more -> new Found(
+    /**
+     * Where to look for records behind a place; the place itself comes first, if there is one.
+     *
+     * @param limit how many records are wanted
+     */
+    public Uni<ScanPlan> planOn(UUID projectId, long behind, Filter filter, int limit) {
+        return find(projectId, Order.ASCENDING, filter, behind + 1, FEW_BLOCKS)
+                .chain(hits -> hits.blocks().size() < FEW_BLOCKS || hits.slices() > limit
+                        ? Uni.createFrom().item(hits)
+                        : find(projectId, Order.ASCENDING, filter, hits.covered() + 1, MANY_BLOCKS)
+                                .map(more -> new IndexHits(
                                         more.head(),
                                         more.through(),
-                                        both(found, more),
-                                        Math.max(found.covered(), more.covered()))))
-                .map(found -> rangesOn(behind, found));
+                                        both(hits, more),
+                                        Math.max(hits.covered(), more.covered()))))
+                .map(hits -> planOn(behind, hits));
     }
 
-    private Ranges rangesOn(long behind, Found found) {
-        Ranges ranges = new Ranges(true, config.scanLimit());
+    private ScanPlan planOn(long behind, IndexHits hits) {
+        ScanPlan plan = new ScanPlan(true, config.scanLimit());
         if (behind > 0) {
-            ranges.addPlace(behind);
+            plan.addPlace(behind);
         }
-        for (Block block : found.blocks()) {
+        for (Block block : hits.blocks()) {
             for (int slice = 0; slice < Long.SIZE; slice++) {
                 long first = block.first() + (long) slice * SLICE;
-                if ((block.slices() >>> slice & 1) == 1
-                        && !ranges.add(Math.max(first, behind + 1), first + SLICE - 1)) {
-                    return ranges;
+                if ((block.slices() >>> slice & 1) == 1 && !plan.add(Math.max(first, behind + 1), first + SLICE - 1)) {
+                    return plan;
                 }
             }
         }
-        if (found.covered() > behind) {
-            ranges.addPlace(found.covered());
+        if (hits.covered() > behind) {
+            plan.addPlace(hits.covered());
         }
-        if (found.covered() >= found.through() && ranges.budget() > 0) {
-            ranges.add(found.covered() + 1, found.covered() + ranges.budget());
+        if (hits.covered() >= hits.through() && plan.budget() > 0) {
+            plan.add(hits.covered() + 1, hits.covered() + plan.budget());
         }
-        return ranges;
+        return plan;
     }
 
-    /** The ranges before a place, which comes first itself; from the head on where there is none. */
-    Uni<Ranges> rangesBack(UUID projectId, @Nullable Long before, FeedQuery query) {
-        if (query.filter().equals(Filter.NONE)) {
-            return find(projectId, query, before == null ? null : before - 1, 0)
-                    .map(found -> rangesBack(before, new Found(found.head(), 0, List.of(), 1), query.limit() + 1));
-        }
-        return find(projectId, query, before == null ? null : before - 1, FEW_BLOCKS)
-                .chain(found ->
-                        found.blocks().size() < FEW_BLOCKS || found.slices() > query.limit() || found.covered() == 1
-                                ? Uni.createFrom().item(found)
-                                : find(projectId, query, found.covered() - 1, MANY_BLOCKS)
-                                        .map(more -> together(found, more)))
-                .map(found -> rangesBack(before, found, config.scanLimit()));
+    /** Where to look for records before a place, which comes first itself; from the head on where there is none. */
+    public Uni<ScanPlan> planBack(UUID projectId, @Nullable Long before, Filter filter, int limit) {
+        return find(projectId, Order.DESCENDING, filter, before == null ? null : before - 1, FEW_BLOCKS)
+                .chain(hits -> hits.blocks().size() < FEW_BLOCKS || hits.slices() > limit || hits.covered() == 1
+                        ? Uni.createFrom().item(hits)
+                        : find(projectId, Order.DESCENDING, filter, hits.covered() - 1, MANY_BLOCKS)
+                                .map(more -> together(hits, more)))
+                .map(hits -> planBack(before, hits));
     }
 
-    private static Ranges rangesBack(@Nullable Long before, Found found, int budget) {
-        Ranges ranges = new Ranges(false, budget);
-        long highest = before == null ? found.head() : before - 1;
+    private ScanPlan planBack(@Nullable Long before, IndexHits hits) {
+        ScanPlan plan = new ScanPlan(false, config.scanLimit());
+        long highest = before == null ? hits.head() : before - 1;
         if (before != null || highest > 0) {
-            ranges.addPlace(before == null ? highest : before);
+            plan.addPlace(before == null ? highest : before);
         }
-        if (highest > found.through() && !ranges.add(found.through() + 1, highest)) {
-            return ranges;
+        if (highest > hits.through() && !plan.add(hits.through() + 1, highest)) {
+            return plan;
         }
-        for (Block block : found.blocks()) {
+        for (Block block : hits.blocks()) {
             for (int slice = Long.SIZE - 1; slice >= 0; slice--) {
                 long first = block.first() + (long) slice * SLICE;
-                if ((block.slices() >>> slice & 1) == 1 && !ranges.add(first, Math.min(first + SLICE - 1, highest))) {
-                    return ranges;
+                if ((block.slices() >>> slice & 1) == 1 && !plan.add(first, Math.min(first + SLICE - 1, highest))) {
+                    return plan;
                 }
             }
         }
-        if (found.covered() <= highest) {
-            ranges.addPlace(found.covered());
+        if (hits.covered() <= highest) {
+            plan.addPlace(hits.covered());
         }
-        return ranges;
+        return plan;
     }
 
     /** Where the index was set back in between, the second part knows nothing of what it leaves out. */
-    private static Found together(Found found, Found more) {
-        return more.through() < found.covered() - 1
-                ? found
-                : new Found(
-                        found.head(), found.through(), both(found, more), Math.min(found.covered(), more.covered()));
+    private static IndexHits together(IndexHits hits, IndexHits more) {
+        return more.through() < hits.covered() - 1
+                ? hits
+                : new IndexHits(
+                        hits.head(), hits.through(), both(hits, more), Math.min(hits.covered(), more.covered()));
     }
 
-    private static List<Block> both(Found found, Found more) {
-        List<Block> blocks = new ArrayList<>(found.blocks());
+    private static List<Block> both(IndexHits hits, IndexHits more) {
+        List<Block> blocks = new ArrayList<>(hits.blocks());
         blocks.addAll(more.blocks());
         return blocks;
     }
 
     /** @param from the place to begin at; null is the head */
-    private Uni<Found> find(UUID projectId, FeedQuery query, @Nullable Long from, int blocks) {
-        Filter filter = query.filter();
-        boolean ascending = query.order() == Order.ASCENDING;
-        Tuple tuple = Tuple.tuple()
+    private Uni<IndexHits> find(UUID projectId, Order order, Filter filter, @Nullable Long from, int blocks) {
+        boolean ascending = order == Order.ASCENDING;
+        boolean byTime = filter.isByTimeAlone();
+        Tuple binds = Tuple.tuple()
                 .addUUID(projectId)
                 .addInteger(ascending ? 1 : -1)
                 .addLong(from)
                 .addInteger(blocks)
                 .addInteger(STRETCHES);
-        boolean byTime =
-                filter.equals(new Filter(filter.start(), filter.end(), null, null, null, null, null, null, null));
         return pool.preparedQuery(byTime ? SEARCH_BLOCKS_BY_TIME : SEARCH_BLOCKS)
-                .execute(
-                        byTime
-                                ? tuple.addOffsetDateTime(filter.start()).addOffsetDateTime(filter.end())
-                                : FeedReader.filters(tuple, filter))
-                .map(rows -> found(rows, ascending, from, blocks));
+                .execute(byTime ? filter.addTimesTo(binds) : filter.addTo(binds))
+                .map(rows -> hits(rows, ascending, from, blocks));
     }
 
-    private static Found found(RowSet<Row> rows, boolean ascending, @Nullable Long from, int limit) {
+    private static IndexHits hits(RowSet<Row> rows, boolean ascending, @Nullable Long from, int limit) {
         List<Block> blocks = new ArrayList<>();
         long head = 0;
         long through = 0;
         for (Row row : rows) {
-            head = row.getLong(0);
-            through = row.getLong(1);
-            if (row.getLong(2) != null) {
-                blocks.add(new Block(row.getLong(2), row.getLong(3)));
+            head = row.getLong("head");
+            through = row.getLong("through");
+            if (row.getLong("block") != null) {
+                blocks.add(new Block(row.getLong("block"), row.getLong("slices")));
             }
         }
         long begin = from == null ? head : from;
@@ -234,7 +225,7 @@ public class SearchIndex implements Projection {
                     ? startOfStretches(Math.min(begin, through))
                     : last(blocks).first();
         }
-        return new Found(head, through, blocks, covered);
+        return new IndexHits(head, through, blocks, covered);
     }
 
     private static Block last(List<Block> blocks) {

@@ -1,4 +1,4 @@
-package dev.annals.feed;
+package dev.annals.live;
 
 import io.quarkus.test.junit.QuarkusIntegrationTest;
 

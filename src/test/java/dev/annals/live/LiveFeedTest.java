@@ -1,4 +1,4 @@
-package dev.annals.feed;
+package dev.annals.live;
 
 import static dev.annals.feed.FeedClient.FEED;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -7,6 +7,8 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import dev.annals.AuditLogFixture;
 import dev.annals.AuditLogFixture.Project;
 import dev.annals.feed.FeedClient.Page;
+import dev.annals.feed.FeedLoad;
+import dev.annals.feed.FeedTest;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.quarkus.test.common.http.TestHTTPResource;
 import io.quarkus.test.junit.QuarkusTest;
@@ -48,6 +50,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 @TestProfile(LiveLimits.class)
 @Timeout(120)
 class LiveFeedTest extends FeedTest {
+
+    private static final String STREAM = FEED + "/stream";
 
     @Inject
     MeterRegistry metrics;
@@ -118,46 +122,8 @@ class LiveFeedTest extends FeedTest {
     }
 
     @ParameterizedTest
-    @CsvSource(
-            delimiter = '|',
-            value = {
-                "wait=1 | wait=1",
-                "respond-async, Wait = \"1\"; x=y, wait=60 | wait=1",
-                "a=\"b, wait=2\", wait=1 | wait=1",
-                "wait=0 |",
-                "wait=3600 |",
-                "wait=-1 |",
-                "wait= |",
-                "wait |",
-                "x=\"wait=1 |",
-                "wait=0, wait=1 |",
-                "awaits=1, ,;= |",
-            })
-    void aPreferenceIsAppliedOrIgnored(String prefer, String applied) {
-        ExtractableResponse<Response> answer = project.request()
-                .header("Prefer", prefer)
-                .get(FEED)
-                .then()
-                .statusCode(200)
-                .extract();
-        assertThat(answer.header("Preference-Applied")).isEqualTo(applied);
-        assertThat(answer.<String>path("poll_more")).doesNotContain("wait");
-    }
-
-    @Test
-    void theParameterWinsOverThePreference() {
-        ExtractableResponse<Response> answer = project.request()
-                .header("Prefer", "wait=60")
-                .get(FEED + "?wait=1")
-                .then()
-                .statusCode(200)
-                .extract();
-        assertThat(answer.header("Preference-Applied")).isNull();
-    }
-
-    @ParameterizedTest
-    @ValueSource(strings = {"application/json", "text/event-stream"})
-    void aWaitThatCannotBeUsedIsRefused(String accept) {
+    @ValueSource(strings = {FEED, STREAM})
+    void aWaitThatCannotBeUsedIsRefused(String path) {
         for (String query : List.of(
                 "wait=0",
                 "wait=61",
@@ -170,8 +136,7 @@ class LiveFeedTest extends FeedTest {
                 "wait=1&wait=1",
                 "wait=1&order=desc")) {
             ExtractableResponse<Response> answer = project.wrongRequest()
-                    .accept(accept)
-                    .get(FEED + "?" + query)
+                    .get(path + "?" + query)
                     .then()
                     .statusCode(400)
                     .extract();
@@ -193,12 +158,12 @@ class LiveFeedTest extends FeedTest {
     })
     void aStreamThatCannotBeOpenedIsAProblem(String query, String lastEventId, int status, String slug) {
         feed.append(1);
-        var request = project.wrongRequest().accept("text/event-stream");
+        var request = project.wrongRequest();
         if (lastEventId != null) {
             request.header("Last-Event-ID", lastEventId);
         }
         ExtractableResponse<Response> answer =
-                request.get(FEED + "?" + query).then().statusCode(status).extract();
+                request.get(STREAM + "?" + query).then().statusCode(status).extract();
         assertThat(answer.<String>path("type")).isEqualTo("urn:annals:problem:" + slug);
     }
 
@@ -224,19 +189,38 @@ class LiveFeedTest extends FeedTest {
     @CsvSource(
             delimiter = '|',
             value = {
-                "*/* | application/json",
-                "application/json, text/event-stream | application/json",
-                "text/event-stream;q=0.5, application/json | application/json",
-                "text/event-stream, */*;q=0.1 | text/event-stream",
-                "application/json;q=0.5, text/event-stream | text/event-stream",
-                "text/* | text/event-stream",
+                "/v1/project-logs | */* | application/json;charset=UTF-8",
+                "/v1/project-logs | text/event-stream, application/*;q=0.1 | application/json;charset=UTF-8",
+                "/v1/project-logs/stream | */* | text/event-stream",
+                "/v1/project-logs/stream | application/json, text/* | text/event-stream",
             })
-    void theHeaderAcceptChoosesBetweenPageAndStream(String accept, String expected) throws Exception {
-        var answer =
-                http.send(request("").setHeader("Accept", accept).build(), HttpResponse.BodyHandlers.ofInputStream());
+    void aPageIsJsonAndAStreamIsEvents(String path, String accept, String expected) throws Exception {
+        HttpRequest request = request("")
+                .uri(service.resolve(path))
+                .setHeader("Accept", accept)
+                .build();
+        var answer = http.send(request, HttpResponse.BodyHandlers.ofInputStream());
         answer.body().close();
         assertThat(answer.statusCode()).isEqualTo(200);
-        assertThat(answer.headers().firstValue("Content-Type").orElseThrow()).startsWith(expected);
+        assertThat(answer.headers().firstValue("Content-Type")).contains(expected);
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "/v1/project-logs, text/event-stream, /v1/project-logs/stream",
+        "/v1/project-logs, text/html, application/json",
+        "/v1/project-logs/stream, application/json, /v1/project-logs",
+        "/v1/project-logs/stream, text/html, text/event-stream",
+    })
+    void whatIsNotAcceptableIsToldWhereItIs(String path, String accept, String told) {
+        ExtractableResponse<Response> answer = project.wrongRequest()
+                .accept(accept)
+                .get(path)
+                .then()
+                .statusCode(406)
+                .extract();
+        assertThat(answer.<String>path("type")).isEqualTo("urn:annals:problem:not-acceptable");
+        assertThat(answer.<String>path("detail")).contains(told);
     }
 
     @Test
@@ -326,7 +310,7 @@ class LiveFeedTest extends FeedTest {
             statement.execute("set session_replication_role = replica");
             statement.execute("delete from annals.audit_record r using annals.feed_segment s"
                     + " where s.project_id = '" + project.id() + "' and s.first_sequence_id = 2"
-                    + " and r.project_id = s.project_id and r.append_id = s.append_id");
+                    + " and r.project_id = s.project_id and r.placed_with = s.append_id");
             statement.execute("delete from annals.feed_segment where project_id = '" + project.id()
                     + "' and first_sequence_id = 2");
             connection.commit();
@@ -434,12 +418,8 @@ class LiveFeedTest extends FeedTest {
                 others.open(beyond + 1, streamRequest(other));
                 until(() -> others.received("HTTP/1.1 ") == beyond + 1);
                 assertThat(others.received("HTTP/1.1 200")).isEqualTo(beyond);
-                ExtractableResponse<Response> refused = other.wrongRequest()
-                        .accept("text/event-stream")
-                        .get(FEED)
-                        .then()
-                        .statusCode(503)
-                        .extract();
+                ExtractableResponse<Response> refused =
+                        other.wrongRequest().get(STREAM).then().statusCode(503).extract();
                 assertThat(refused.header("Retry-After")).isEqualTo("5");
                 assertThat(refused.<String>path("type")).isEqualTo("urn:annals:problem:too-many-readers");
             }
@@ -479,8 +459,7 @@ class LiveFeedTest extends FeedTest {
     }
 
     private HttpRequest.Builder request(String query) {
-        return HttpRequest.newBuilder(service.resolve(FEED + query))
-                .header("Accept", "text/event-stream")
+        return HttpRequest.newBuilder(service.resolve(STREAM + query))
                 .header("Authorization", "Bearer " + project.token());
     }
 
@@ -498,8 +477,7 @@ class LiveFeedTest extends FeedTest {
     }
 
     private String streamRequest(Project of) {
-        return "GET " + FEED + " HTTP/1.1\r\nHost: a\r\nAccept: text/event-stream\r\nAuthorization: Bearer "
-                + of.token() + "\r\n\r\n";
+        return "GET " + STREAM + " HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer " + of.token() + "\r\n\r\n";
     }
 
     private void insert(Project into, String action, int count) throws SQLException {

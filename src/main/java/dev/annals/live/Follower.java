@@ -1,49 +1,48 @@
-package dev.annals.feed;
+package dev.annals.live;
 
+import dev.annals.feed.Cursor;
+import dev.annals.feed.FeedQuery;
+import dev.annals.live.HeadWatch.Kind;
+import dev.annals.live.HeadWatch.Waiter;
+import dev.annals.live.ReadCoalescer.Caller;
 import io.vertx.core.Context;
 import java.util.UUID;
 
 /**
  * A client that follows a feed: reads what is there, then waits until there is more, and reads on.
  *
- * <p>But for what comes from {@link HeadWatch} and {@link SharedReads}, everything happens on the event loop of the
- * client's request.
+ * <p>It is told of pages and of heads on any thread; everything else happens on the event loop of the client's request.
  */
 abstract sealed class Follower permits LongPoll, FeedStream {
 
-    /** In which way a client follows; each has limits of its own. */
-    enum Kind {
-        /** It waits for one page. */
-        LONG_POLL,
-        /** It takes records until it has enough. */
-        STREAM
-    }
-
     final UUID projectId;
-    final Kind kind;
-
-    /** Where it stands while it waits, and since when; both belong to {@link HeadWatch}. */
-    long position;
-
-    long waitingSince;
 
     /** What is read next: its cursor moves on. */
     private FeedQuery query;
 
     private final HeadWatch watch;
-    private final SharedReads reads;
+    private final Waiter waiter;
+    private final ReadCoalescer<SharedPage.Key, SharedPage> reads;
+    private final Caller<SharedPage> caller;
     private final Context context;
     private boolean reading;
     /** Written on the event loop of the client's request alone, and read elsewhere, too. */
     private volatile boolean done;
 
-    Follower(Kind kind, UUID projectId, FeedQuery query, HeadWatch watch, SharedReads reads, Context context) {
-        this.kind = kind;
+    Follower(
+            Kind kind,
+            UUID projectId,
+            FeedQuery query,
+            HeadWatch watch,
+            ReadCoalescer<SharedPage.Key, SharedPage> reads,
+            Context context) {
         this.projectId = projectId;
         this.query = query;
         this.watch = watch;
         this.reads = reads;
         this.context = context;
+        this.waiter = new Waiter(kind, projectId, this::wake, this::stop);
+        this.caller = new Caller<>(this::isDone, this::got, this::gotNone);
     }
 
     /** A page was read: answers with it, or goes on by {@link #read} or {@link #await}. */
@@ -57,10 +56,10 @@ abstract sealed class Follower permits LongPoll, FeedStream {
 
     /** Begins. Throws what {@link HeadWatch#join} throws. */
     final void follow() {
-        watch.join(this);
+        watch.join(waiter);
         if (done) {
             // The client went before it was let in.
-            watch.leave(this);
+            watch.leave(waiter);
             return;
         }
         read(System.nanoTime());
@@ -72,10 +71,10 @@ abstract sealed class Follower permits LongPoll, FeedStream {
             return;
         }
         reading = true;
-        reads.read(this, asOf);
+        reads.read(new SharedPage.Key(projectId, query), asOf, caller);
     }
 
-    final void got(SharedPage page) {
+    private void got(SharedPage page) {
         context.runOnContext(now -> {
             reading = false;
             if (!done) {
@@ -84,7 +83,7 @@ abstract sealed class Follower permits LongPoll, FeedStream {
         });
     }
 
-    final void gotNone(Throwable failure) {
+    private void gotNone(Throwable failure) {
         context.runOnContext(now -> {
             reading = false;
             if (!done) {
@@ -96,16 +95,16 @@ abstract sealed class Follower permits LongPoll, FeedStream {
     /** Waits until the feed goes on, then reads. */
     final void await(long readAt) {
         Cursor cursor = query.cursor();
-        if (!done && !watch.await(this, cursor == null ? 0 : cursor.sequenceId(), readAt)) {
+        if (!done && !watch.await(waiter, cursor == null ? 0 : cursor.sequenceId(), readAt)) {
             read(System.nanoTime());
         }
     }
 
-    final void wake(long asOf) {
+    private void wake(long asOf) {
         context.runOnContext(now -> read(asOf));
     }
 
-    final void stop() {
+    private void stop() {
         context.runOnContext(now -> {
             if (!done) {
                 stopping();
@@ -116,7 +115,7 @@ abstract sealed class Follower permits LongPoll, FeedStream {
     /** Nothing more is read, and nobody wakes it. */
     void end() {
         done = true;
-        watch.leave(this);
+        watch.leave(waiter);
     }
 
     final void moveTo(Cursor cursor) {

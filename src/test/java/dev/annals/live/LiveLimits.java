@@ -1,4 +1,4 @@
-package dev.annals.feed;
+package dev.annals.live;
 
 import io.quarkus.test.junit.QuarkusTestProfile;
 import java.util.Map;
@@ -32,7 +32,7 @@ public class LiveLimits implements QuarkusTestProfile {
                 "300ms",
                 "annals.live.stall",
                 "1s",
-                "annals.feed.scan-limit",
+                "annals.search.scan-limit",
                 Integer.toString(SCAN_LIMIT));
     }
 }

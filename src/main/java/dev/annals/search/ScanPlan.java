@@ -1,4 +1,4 @@
-package dev.annals.feed;
+package dev.annals.search;
 
 import java.util.ArrayList;
 import java.util.List;
@@ -7,7 +7,7 @@ import java.util.List;
  * Ranges of sequence ids to look at, none of which touches another. Adding them is in the feed's order or against it, and
  * what was added before is cut off.
  */
-final class Ranges {
+public final class ScanPlan {
 
     private final boolean ascending;
     private final List<Long> first = new ArrayList<>();
@@ -15,7 +15,7 @@ final class Ranges {
     private long budget;
 
     /** @param budget how many places to look at, at most */
-    Ranges(boolean ascending, long budget) {
+    ScanPlan(boolean ascending, long budget) {
         this.ascending = ascending;
         this.budget = budget;
     }
@@ -65,17 +65,17 @@ final class Ranges {
     }
 
     /** The lowest sequence id of each range. */
-    Long[] first() {
+    public Long[] first() {
         return first.toArray(Long[]::new);
     }
 
     /** The highest sequence id of each range. */
-    Long[] last() {
+    public Long[] last() {
         return last.toArray(Long[]::new);
     }
 
     /** The highest sequence id of all, in the feed's order. */
-    long highest() {
+    public long highest() {
         return last.isEmpty() ? 0 : last.get(last.size() - 1);
     }
 }

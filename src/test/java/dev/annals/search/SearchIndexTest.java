@@ -1,11 +1,14 @@
-package dev.annals.feed;
+package dev.annals.search;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.annals.AuditLogFixture;
 import dev.annals.database.Sql;
-import dev.annals.feed.FeedQuery.Filter;
-import dev.annals.feed.FeedQuery.Order;
+import dev.annals.feed.Cursor;
+import dev.annals.feed.FeedClient;
+import dev.annals.feed.FeedPage;
+import dev.annals.feed.FeedQuery;
+import dev.annals.feed.FeedReader;
 import dev.annals.projection.RandomRecords;
 import dev.annals.projection.TestProjector;
 import dev.annals.projection.WithoutProjector;
@@ -52,15 +55,7 @@ class SearchIndexTest {
     @Inject
     Pool pool;
 
-    private record Limits(
-            int defaultLimit,
-            int maxLimit,
-            int pageBytes,
-            Duration idle,
-            int scanLimit,
-            int indexedMessageBytes,
-            int indexedWords)
-            implements FeedConfig {}
+    private record Limits(int scanLimit, int indexedMessageBytes, int indexedWords) implements SearchConfig {}
 
     @ParameterizedTest
     @ValueSource(longs = {1, 2})
@@ -68,7 +63,7 @@ class SearchIndexTest {
         Random random = new Random(seed);
         UUID project = log.newProject().id();
         // some messages are longer, or have more words, than the index tells apart
-        SearchIndex index = new SearchIndex(pool, new Limits(200, 1000, 1 << 20, LIMIT, 150, 45, 9));
+        SearchIndex index = new SearchIndex(pool, new Limits(150, 45, 9));
         FeedReader reader = new FeedReader(pool, index);
         TestProjector projector = new TestProjector(pool, List.of(index), 10_000);
         append(project, 2_500, random);
@@ -114,7 +109,7 @@ class SearchIndexTest {
         append(project, 3_000, new Random(1));
         insert(project, "'needle', 'The Needle, in a haystack!'", 1);
         append(project, 3_000, new Random(2));
-        SearchIndex index = new SearchIndex(pool, new Limits(200, 1000, 1 << 20, LIMIT, 1200, 4096, 256));
+        SearchIndex index = new SearchIndex(pool, new Limits(1200, 4096, 256));
         FeedReader reader = new FeedReader(pool, index);
         new TestProjector(pool, List.of(index), 10_000).catchUp();
         for (Filter filter : List.of(
@@ -172,7 +167,7 @@ class SearchIndexTest {
                 + project + "', gen_random_uuid(), 1, " + begin + ")");
         execute("insert into annals.projection_checkpoint (project_id, projection, sequence_id, generation) select '"
                 + project + "', name, " + begin + ", generation from annals.projection where name = 'search'");
-        SearchIndex index = new SearchIndex(pool, new Limits(200, 1000, 1 << 20, LIMIT, 6000, 4096, 256));
+        SearchIndex index = new SearchIndex(pool, new Limits(6000, 4096, 256));
         FeedReader reader = new FeedReader(pool, index);
         for (int i = 0; i < 6; i++) {
             insert(project, "'common', null", 1000);
@@ -196,21 +191,19 @@ class SearchIndexTest {
     void noStatementOfASearchReadsAWholeTable(String settings) throws SQLException {
         UUID project = log.newProject().id();
         insert(project, "case when n % 1000 = 0 then 'rare' else 'common' end, null", 200_000);
-        new TestProjector(
-                        pool,
-                        List.of(new SearchIndex(pool, new Limits(200, 1000, 1 << 20, LIMIT, 5000, 4096, 256))),
-                        10_000)
-                .catchUp();
+        new TestProjector(pool, List.of(new SearchIndex(pool, new Limits(5000, 4096, 256))), 10_000).catchUp();
         execute("analyze");
         String filters = ", null, null, 'rare', null, null, null, null, null, null";
+        String none = ", null".repeat(9);
         try (Connection connection = log.connect();
                 Statement statement = connection.createStatement()) {
             statement.execute(settings);
             for (String mode : List.of("force_custom_plan", "force_generic_plan")) {
                 statement.execute("set plan_cache_mode = " + mode);
                 for (String call : List.of(
-                        "scan_feed: '" + project + "', 150000, '{150000}', '{155000}', 200" + filters,
-                        "scan_feed_back: '" + project + "', 150000, '{145000}', '{150000}', 200" + filters,
+                        "scan_feed: '" + project + "', 1, 150000, '{150000}', '{155000}', 200" + filters,
+                        "scan_feed: '" + project + "', -1, 150000, '{145000}', '{150000}', 200" + filters,
+                        "scan_feed: '" + project + "', -1, null, '{null}', '{null}', 200" + none,
                         "search_blocks: '" + project + "', 1, 1, 8, 256" + filters,
                         "search_blocks: '" + project + "', -1, null, 8, 256" + filters,
                         "search_blocks_by_time: '" + project + "', 1, 1, 8, 256, '2030-01-01', null",
@@ -245,7 +238,7 @@ class SearchIndexTest {
     private static String types(String name) {
         String filters = "timestamptz, timestamptz, text, text, text, text, text, text, text)";
         return switch (name) {
-            case "scan_feed", "scan_feed_back" -> " (uuid, bigint, bigint[], bigint[], integer, " + filters;
+            case "scan_feed" -> " (uuid, integer, bigint, bigint[], bigint[], integer, " + filters;
             case "search_blocks" -> " (uuid, integer, bigint, integer, integer, " + filters;
             case "search_blocks_by_time" -> " (uuid, integer, bigint, integer, integer, timestamptz, timestamptz)";
             case "read_whole_records" -> " (uuid, uuid[], bigint)";

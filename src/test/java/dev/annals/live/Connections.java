@@ -1,4 +1,4 @@
-package dev.annals.feed;
+package dev.annals.live;
 
 import com.sun.management.UnixOperatingSystemMXBean;
 import io.vertx.core.Vertx;

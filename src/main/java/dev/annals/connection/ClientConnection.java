@@ -1,4 +1,4 @@
-package dev.annals.feed;
+package dev.annals.connection;
 
 import io.netty.channel.ChannelFutureListener;
 import io.vertx.core.http.HttpServerRequest;
@@ -6,12 +6,12 @@ import io.vertx.core.http.HttpVersion;
 import io.vertx.core.net.impl.ConnectionBase;
 
 /** The connection of a client that does not read. */
-final class ClientConnection {
+public final class ClientConnection {
 
     private ClientConnection() {}
 
     /** Drops the client with all that it has not taken, which an orderly end would wait for. */
-    static void drop(HttpServerRequest request) {
+    public static void drop(HttpServerRequest request) {
         if (request.connection() instanceof ConnectionBase connection && request.version() != HttpVersion.HTTP_2) {
             // Past the handler that sends first what waits to be sent.
             connection.channelHandlerContext().close().addListener(ChannelFutureListener.CLOSE_ON_FAILURE);

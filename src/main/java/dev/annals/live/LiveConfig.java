@@ -1,4 +1,4 @@
-package dev.annals.feed;
+package dev.annals.live;
 
 import dev.annals.config.ConfigLimits.Durations;
 import dev.annals.config.ConfigLimits.Max;

@@ -1,8 +1,14 @@
-package dev.annals.feed;
+package dev.annals.bench.search;
 
 import dev.annals.database.DatabaseUrl;
-import dev.annals.feed.FeedQuery.Filter;
-import dev.annals.feed.FeedQuery.Order;
+import dev.annals.feed.Cursor;
+import dev.annals.feed.FeedPage;
+import dev.annals.feed.FeedQuery;
+import dev.annals.feed.FeedReader;
+import dev.annals.search.Filter;
+import dev.annals.search.Order;
+import dev.annals.search.SearchConfig;
+import dev.annals.search.SearchIndex;
 import io.vertx.core.Vertx;
 import io.vertx.mutiny.sqlclient.Pool;
 import io.vertx.pgclient.PgBuilder;
@@ -19,15 +25,7 @@ public final class SearchPages implements AutoCloseable {
 
     private static final int PAGE_BYTES = 2_097_152;
 
-    private record Limits(
-            int defaultLimit,
-            int maxLimit,
-            int pageBytes,
-            Duration idle,
-            int scanLimit,
-            int indexedMessageBytes,
-            int indexedWords)
-            implements FeedConfig {}
+    private record Limits(int scanLimit, int indexedMessageBytes, int indexedWords) implements SearchConfig {}
 
     private final Vertx vertx = Vertx.vertx();
     private final Pool pool;
@@ -45,7 +43,7 @@ public final class SearchPages implements AutoCloseable {
                 .connectingTo(options)
                 .using(vertx)
                 .build());
-        index = new SearchIndex(pool, new Limits(200, 1000, PAGE_BYTES, LIMIT, 5000, 4096, 256));
+        index = new SearchIndex(pool, new Limits(5000, 4096, 256));
         reader = new FeedReader(pool, index);
     }
 

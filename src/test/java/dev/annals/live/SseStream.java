@@ -1,4 +1,4 @@
-package dev.annals.feed;
+package dev.annals.live;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -13,7 +13,7 @@ import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
 /** A stream of Server-Sent Events as its client sees it, block by block. */
-final class SseStream implements AutoCloseable {
+public final class SseStream implements AutoCloseable {
 
     private final HttpResponse<InputStream> answer;
     private final BufferedReader lines;
@@ -24,14 +24,14 @@ final class SseStream implements AutoCloseable {
     }
 
     /** What stands between two empty lines; null is what it does not have. */
-    record Block(
+    public record Block(
             @Nullable String id,
             @Nullable String event,
             @Nullable String data,
             @Nullable String retry,
             boolean comment) {}
 
-    static SseStream open(HttpClient http, HttpRequest request) throws IOException, InterruptedException {
+    public static SseStream open(HttpClient http, HttpRequest request) throws IOException, InterruptedException {
         HttpResponse<InputStream> answer = http.send(request, HttpResponse.BodyHandlers.ofInputStream());
         assertThat(answer.statusCode()).isEqualTo(200);
         assertThat(answer.headers().firstValue("Content-Type")).contains("text/event-stream");
@@ -44,7 +44,7 @@ final class SseStream implements AutoCloseable {
     }
 
     /** The next block; one without anything where the stream has ended. */
-    Block next() throws IOException {
+    public Block next() throws IOException {
         Block block = new Block(null, null, null, null, false);
         for (String line = lines.readLine(); line != null && !line.isEmpty(); line = lines.readLine()) {
             String value = line.substring(Math.min(line.length(), line.indexOf(':') + 2));
@@ -64,7 +64,7 @@ final class SseStream implements AutoCloseable {
     }
 
     /** The next block with data. */
-    Block nextEvent() throws IOException {
+    public Block nextEvent() throws IOException {
         Block block = next();
         while (block.data == null) {
             assertThat(block).as("the stream has ended").isNotEqualTo(new Block(null, null, null, null, false));

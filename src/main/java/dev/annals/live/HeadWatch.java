@@ -1,7 +1,6 @@
-package dev.annals.feed;
+package dev.annals.live;
 
 import dev.annals.database.Sql;
-import dev.annals.feed.Follower.Kind;
 import dev.annals.http.Problem;
 import dev.annals.http.ProblemException;
 import dev.annals.http.ProblemType;
@@ -30,6 +29,7 @@ import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.LongConsumer;
 import java.util.function.Predicate;
 import org.jboss.logging.Logger;
 
@@ -38,7 +38,7 @@ import org.jboss.logging.Logger;
  *
  * <p>It learns of heads in two ways. An append of this instance tells its own ({@link #appended}). For everything else,
  * plain SQL writers and other instances, one statement a tick reads the heads of all awaited feeds; it is what
- * correctness rests on. It compares the head with where each follower stands, and not with the head before: whatever
+ * correctness rests on. It compares the head with where each client stands, and not with the head before: whatever
  * was missed, whenever somebody came to wait, the next tick makes up for it. While nobody waits there is no tick.
  *
  * <p>Times are {@link System#nanoTime()}. Safe for any thread.
@@ -73,11 +73,44 @@ public class HeadWatch {
         metrics.gauge("annals.live.streams", streams);
     }
 
-    /** A project with followers. */
+    /** In which way a client waits; each has limits of its own. */
+    enum Kind {
+        /** It waits for one page. */
+        LONG_POLL,
+        /** It takes records until it has enough. */
+        STREAM
+    }
+
+    /** The place of a client that waits for the feed of a project. */
+    static final class Waiter {
+        private final Kind kind;
+        private final UUID projectId;
+        private final LongConsumer wake;
+        private final Runnable stop;
+        /** Where the client stands while it waits, and since when. */
+        private long position;
+
+        private long since;
+
+        /**
+         * A place that is not taken yet.
+         *
+         * @param wake told the time at which the head was no longer where the client stands; on any thread, at once
+         * @param stop told that the service stops; on any thread, at once
+         */
+        Waiter(Kind kind, UUID projectId, LongConsumer wake, Runnable stop) {
+            this.kind = kind;
+            this.projectId = projectId;
+            this.wake = wake;
+            this.stop = stop;
+        }
+    }
+
+    /** A project with waiters. */
     private static final class Watched {
-        final Map<Kind, Integer> followers = new EnumMap<>(Map.of(Kind.LONG_POLL, 0, Kind.STREAM, 0));
-        final Set<Follower> all = new HashSet<>();
-        final Set<Follower> waiting = new HashSet<>();
+        final Map<Kind, Integer> waiters = new EnumMap<>(Map.of(Kind.LONG_POLL, 0, Kind.STREAM, 0));
+        final Set<Waiter> all = new HashSet<>();
+        final Set<Waiter> waiting = new HashSet<>();
         /** The head as it was learned last, and when: a read that begins later sees it. */
         long head;
 
@@ -85,26 +118,26 @@ public class HeadWatch {
     }
 
     /**
-     * Adds a follower, which does not wait yet.
+     * Takes a place at a feed, without waiting yet.
      *
      * @throws ProblemException {@code too-many-readers}; {@code unavailable} where the service stops
      */
-    synchronized void join(Follower follower) {
+    synchronized void join(Waiter waiter) {
         if (stopping) {
             throw new ProblemException(
                     ProblemType.UNAVAILABLE, "The service is stopping. Send the request again to another instance.");
         }
-        Kind kind = follower.kind;
+        Kind kind = waiter.kind;
         AtomicInteger everywhere = count(kind);
-        Watched known = projects.get(follower.projectId);
-        int inProject = known == null ? 0 : known.followers.getOrDefault(kind, 0);
+        Watched known = projects.get(waiter.projectId);
+        int inProject = known == null ? 0 : known.waiters.getOrDefault(kind, 0);
         if (everywhere.get() >= limit(kind) || inProject >= projectLimit(kind)) {
             throw tooMany(kind);
         }
         everywhere.incrementAndGet();
-        Watched project = projects.computeIfAbsent(follower.projectId, id -> new Watched());
-        project.followers.put(kind, inProject + 1);
-        project.all.add(follower);
+        Watched project = projects.computeIfAbsent(waiter.projectId, id -> new Watched());
+        project.waiters.put(kind, inProject + 1);
+        project.all.add(waiter);
     }
 
     private AtomicInteger count(Kind kind) {
@@ -128,23 +161,23 @@ public class HeadWatch {
     }
 
     /**
-     * Wakes a follower, once, when the head is no longer where the follower stands.
+     * Wakes a client, once, when the head is no longer where it stands.
      *
-     * @param readAt when the follower's last read began, which brought it to where it stands
-     * @return false where the head is known to have moved since that read began: then nobody wakes the follower, and it
+     * @param readAt when the client's last read began, which brought it to where it stands
+     * @return false where the head is known to have moved since that read began: then nobody wakes the client, and it
      *     reads again
      */
-    synchronized boolean await(Follower follower, long position, long readAt) {
-        Watched project = projects.get(follower.projectId);
-        if (project == null || !project.all.contains(follower)) {
+    synchronized boolean await(Waiter waiter, long position, long readAt) {
+        Watched project = projects.get(waiter.projectId);
+        if (project == null || !project.all.contains(waiter)) {
             return true; // it has left
         }
         if (project.head > position && project.headAt - readAt >= 0) {
             return false;
         }
-        follower.position = position;
-        follower.waitingSince = System.nanoTime();
-        project.waiting.add(follower);
+        waiter.position = position;
+        waiter.since = System.nanoTime();
+        project.waiting.add(waiter);
         if (!ticking) {
             ticking = true;
             context.runOnContext(now -> schedule(config.tick()));
@@ -152,15 +185,15 @@ public class HeadWatch {
         return true;
     }
 
-    /** Forgets a follower. */
-    synchronized void leave(Follower follower) {
-        Watched project = projects.get(follower.projectId);
-        if (project != null && project.all.remove(follower)) {
-            count(follower.kind).decrementAndGet();
-            project.waiting.remove(follower);
-            project.followers.merge(follower.kind, -1, Integer::sum);
+    /** Gives a place up; without effect where it is not taken. */
+    synchronized void leave(Waiter waiter) {
+        Watched project = projects.get(waiter.projectId);
+        if (project != null && project.all.remove(waiter)) {
+            count(waiter.kind).decrementAndGet();
+            project.waiting.remove(waiter);
+            project.waiters.merge(waiter.kind, -1, Integer::sum);
             if (project.all.isEmpty()) {
-                projects.remove(follower.projectId);
+                projects.remove(waiter.projectId);
             }
         }
     }
@@ -168,23 +201,23 @@ public class HeadWatch {
     /** Tells that this instance has committed records, up to this sequence id. */
     public void appended(UUID projectId, long head) {
         long now = System.nanoTime();
-        List<Follower> woken = new ArrayList<>();
+        List<Waiter> woken = new ArrayList<>();
         synchronized (this) {
             Watched project = projects.get(projectId);
             if (project != null) {
                 project.head = Math.max(project.head, head);
                 project.headAt = now;
-                takeWaiting(project, follower -> follower.position < head, woken);
+                takeWaiting(project, waiter -> waiter.position < head, woken);
             }
         }
-        woken.forEach(follower -> follower.wake(now));
+        woken.forEach(waiter -> waiter.wake.accept(now));
     }
 
-    private static void takeWaiting(Watched project, Predicate<Follower> moved, List<Follower> woken) {
-        project.waiting.removeIf(follower -> {
-            boolean wakes = moved.test(follower);
+    private static void takeWaiting(Watched project, Predicate<Waiter> moved, List<Waiter> woken) {
+        project.waiting.removeIf(waiter -> {
+            boolean wakes = moved.test(waiter);
             if (wakes) {
-                woken.add(follower);
+                woken.add(waiter);
             }
             return wakes;
         });
@@ -232,28 +265,28 @@ public class HeadWatch {
 
     private void learn(RowSet<Row> rows, long began) {
         long now = System.nanoTime();
-        List<Follower> woken = new ArrayList<>();
+        List<Waiter> woken = new ArrayList<>();
         synchronized (this) {
             for (Row row : rows) {
-                Watched project = projects.get(row.getUUID(0));
+                Watched project = projects.get(row.getUUID("project_id"));
                 if (project != null) {
-                    learn(project, row.getLong(1), began, now, woken);
+                    learn(project, row.getLong("head"), began, now, woken);
                 }
             }
         }
-        woken.forEach(follower -> follower.wake(now));
+        woken.forEach(waiter -> waiter.wake.accept(now));
     }
 
-    private static void learn(Watched project, long head, long began, long now, List<Follower> woken) {
+    private static void learn(Watched project, long head, long began, long now, List<Waiter> woken) {
         // Meanwhile an append may have told a later one.
         if (head > project.head || project.headAt - began < 0) {
             project.head = head;
             project.headAt = now;
         }
-        // A head behind a follower that waited before it was read: the feed was set back, which the next read reports.
+        // A head behind a client that waited before it was read: the feed was set back, which the next read reports.
         takeWaiting(
                 project,
-                follower -> follower.position < head || (follower.position > head && follower.waitingSince - began < 0),
+                waiter -> waiter.position < head || (waiter.position > head && waiter.since - began < 0),
                 woken);
     }
 
@@ -288,11 +321,11 @@ public class HeadWatch {
     }
 
     private void stop() {
-        List<Follower> all = new ArrayList<>();
+        List<Waiter> all = new ArrayList<>();
         synchronized (this) {
             stopping = true;
             projects.values().forEach(project -> all.addAll(project.all));
         }
-        all.forEach(Follower::stop);
+        all.forEach(waiter -> waiter.stop.run());
     }
 }

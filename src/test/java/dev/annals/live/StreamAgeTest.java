@@ -1,9 +1,10 @@
-package dev.annals.feed;
+package dev.annals.live;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.annals.AuditLogFixture;
 import dev.annals.AuditLogFixture.Project;
+import dev.annals.feed.FeedClient;
 import io.quarkus.test.common.http.TestHTTPResource;
 import io.quarkus.test.junit.QuarkusTest;
 import io.quarkus.test.junit.QuarkusTestProfile;
@@ -36,7 +37,7 @@ class StreamAgeTest {
     @Inject
     AuditLogFixture log;
 
-    @TestHTTPResource("/v1/project-logs")
+    @TestHTTPResource("/v1/project-logs/stream")
     URI logs;
 
     @Test

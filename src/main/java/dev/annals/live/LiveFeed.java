@@ -1,6 +1,10 @@
-package dev.annals.feed;
+package dev.annals.live;
 
+import dev.annals.feed.FeedPage;
+import dev.annals.feed.FeedQuery;
+import dev.annals.feed.FeedReader;
 import dev.annals.memory.MemoryBudget;
+import io.micrometer.core.instrument.MeterRegistry;
 import io.smallrye.mutiny.Uni;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpServerRequest;
@@ -15,7 +19,7 @@ class LiveFeed {
 
     private final FeedReader reader;
     private final HeadWatch watch;
-    private final SharedReads reads;
+    private final ReadCoalescer<SharedPage.Key, SharedPage> reads;
     private final LiveConfig config;
     private final MemoryBudget memory;
     private final Vertx vertx;
@@ -23,16 +27,25 @@ class LiveFeed {
     LiveFeed(
             FeedReader reader,
             HeadWatch watch,
-            SharedReads reads,
             LiveConfig config,
             MemoryBudget memory,
-            Vertx vertx) {
+            Vertx vertx,
+            MeterRegistry metrics) {
         this.reader = reader;
         this.watch = watch;
-        this.reads = reads;
         this.config = config;
         this.memory = memory;
         this.vertx = vertx;
+        this.reads = new ReadCoalescer<>(
+                this::read, config.pageReads(), vertx.getOrCreateContext(), metrics.timer("annals.live.pages"));
+    }
+
+    private Uni<SharedPage> read(SharedPage.Key key, long beganAt) {
+        return memory.take(key.projectId(), key.query().memory())
+                .chain(held -> reader.read(key.projectId(), key.query())
+                        .onTermination()
+                        .invoke(held::close))
+                .map(page -> new SharedPage(key.projectId(), page, beganAt));
     }
 
     /**

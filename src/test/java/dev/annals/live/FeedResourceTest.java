@@ -1,4 +1,4 @@
-package dev.annals.feed;
+package dev.annals.live;
 
 import static dev.annals.ProblemAssertions.assertProblem;
 import static dev.annals.feed.FeedClient.FEED;
@@ -8,7 +8,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.annals.AuditLogFixture;
+import dev.annals.feed.FeedClient;
 import dev.annals.feed.FeedClient.Page;
+import dev.annals.feed.FeedTest;
 import io.quarkus.test.junit.QuarkusTest;
 import io.restassured.response.ExtractableResponse;
 import io.restassured.response.Response;

@@ -1,5 +1,8 @@
-package dev.annals.feed;
+package dev.annals.live;
 
+import dev.annals.feed.Cursor;
+import dev.annals.feed.FeedPage;
+import dev.annals.feed.FeedQuery;
 import dev.annals.record.RecordWriter;
 import dev.annals.record.StoredRecord;
 import io.vertx.core.buffer.Buffer;
@@ -9,6 +12,9 @@ import org.jspecify.annotations.Nullable;
 
 /** A page that several clients may have asked for, and its events, which are made once for all streams. */
 final class SharedPage {
+
+    /** What is asked for. */
+    record Key(UUID projectId, FeedQuery query) {}
 
     private final UUID projectId;
     private final FeedPage page;

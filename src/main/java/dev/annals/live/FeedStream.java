@@ -1,9 +1,14 @@
-package dev.annals.feed;
+package dev.annals.live;
 
+import dev.annals.connection.ClientConnection;
+import dev.annals.feed.Cursor;
+import dev.annals.feed.FeedPage;
+import dev.annals.feed.FeedQuery;
 import dev.annals.http.Problem;
 import dev.annals.http.ProblemException;
 import dev.annals.http.ProblemMapper;
 import dev.annals.http.ProblemType;
+import dev.annals.live.HeadWatch.Kind;
 import dev.annals.memory.MemoryBudget;
 import dev.annals.memory.Reservation;
 import io.smallrye.mutiny.subscription.UniEmitter;
@@ -60,7 +65,7 @@ final class FeedStream extends Follower {
             FeedQuery query,
             HttpServerRequest request,
             HeadWatch watch,
-            SharedReads reads,
+            ReadCoalescer<SharedPage.Key, SharedPage> reads,
             LiveConfig config,
             MemoryBudget memory,
             Context context,
@@ -120,7 +125,7 @@ final class FeedStream extends Follower {
 
     /** Reads on or waits, as soon as the client has taken what it was sent. */
     private void goOn() {
-        giveBack();
+        release();
         if (isDone()) {
             // The connection broke while it was written to.
             return;
@@ -140,7 +145,7 @@ final class FeedStream extends Follower {
         }
     }
 
-    private void giveBack() {
+    private void release() {
         if (held != null) {
             held.close();
             held = null;
@@ -234,7 +239,7 @@ final class FeedStream extends Follower {
     @Override
     void end() {
         context.owner().cancelTimer(heartbeat);
-        giveBack();
+        release();
         super.end();
     }
 }

@@ -1,5 +1,8 @@
-package dev.annals.feed;
+package dev.annals.live;
 
+import dev.annals.feed.FeedPage;
+import dev.annals.feed.FeedQuery;
+import dev.annals.live.HeadWatch.Kind;
 import io.smallrye.mutiny.subscription.UniEmitter;
 import io.vertx.core.Context;
 import java.time.Duration;
@@ -20,7 +23,7 @@ final class LongPoll extends Follower {
             FeedQuery query,
             Duration wait,
             HeadWatch watch,
-            SharedReads reads,
+            ReadCoalescer<SharedPage.Key, SharedPage> reads,
             Context context,
             UniEmitter<? super FeedPage> answer) {
         super(Kind.LONG_POLL, projectId, query, watch, reads, context);

@@ -1,0 +1,85 @@
+package dev.annals.feed;
+
+import dev.annals.http.JsonBody;
+import dev.annals.memory.MemoryBudget;
+import dev.annals.memory.Reservation;
+import dev.annals.record.RecordWriter;
+import dev.annals.record.StoredRecord;
+import io.smallrye.mutiny.Uni;
+import io.vertx.core.http.HttpMethod;
+import io.vertx.core.http.HttpServerRequest;
+import jakarta.enterprise.context.ApplicationScoped;
+import jakarta.ws.rs.core.HttpHeaders;
+import jakarta.ws.rs.core.MediaType;
+import jakarta.ws.rs.core.Response;
+import jakarta.ws.rs.core.UriInfo;
+import java.util.UUID;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/** Makes the answers that bring records, each within memory of its project. */
+@ApplicationScoped
+public class PageAnswers {
+
+    private final FeedLinks links;
+    private final MemoryBudget memory;
+    private final FeedConfig config;
+
+    PageAnswers(FeedLinks links, MemoryBudget memory, FeedConfig config) {
+        this.links = links;
+        this.memory = memory;
+        this.config = config;
+    }
+
+    /** Answers within so many bytes of the project's memory, which the answer takes over. */
+    public Uni<Response> within(UUID projectId, long bytes, Function<Reservation, Uni<Response>> answer) {
+        return memory.take(projectId, bytes)
+                .chain(held -> Uni.createFrom()
+                        .deferred(() -> answer.apply(held))
+                        .onFailure()
+                        .invoke(held::close)
+                        .onCancellation()
+                        .invoke(held::close));
+    }
+
+    /** A page with its links, in the body and in the header {@code Link}. */
+    public Response page(HttpServerRequest http, UriInfo uri, FeedQuery query, FeedPage page, Reservation held) {
+        String next = links.next(http, uri, query, page);
+        String pollMore = links.pollMore(http, uri, page);
+        StringBuilder link = new StringBuilder();
+        if (next != null) {
+            link.append('<').append(next).append(">; rel=\"next\", ");
+        }
+        link.append('<').append(pollMore).append(">; rel=\"poll-more\"");
+        return ok(http, json(next, pollMore, page), held)
+                .header(HttpHeaders.LINK, link)
+                .build();
+    }
+
+    Response record(HttpServerRequest http, StoredRecord record, Reservation held) {
+        return ok(http, RecordWriter.toBytes(record), held).build();
+    }
+
+    private Response.ResponseBuilder ok(HttpServerRequest http, byte[] json, Reservation held) {
+        if (http.method().equals(HttpMethod.HEAD)) {
+            // The framework drops the entity of a HEAD, and nobody would give its memory back.
+            held.close();
+            return Response.ok().type(MediaType.APPLICATION_JSON).header(HttpHeaders.CONTENT_LENGTH, json.length);
+        }
+        return Response.ok(new PageAnswer(json, held, config.idle())).type(MediaType.APPLICATION_JSON);
+    }
+
+    private static byte[] json(@Nullable String next, String pollMore, FeedPage page) {
+        return JsonBody.toBytes(page.expectedBytes(), json -> {
+            json.writeStartObject();
+            json.writeStringField("next", next);
+            json.writeStringField("poll_more", pollMore);
+            json.writeArrayFieldStart("results");
+            for (StoredRecord record : page.records()) {
+                RecordWriter.write(record, json);
+            }
+            json.writeEndArray();
+            json.writeEndObject();
+        });
+    }
+}

@@ -1,0 +1,67 @@
+package dev.annals.feed;
+
+import dev.annals.http.ProblemException;
+import dev.annals.http.ProblemType;
+import dev.annals.project.Caller;
+import dev.annals.project.Requires;
+import io.smallrye.mutiny.Uni;
+import io.vertx.core.http.HttpServerRequest;
+import jakarta.ws.rs.GET;
+import jakarta.ws.rs.Path;
+import jakarta.ws.rs.PathParam;
+import jakarta.ws.rs.Produces;
+import jakarta.ws.rs.container.ContainerRequestContext;
+import jakarta.ws.rs.core.Context;
+import jakarta.ws.rs.core.MediaType;
+import jakarta.ws.rs.core.Response;
+import java.util.UUID;
+
+/** One record over HTTP: {@code GET /v1/project-logs/{id}}. */
+@Path(FeedLinks.PATH)
+@Produces(MediaType.APPLICATION_JSON)
+public class RecordResource {
+
+    private final FeedReader reader;
+    private final PageAnswers answers;
+
+    RecordResource(FeedReader reader, PageAnswers answers) {
+        this.reader = reader;
+        this.answers = answers;
+    }
+
+    /** One record of the token's project. */
+    @GET
+    @Path("/{id}")
+    @Requires.Read
+    public Uni<Response> get(
+            @Context HttpServerRequest http, @PathParam("id") String id, @Context ContainerRequestContext request) {
+        UUID projectId = Caller.of(request).projectId();
+        UUID recordId = parseId(id);
+        return answers.within(
+                projectId,
+                FeedQuery.LARGEST_RECORD,
+                held -> reader.find(projectId, recordId).map(record -> {
+                    if (record == null) {
+                        throw noSuchRecord();
+                    }
+                    return answers.record(http, record, held);
+                }));
+    }
+
+    private static UUID parseId(String id) {
+        try {
+            // UUID.fromString is lenient: "1-1-1-1-1" would be another record's id.
+            UUID parsed = UUID.fromString(id);
+            if (parsed.toString().equalsIgnoreCase(id)) {
+                return parsed;
+            }
+        } catch (IllegalArgumentException e) {
+            // answered below
+        }
+        throw noSuchRecord();
+    }
+
+    private static ProblemException noSuchRecord() {
+        return new ProblemException(ProblemType.NOT_FOUND, "The project of this token has no record with this id.");
+    }
+}

@@ -1,0 +1,118 @@
+package dev.annals.live;
+
+import dev.annals.feed.FeedConfig;
+import dev.annals.feed.FeedLinks;
+import dev.annals.feed.FeedParameters;
+import dev.annals.feed.FeedQuery;
+import dev.annals.feed.FeedReader;
+import dev.annals.feed.PageAnswers;
+import dev.annals.http.ProblemException;
+import dev.annals.http.ProblemType;
+import dev.annals.http.RequestParameters;
+import dev.annals.project.Caller;
+import dev.annals.project.Requires;
+import io.smallrye.mutiny.Uni;
+import io.vertx.core.http.HttpMethod;
+import io.vertx.core.http.HttpServerRequest;
+import jakarta.ws.rs.GET;
+import jakarta.ws.rs.HeaderParam;
+import jakarta.ws.rs.Path;
+import jakarta.ws.rs.container.ContainerRequestContext;
+import jakarta.ws.rs.core.Context;
+import jakarta.ws.rs.core.HttpHeaders;
+import jakarta.ws.rs.core.MediaType;
+import jakarta.ws.rs.core.Response;
+import jakarta.ws.rs.core.UriInfo;
+import java.time.Duration;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Reading feeds over HTTP: {@code GET /v1/project-logs} and {@code GET /v1/project-logs/stream}.
+ *
+ * <p>The media types are not left to the framework, which could not say where the other one is.
+ */
+@Path(FeedLinks.PATH)
+public class FeedResource {
+
+    private final FeedReader reader;
+    private final LiveFeed live;
+    private final PageAnswers answers;
+    private final FeedConfig config;
+
+    FeedResource(FeedReader reader, LiveFeed live, PageAnswers answers, FeedConfig config) {
+        this.reader = reader;
+        this.live = live;
+        this.answers = answers;
+        this.config = config;
+    }
+
+    /** A page of the feed of the token's project: at once, or when there is a record for it. */
+    @GET
+    @Requires.Read
+    public Uni<Response> list(
+            @Context HttpServerRequest http,
+            @Context UriInfo uri,
+            @Context HttpHeaders headers,
+            @Context ContainerRequestContext request) {
+        requireAccepted(
+                headers,
+                MediaType.APPLICATION_JSON_TYPE,
+                "A page is JSON: accept application/json. Server-Sent Events are at " + FeedLinks.PATH + "/stream.");
+        UUID projectId = Caller.of(request).projectId();
+        FeedQuery query = FeedParameters.read(uri.getQueryParameters(), config);
+        Duration wait = Wait.of(uri.getQueryParameters(), query.order());
+        if (wait.isZero()) {
+            return answers.within(
+                    projectId,
+                    query.memory(),
+                    held -> reader.read(projectId, query).map(page -> answers.page(http, uri, query, page, held)));
+        }
+        return live.poll(projectId, query, wait)
+                .chain(page -> answers.within(
+                        projectId,
+                        page.jsonAtMost(),
+                        held -> Uni.createFrom().item(answers.page(http, uri, query, page, held))));
+    }
+
+    /** The feed of the token's project as Server-Sent Events, for as long as the client listens. */
+    @GET
+    @Path("/stream")
+    @Requires.Read
+    public Uni<Response> stream(
+            @Context HttpServerRequest http,
+            @Context UriInfo uri,
+            @Context HttpHeaders headers,
+            @HeaderParam(HttpHeaders.LAST_EVENT_ID_HEADER) @Nullable String lastEventId,
+            @Context ContainerRequestContext request) {
+        requireAccepted(
+                headers,
+                MediaType.SERVER_SENT_EVENTS_TYPE,
+                "A stream is Server-Sent Events: accept text/event-stream. Pages of JSON are at " + FeedLinks.PATH
+                        + ".");
+        UUID projectId = Caller.of(request).projectId();
+        if (uri.getQueryParameters().containsKey(FeedParameters.ORDER)) {
+            throw RequestParameters.invalid(
+                    FeedParameters.ORDER,
+                    "A stream always has the oldest record first: leave it out. To begin at the end, take the cursor of"
+                            + " a page's link poll_more.");
+        }
+        FeedQuery query = FeedParameters.read(uri.getQueryParameters(), config);
+        // The link poll_more may carry it: a stream waits anyway.
+        Wait.of(uri.getQueryParameters(), query.order());
+        if (lastEventId != null && !lastEventId.isEmpty()) {
+            query = query.from(FeedParameters.cursor(lastEventId));
+        }
+        if (http.method().equals(HttpMethod.HEAD)) {
+            return Uni.createFrom()
+                    .item(Response.ok().type(MediaType.SERVER_SENT_EVENTS).build());
+        }
+        return live.stream(projectId, query, http);
+    }
+
+    private static void requireAccepted(HttpHeaders headers, MediaType type, String otherwise) {
+        if (headers.getAcceptableMediaTypes().stream().noneMatch(type::isCompatible)) {
+            throw new ProblemException(ProblemType.NOT_ACCEPTABLE, otherwise);
+        }
+    }
+}

@@ -1,0 +1,136 @@
+package dev.annals.live;
+
+import io.micrometer.core.instrument.Timer;
+import io.smallrye.mutiny.Uni;
+import io.vertx.core.Context;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Queue;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
+
+/**
+ * Reads for many callers: those who ask the same at the same time share one read, and only so many reads are under way at
+ * a time, however many callers there are. As many reads may queue as there are callers.
+ *
+ * <p>A caller joins a read only if that began, or is to begin, after what the caller must see. Safe for any thread.
+ *
+ * @param <K> what is asked for
+ * @param <V> what is read
+ */
+final class ReadCoalescer<K, V> {
+
+    private final Source<K, V> source;
+    private final int atATime;
+    private final Context context;
+    private final Timer timer;
+    /** The latest read of each key that is not over. */
+    private final Map<K, Read<K, V>> latest = new HashMap<>();
+
+    private final Queue<Read<K, V>> queue = new ArrayDeque<>();
+    private int inFlight;
+
+    /**
+     * Reads nothing yet.
+     *
+     * @param source asked on the context
+     * @param atATime how many reads may be under way
+     * @param timer told how long each read took
+     */
+    ReadCoalescer(Source<K, V> source, int atATime, Context context, Timer timer) {
+        this.source = source;
+        this.atATime = atATime;
+        this.context = context;
+        this.timer = timer;
+    }
+
+    /** What reads. */
+    interface Source<K, V> {
+        /** Reads what a key asks for, at {@code beganAt}, a {@link System#nanoTime()}, or later. */
+        Uni<V> read(K key, long beganAt);
+    }
+
+    /**
+     * Who asks.
+     *
+     * @param isGone whether nobody takes the answer any more
+     * @param got takes what was read
+     * @param failed takes why nothing was
+     */
+    record Caller<V>(BooleanSupplier isGone, Consumer<V> got, Consumer<Throwable> failed) {}
+
+    private static final class Read<K, V> {
+        final K key;
+        final List<Caller<V>> callers = new ArrayList<>();
+        boolean began;
+        long beganAt;
+
+        Read(K key) {
+            this.key = key;
+        }
+
+        boolean sees(long asOf) {
+            return !began || beganAt - asOf >= 0;
+        }
+    }
+
+    /**
+     * Reads for a caller, who gets what was read or why it failed, once.
+     *
+     * @param asOf a {@link System#nanoTime()}: what is read shows all that was committed then
+     */
+    synchronized void read(K key, long asOf, Caller<V> caller) {
+        Read<K, V> read = latest.get(key);
+        if (read == null || !read.sees(asOf)) {
+            read = new Read<>(key);
+            latest.put(key, read);
+            if (inFlight < atATime) {
+                inFlight++;
+                begin(read);
+            } else {
+                queue.add(read);
+            }
+        }
+        read.callers.add(caller);
+    }
+
+    private void begin(Read<K, V> read) {
+        read.began = true;
+        read.beganAt = System.nanoTime();
+        context.runOnContext(now -> source.read(read.key, read.beganAt)
+                .subscribe()
+                .with(value -> got(read, value), failure -> failed(read, failure)));
+    }
+
+    private void got(Read<K, V> read, V value) {
+        end(read);
+        read.callers.forEach(caller -> caller.got().accept(value));
+    }
+
+    private void failed(Read<K, V> read, Throwable failure) {
+        end(read);
+        read.callers.forEach(caller -> caller.failed().accept(failure));
+    }
+
+    /** From here on nobody joins the read. */
+    private synchronized void end(Read<K, V> read) {
+        timer.record(System.nanoTime() - read.beganAt, TimeUnit.NANOSECONDS);
+        latest.remove(read.key, read);
+        Read<K, V> next = queue.poll();
+        // Clients that came and went at once must not leave work behind.
+        while (next != null
+                && next.callers.stream().allMatch(caller -> caller.isGone().getAsBoolean())) {
+            latest.remove(next.key, next);
+            next = queue.poll();
+        }
+        if (next == null) {
+            inFlight--;
+        } else {
+            begin(next);
+        }
+    }
+}

@@ -1,0 +1,55 @@
+package dev.annals.search;
+
+import io.vertx.mutiny.sqlclient.Tuple;
+import java.time.OffsetDateTime;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Which records pass; a null component lets all pass.
+ *
+ * @param start at this timestamp or later
+ * @param end before this timestamp
+ * @param action exactly this action
+ * @param actor the actor's id or name
+ * @param subject the subject's id or name
+ * @param outcome exactly this outcome
+ * @param ipAddress exactly this address, in the text form that records show
+ * @param q all words of this text, in any order and in any case, in the message
+ * @param recordedBy exactly this writer
+ */
+public record Filter(
+        @Nullable OffsetDateTime start,
+        @Nullable OffsetDateTime end,
+        @Nullable String action,
+        @Nullable String actor,
+        @Nullable String subject,
+        @Nullable String outcome,
+        @Nullable String ipAddress,
+        @Nullable String q,
+        @Nullable String recordedBy) {
+
+    /** Lets every record pass. */
+    public static final Filter NONE = new Filter(null, null, null, null, null, null, null, null, null);
+
+    /** Whether it looks at nothing but timestamps. */
+    boolean isByTimeAlone() {
+        return equals(new Filter(start, end, null, null, null, null, null, null, null));
+    }
+
+    /** Adds the binds that every statement with filters ends with: {@code start} to {@code recorded_by}. */
+    public Tuple addTo(Tuple binds) {
+        return addTimesTo(binds)
+                .addString(action)
+                .addString(actor)
+                .addString(subject)
+                .addString(outcome)
+                .addString(ipAddress)
+                .addString(q)
+                .addString(recordedBy);
+    }
+
+    /** Adds the binds {@code start} and {@code end}. */
+    Tuple addTimesTo(Tuple binds) {
+        return binds.addOffsetDateTime(start).addOffsetDateTime(end);
+    }
+}

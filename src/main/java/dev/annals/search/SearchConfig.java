@@ -1,0 +1,38 @@
+package dev.annals.search;
+
+import dev.annals.config.ConfigLimits.Max;
+import dev.annals.config.ConfigLimits.Min;
+import io.quarkus.runtime.annotations.RegisterForReflection;
+import io.smallrye.config.ConfigMapping;
+import io.smallrye.config.WithDefault;
+
+/** Limits of filters and of their index. */
+@ConfigMapping(prefix = "annals.search")
+// A native executable would have none of these methods to ask for their limits.
+@RegisterForReflection(fields = false)
+public interface SearchConfig {
+
+    /**
+     * How many records a page with filters looks at, at most, whatever the index leaves out; then it comes back short, with
+     * a {@code next}.
+     */
+    @WithDefault("5000")
+    @Min(1)
+    @Max(1_000_000)
+    int scanLimit();
+
+    /**
+     * The longest message, in bytes of UTF-8, whose words the index of the search tells apart; a page that searches for
+     * words looks at every longer one. For new blocks of the index: a rebuild applies it to all.
+     */
+    @WithDefault("4096")
+    @Min(0)
+    @Max(65_535)
+    int indexedMessageBytes();
+
+    /** How many words of a message the index tells apart; one with more counts as longer than {@link #indexedMessageBytes()}. */
+    @WithDefault("256")
+    @Min(0)
+    @Max(4_096)
+    int indexedWords();
+}

@@ -1,4 +1,4 @@
-package dev.annals.sequence;
+package dev.annals.benchmark;
 
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;

@@ -1,4 +1,4 @@
-package dev.annals.sequence;
+package dev.annals.benchmark;
 
 import io.quarkus.runtime.annotations.RegisterForReflection;
 import java.nio.file.Path;

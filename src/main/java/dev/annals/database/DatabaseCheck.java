@@ -1,6 +1,5 @@
-package dev.annals.ops;
+package dev.annals.database;
 
-import dev.annals.database.Sql;
 import io.quarkus.runtime.StartupEvent;
 import io.smallrye.mutiny.Uni;
 import io.vertx.mutiny.sqlclient.Pool;

@@ -1,4 +1,4 @@
-package dev.annals.sequence;
+package dev.annals.benchmark;
 
 import static java.util.concurrent.TimeUnit.NANOSECONDS;
 

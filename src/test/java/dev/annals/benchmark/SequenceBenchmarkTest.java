@@ -1,4 +1,4 @@
-package dev.annals.sequence;
+package dev.annals.benchmark;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

@@ -1,4 +1,4 @@
-package dev.annals.sequence;
+package dev.annals.benchmark;
 
 import dev.annals.database.DatabaseUrl;
 import dev.annals.database.ServicePool;

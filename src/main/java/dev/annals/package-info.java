@@ -1,4 +1,4 @@
-/** The service's entry point and its settings. Each package beside it holds one feature. */
+/** The program's entry point and its commands. Each package beside it holds one feature. */
 @NullMarked
 package dev.annals;
 

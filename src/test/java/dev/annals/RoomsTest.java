@@ -21,6 +21,7 @@ class RoomsTest {
 
     /** Each package with what it uses; every one of those stands above it. */
     private static final Map<String, Set<String>> MAY_USE = new TreeMap<>(Map.ofEntries(
+            Map.entry("command", Set.of()),
             Map.entry("config", Set.of()),
             Map.entry("guid", Set.of()),
             Map.entry("contract", Set.of()),
@@ -33,6 +34,7 @@ class RoomsTest {
             Map.entry("project", Set.of("config", "connection", "database", "guid", "http")),
             Map.entry("projection", Set.of("config", "database", "http", "project")),
             Map.entry("sequence", Set.of("config", "database", "guid", "http", "project")),
+            Map.entry("benchmark", Set.of("command", "database", "embedded", "sequence")),
             Map.entry("statistics", Set.of("config", "database", "http", "project", "projection")),
             Map.entry("search", Set.of("config", "database", "projection")),
             Map.entry(
@@ -54,10 +56,10 @@ class RoomsTest {
                     "append",
                     Set.of("config", "database", "feed", "guid", "http", "live", "project", "record", "sequence")),
             Map.entry("export", Set.of("config", "database", "feed", "http", "memory", "project", "record", "search")),
-            Map.entry("ops", Set.of("database", "http")),
+            Map.entry("ops", Set.of("command", "database", "embedded", "http")),
             Map.entry("viewer", Set.of("http")),
             Map.entry("cli", Set.of("guid")),
-            Map.entry("", Set.of("cli", "database", "embedded", "ops", "sequence"))));
+            Map.entry("", Set.of("benchmark", "cli", "command", "database", "embedded", "ops"))));
 
     private static final JavaClasses CLASSES = new ClassFileImporter()
             .withImportOption(new ImportOption.DoNotIncludeTests())

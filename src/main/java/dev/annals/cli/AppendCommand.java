@@ -16,7 +16,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
-import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -32,7 +31,7 @@ import picocli.CommandLine.Option;
         sortOptions = false,
         description = "Appends the record that the options describe; without --action, NDJSON from standard input.")
 @RegisterForReflection
-final class AppendCommand implements Callable<Integer> {
+public final class AppendCommand extends ClientCommand {
 
     private static final int BATCH_LINES = 1_000;
     private static final int BATCH_BYTES = 1 << 20;
@@ -102,7 +101,7 @@ final class AppendCommand implements Callable<Integer> {
 
     @Override
     @SuppressWarnings("SystemOut") // a command line tool
-    public Integer call() throws IOException, InterruptedException {
+    int run() throws IOException, InterruptedException {
         if (action != null) {
             add(fromOptions(action));
         } else {

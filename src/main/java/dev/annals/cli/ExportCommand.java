@@ -15,7 +15,6 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 import java.util.Map;
-import java.util.concurrent.Callable;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
@@ -34,7 +33,7 @@ import picocli.CommandLine.Option;
         sortOptions = false,
         description = "Writes all records up to now as NDJSON, CSV, CloudEvents or OCSF.")
 @RegisterForReflection
-final class ExportCommand implements Callable<Integer> {
+public final class ExportCommand extends ClientCommand {
 
     /** No part of an answer for so long: the connection is dead, or standard output is not read. */
     private static final Duration SILENCE = Duration.ofMinutes(2);
@@ -69,7 +68,7 @@ final class ExportCommand implements Callable<Integer> {
     private volatile long lastPart;
 
     @Override
-    public Integer call() throws IOException, InterruptedException {
+    int run() throws IOException, InterruptedException {
         if (cursor != null) {
             Page.requireCursor(cursor, "--cursor");
         }

@@ -15,7 +15,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -32,7 +31,7 @@ import picocli.CommandLine.Option;
         sortOptions = false,
         description = "Prints the newest records, and with --follow what is recorded from now on.")
 @RegisterForReflection
-final class TailCommand implements Callable<Integer> {
+public final class TailCommand extends ClientCommand {
 
     private static final int WAIT_SECONDS = 30;
     private static final long POLL_PAUSE_MILLIS = 1_000;
@@ -73,7 +72,7 @@ final class TailCommand implements Callable<Integer> {
     private boolean waits = true;
 
     @Override
-    public Integer call() throws IOException, InterruptedException {
+    int run() throws IOException, InterruptedException {
         if (newest < 0 || newest > MAX_NEWEST) {
             throw new ClientFailure(ClientFailure.USAGE, "-n goes from 0 to " + MAX_NEWEST + ".");
         }

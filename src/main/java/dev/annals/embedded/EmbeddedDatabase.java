@@ -1,5 +1,6 @@
 package dev.annals.embedded;
 
+import dev.annals.config.AnnalsConfig;
 import dev.annals.database.DatabaseUrl;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -33,6 +34,7 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
+import org.eclipse.microprofile.config.Config;
 import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
@@ -109,6 +111,11 @@ public final class EmbeddedDatabase implements AutoCloseable {
     private PostgresBinaries binaries;
     private DatabaseUrl url;
     private boolean closed;
+
+    /** The directory that the settings name for it; Quarkus need not be started. */
+    public static Path configuredDirectory(Config config) {
+        return config.getOptionalValue("annals.data-dir", Path.class).orElse(Path.of(AnnalsConfig.DEFAULT_DATA_DIR));
+    }
 
     /**
      * Starts the database in {@code directory}, which is made if it is not there.

@@ -2,16 +2,23 @@ package dev.annals.ops;
 
 import dev.annals.database.DatabaseUrl;
 import dev.annals.database.Sql;
+import dev.annals.embedded.EmbeddedDatabase;
 import io.quarkus.runtime.annotations.RegisterForReflection;
 import java.io.PrintWriter;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.util.Optional;
 import java.util.UUID;
+import java.util.concurrent.Callable;
+import org.eclipse.microprofile.config.Config;
+import org.eclipse.microprofile.config.ConfigProvider;
 import org.jspecify.annotations.Nullable;
-import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
@@ -24,25 +31,23 @@ import picocli.CommandLine.Spec;
  * PostgreSQL joins on disk what does not fit in its {@code work_mem}.
  */
 @Command(
-        name = Verify.NAME,
+        name = "verify",
         mixinStandardHelpOptions = true,
         description =
                 "Checks every project of a database: that sequence ids run from 1 without a gap, that each belongs to a"
                         + " record, and that each record has one. The database is the one that ANNALS_DATABASE_URL names, a hot"
                         + " standby too, or the service's own in ANNALS_DATA_DIR while no service runs on it.",
+        exitCodeOnExecutionException = Verify.UNCHECKED,
         exitCodeListHeading = "Exit codes:%n",
         exitCodeList = {"0:sound", "1:something is wrong; each finding is a line", "2:nothing was checked"})
 @RegisterForReflection
-public final class Verify {
-
-    /** The first argument of the program that asks for it. */
-    public static final String NAME = "verify";
+public final class Verify implements Callable<Integer> {
 
     /** Findings: exit code 1. */
     static final int UNSOUND = 1;
 
     /** A wrong command line, or a database that cannot be read: exit code 2. */
-    public static final int UNCHECKED = 2;
+    static final int UNCHECKED = 2;
 
     private static final String NEXT_PROJECT = Sql.named("next_project");
     private static final String VERIFY_PROJECT = Sql.named("verify_project");
@@ -69,24 +74,26 @@ public final class Verify {
     private long unsoundProjects;
     private long records;
 
-    /**
-     * Reads a command line before anything is started for it.
-     *
-     * @return what to do; null where help was printed
-     * @throws ParameterException if the command line is wrong
-     */
-    public static @Nullable Verify parse(String... arguments) {
-        Verify verify = new Verify();
-        CommandLine.ParseResult result = new CommandLine(verify).parseArgs(arguments);
-        if (CommandLine.printHelpIfRequested(result)) {
-            return null;
-        }
-        if (verify.command != null && (verify.findings < 1 || verify.findings > MAX_FINDINGS)) {
+    @Override
+    public Integer call() {
+        if (command != null && (findings < 1 || findings > MAX_FINDINGS)) {
             throw new ParameterException(
-                    verify.command.commandLine(),
-                    "--findings is " + verify.findings + ", and goes from 1 to " + MAX_FINDINGS + ".");
+                    command.commandLine(), "--findings is " + findings + ", and goes from 1 to " + MAX_FINDINGS + ".");
         }
-        return verify;
+        Config config = ConfigProvider.getConfig();
+        PrintWriter out = new PrintWriter(System.out, false, StandardCharsets.UTF_8);
+        Optional<DatabaseUrl> url = DatabaseUrl.configured(config);
+        if (url.isPresent()) {
+            return run(url.get(), out);
+        }
+        Path directory = EmbeddedDatabase.configuredDirectory(config);
+        if (!Files.exists(directory)) {
+            throw new IllegalArgumentException("There is no database in " + directory
+                    + ": set ANNALS_DATABASE_URL, or ANNALS_DATA_DIR to the directory of the service's own.");
+        }
+        try (EmbeddedDatabase database = EmbeddedDatabase.start(directory)) {
+            return run(database.url(), out);
+        }
     }
 
     /**

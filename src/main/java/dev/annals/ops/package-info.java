@@ -1,4 +1,4 @@
-/** What operators run: migrate, verify, and the check at every start. */
+/** What operators use: migrate, verify, and what the service says of its health. */
 @NullMarked
 package dev.annals.ops;
 

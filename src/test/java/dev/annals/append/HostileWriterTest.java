@@ -29,6 +29,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.postgresql.PGConnection;
 import org.postgresql.util.PSQLException;
+import picocli.CommandLine;
 
 /** What a login that may append to one project by plain SQL can do to others, to the feed and to its readers: nothing. */
 @QuarkusTest
@@ -376,7 +377,8 @@ class HostileWriterTest {
     }
 
     private int verify() {
-        return Verify.parse("--project=" + mine).run(TestDatabase.url(), new PrintWriter(new StringWriter()));
+        return CommandLine.populateCommand(new Verify(), "--project=" + mine)
+                .run(TestDatabase.url(), new PrintWriter(new StringWriter()));
     }
 
     private static Connection connect(String login) throws SQLException {

@@ -177,7 +177,7 @@ class DumpAndRestoreTest {
 
     private static void assertSound(String database) {
         StringWriter printed = new StringWriter();
-        assertThat(Verify.parse().run(server.url(database), new PrintWriter(printed)))
+        assertThat(new Verify().run(server.url(database), new PrintWriter(printed)))
                 .as(printed.toString())
                 .isZero();
     }

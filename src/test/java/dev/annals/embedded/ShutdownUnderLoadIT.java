@@ -76,7 +76,7 @@ class ShutdownUnderLoadIT {
         }
         assertThatWhatWasAnsweredIsStored(database);
         StringWriter findings = new StringWriter();
-        assertThat(Verify.parse().run(database, new PrintWriter(findings)))
+        assertThat(new Verify().run(database, new PrintWriter(findings)))
                 .as(findings.toString())
                 .isZero();
     }

@@ -162,7 +162,7 @@ class HotStandbyTest {
 
     private static void assertSound(InstalledPostgres server) {
         StringWriter printed = new StringWriter();
-        assertThat(Verify.parse().run(server.url("postgres"), new PrintWriter(printed)))
+        assertThat(new Verify().run(server.url("postgres"), new PrintWriter(printed)))
                 .as(printed.toString())
                 .isZero();
     }

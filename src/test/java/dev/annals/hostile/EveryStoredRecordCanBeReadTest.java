@@ -51,6 +51,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import picocli.CommandLine;
 
 /** Whatever row the schema admits, by plain SQL as its owner, comes back equal by each way out. */
 @QuarkusTest
@@ -346,8 +347,9 @@ class EveryStoredRecordCanBeReadTest {
     @Test
     void verifyFindsNothingToSayOfThem() throws Exception {
         StringWriter printed = new StringWriter();
-        int exitCode =
-                Verify.parse("--project", project.id().toString()).run(TestDatabase.url(), new PrintWriter(printed));
+        int exitCode = CommandLine.populateCommand(
+                        new Verify(), "--project", project.id().toString())
+                .run(TestDatabase.url(), new PrintWriter(printed));
         assertThat(exitCode).as(printed.toString()).isZero();
     }
 

@@ -84,7 +84,14 @@ class CommandsIT {
 
     @Test
     void aWrongCommandLineIsToldWhatThereIs() throws Exception {
-        assertThat(run(2, owner, "vacuum")).contains("migrate, verify and sequence-benchmark");
+        assertThat(run(2, owner, "vacuum"))
+                .isEqualTo(
+                        "There is no command vacuum; there are serve, tail, append, export, help, migrate, verify and"
+                                + " sequence-benchmark. Without one, the service runs.");
+        assertThat(run(0, owner, "--help")).contains("serve", "tail", "append", "export", "migrate", "verify");
+        assertThat(run(0, owner, "help", "sequence-benchmark")).contains("--low-water-mark");
+        assertThat(run(2, owner, "sequence-benchmark", "--threads=0"))
+                .contains("--threads is 0, and goes from 1 to 64.");
         assertThat(run(2, owner, "verify", "--fast")).contains("--fast", "--findings");
         assertThat(run(0, owner, "migrate", "--help")).contains("--service-user");
         assertThat(run(2, owner.withDatabase("nowhere"), "verify")).contains("nowhere");

@@ -1,7 +1,6 @@
 package dev.annals.ops;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.annals.AuditLogFixture;
 import dev.annals.database.DatabaseUrl;
@@ -17,7 +16,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
-import picocli.CommandLine.ParameterException;
+import picocli.CommandLine;
 
 /** Each kind of damage is done as nobody but a superuser can do it: with all triggers off. */
 class VerifyTest {
@@ -187,13 +186,21 @@ class VerifyTest {
                 .last()
                 .asString()
                 .contains("and more");
-        assertThatThrownBy(() -> Verify.parse("--findings=0")).isInstanceOf(ParameterException.class);
-        assertThatThrownBy(() -> Verify.parse("--everything")).isInstanceOf(ParameterException.class);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"--findings=0", "--everything"})
+    void aWrongCommandLineIsRefused(String argument) {
+        StringWriter error = new StringWriter();
+        CommandLine line = new CommandLine(new Verify()).setErr(new PrintWriter(error));
+
+        assertThat(line.execute(argument)).isEqualTo(Verify.UNCHECKED);
+        assertThat(error.toString()).contains(argument.replaceFirst("=.*", ""));
     }
 
     @Test
     void whatCannotBeReadIsNeitherSoundNorUnsound() {
-        assertThat(Verify.parse().run(TestDatabase.createDatabase(), new PrintWriter(printed)))
+        assertThat(new Verify().run(TestDatabase.createDatabase(), new PrintWriter(printed)))
                 .isEqualTo(Verify.UNCHECKED);
         assertThat(printed.toString()).contains("cannot be verified").contains("annals.project");
     }
@@ -205,7 +212,7 @@ class VerifyTest {
         DatabaseUrl limited = new DatabaseUrl(
                 login, "secret", database.host(), database.port(), database.database(), database.parameters());
         try {
-            assertThat(Verify.parse().run(limited, new PrintWriter(printed))).isZero();
+            assertThat(new Verify().run(limited, new PrintWriter(printed))).isZero();
         } finally {
             execute("drop role " + login);
         }
@@ -219,7 +226,7 @@ class VerifyTest {
     }
 
     private int verify(String... arguments) {
-        return Verify.parse(arguments).run(database, new PrintWriter(printed));
+        return CommandLine.populateCommand(new Verify(), arguments).run(database, new PrintWriter(printed));
     }
 
     /** One statement's records: an append for up to 256 of them. */

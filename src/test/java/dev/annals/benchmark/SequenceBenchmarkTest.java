@@ -1,4 +1,4 @@
-package dev.annals.sequence;
+package dev.annals.benchmark;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -7,28 +7,32 @@ import jakarta.inject.Inject;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import picocli.CommandLine;
 
 @QuarkusTest
 class SequenceBenchmarkTest {
 
     @Inject
-    SequenceBenchmark benchmark;
+    BenchmarkReport report;
+
+    private final SequenceBenchmark command = new SequenceBenchmark();
+    private final CommandLine line = new CommandLine(command).setCaseInsensitiveEnumValuesAllowed(true);
 
     @Test
     void theCommandLineOfTheDocumentationIsRead() {
-        BenchmarkOptions options = new BenchmarkOptions();
-        BenchmarkOptions.commandLine(options)
-                .parseArgs(
-                        "--mode=ASYNC_BATCH",
-                        "--threads=50",
-                        "--iterations=2000",
-                        "--batch-size=200",
-                        "--low-water-mark=50",
-                        "--transaction-latency=10ms");
+        BenchmarkOptions options = parse(
+                "--mode=async_batch",
+                "--threads=50",
+                "--iterations=2000",
+                "--batch-size=200",
+                "--low-water-mark=50",
+                "--transaction-latency=10ms");
+        options.requireInLimits(line);
         assertThat(options.mode).isEqualTo(BenchmarkMode.ASYNC_BATCH);
         assertThat(options.threads).isEqualTo(50);
         assertThat(options.transactionLatency).isEqualTo(Duration.ofMillis(10));
@@ -46,22 +50,24 @@ class SequenceBenchmarkTest {
                 "--transaction-latency=x"
             })
     void aWrongCommandLineIsRefusedBeforeAnythingIsStarted(String argument) {
-        assertThat(SequenceBenchmark.check(argument)).isEqualTo(2);
-        assertThat(SequenceBenchmark.check("--help")).isZero();
-        assertThat(SequenceBenchmark.check("--mode=batch")).isEqualTo(-1);
+        assertThat(line.execute(argument)).isEqualTo(2);
+        assertThat(line.execute("--help")).isZero();
     }
 
     @Test
     void allModesAreMeasuredAndTheTableIsWritten(@TempDir Path folder) throws Exception {
         Path page = folder.resolve("docs/sequences.md");
-        assertThat(benchmark.run(
-                        "--all",
-                        "--iterations=20",
-                        "--row-iterations=50",
-                        "--warm-up=10ms",
-                        "--transaction-latency=1ms",
-                        "--output=" + page))
-                .isZero();
+        String[] arguments = {
+            "--all",
+            "--iterations=20",
+            "--row-iterations=50",
+            "--warm-up=10ms",
+            "--transaction-latency=1ms",
+            "--output=" + page
+        };
+
+        report.make(parse(arguments), List.of(arguments));
+
         String text = Files.readString(page);
         for (BenchmarkMode mode : BenchmarkMode.values()) {
             assertThat(text).contains("| `" + mode + "` | 10 |", "| `" + mode + "` | 50 |");
@@ -70,5 +76,10 @@ class SequenceBenchmarkTest {
                 .contains("512 / 1622")
                 .contains("sequence-benchmark --all --iterations=20 ")
                 .doesNotContain("{arguments}", "{machine}", "{rows}", "NaN");
+    }
+
+    private BenchmarkOptions parse(String... arguments) {
+        line.parseArgs(arguments);
+        return command.options;
     }
 }

@@ -1,4 +1,4 @@
-package dev.annals.ops;
+package dev.annals.database;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

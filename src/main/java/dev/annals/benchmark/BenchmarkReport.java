@@ -1,9 +1,9 @@
-package dev.annals.sequence;
+package dev.annals.benchmark;
 
 import dev.annals.database.DatabaseUrl;
 import dev.annals.database.ServicePool;
+import dev.annals.sequence.Sequences;
 import io.quarkus.arc.Unremovable;
-import io.quarkus.runtime.QuarkusApplication;
 import io.vertx.mutiny.sqlclient.Pool;
 import jakarta.enterprise.context.Dependent;
 import java.io.IOException;
@@ -20,17 +20,12 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.ExecutionException;
 import org.eclipse.microprofile.config.Config;
-import picocli.CommandLine;
-import picocli.CommandLine.ParameterException;
 
-/** {@code sequence-benchmark}: measures sequence generators on the machine that it runs on. */
+/** Measures what {@link BenchmarkOptions} ask for, and says what came of it. */
 @Dependent
 @Unremovable
 @SuppressWarnings("SystemOut") // a command line tool
-public class SequenceBenchmark implements QuarkusApplication {
-
-    /** The first argument of the program that asks for it. */
-    public static final String NAME = "sequence-benchmark";
+class BenchmarkReport {
 
     private static final List<Integer> THREADS = List.of(10, 50);
     private static final int ROUNDS = 3;
@@ -50,38 +45,19 @@ public class SequenceBenchmark implements QuarkusApplication {
     private final Sequences sequences;
     private final Config config;
 
-    SequenceBenchmark(Pool pool, ServicePool pools, Sequences sequences, Config config) {
+    BenchmarkReport(Pool pool, ServicePool pools, Sequences sequences, Config config) {
         this.pools = pools;
         this.sequences = sequences;
         this.config = config;
     }
 
     /**
-     * Checks a command line before anything is started for it.
+     * Measures.
      *
-     * @return an exit code where nothing is to be measured: 0 for help, 2 for a wrong command line; otherwise -1
+     * @param arguments the command line, for the report to name
      */
-    public static int check(String... arguments) {
-        BenchmarkOptions options = new BenchmarkOptions();
-        CommandLine line = BenchmarkOptions.commandLine(options);
-        try {
-            CommandLine.ParseResult result = line.parseArgs(arguments);
-            if (CommandLine.printHelpIfRequested(result)) {
-                return 0;
-            }
-            options.requireInLimits();
-            return -1;
-        } catch (ParameterException e) {
-            System.err.println(e.getMessage());
-            e.getCommandLine().usage(System.err);
-            return 2;
-        }
-    }
-
-    @Override
-    public int run(String... arguments) throws Exception {
-        BenchmarkOptions options = new BenchmarkOptions();
-        BenchmarkOptions.commandLine(options).parseArgs(arguments);
+    void make(BenchmarkOptions options, List<String> arguments)
+            throws SQLException, InterruptedException, ExecutionException, IOException {
         if (options.all) {
             measureAll(options, arguments);
         } else {
@@ -102,7 +78,6 @@ public class SequenceBenchmark implements QuarkusApplication {
                     result.p90(),
                     result.p99());
         }
-        return 0;
     }
 
     private BenchmarkRun.Result measure(BenchmarkOptions options)
@@ -117,7 +92,7 @@ public class SequenceBenchmark implements QuarkusApplication {
         }
     }
 
-    private void measureAll(BenchmarkOptions options, String... arguments)
+    private void measureAll(BenchmarkOptions options, List<String> arguments)
             throws SQLException, InterruptedException, ExecutionException, IOException {
         String kinds = kindsTable(options);
         String rows = rowsTable(options);
@@ -251,7 +226,7 @@ public class SequenceBenchmark implements QuarkusApplication {
     }
 
     private static String template() throws IOException {
-        try (InputStream file = SequenceBenchmark.class.getResourceAsStream("/sequence-benchmark.md")) {
+        try (InputStream file = BenchmarkReport.class.getResourceAsStream("/sequence-benchmark.md")) {
             if (file == null) {
                 throw new IllegalStateException("missing resource /sequence-benchmark.md");
             }

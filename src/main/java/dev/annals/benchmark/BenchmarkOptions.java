@@ -1,32 +1,19 @@
-package dev.annals.sequence;
+package dev.annals.benchmark;
 
+import dev.annals.sequence.Sequence;
 import io.quarkus.runtime.annotations.RegisterForReflection;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.format.DateTimeParseException;
 import java.util.Locale;
-import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
-import picocli.CommandLine.Command;
 import picocli.CommandLine.ITypeConverter;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Spec;
 
-/** The command line of {@code sequence-benchmark}. */
-@Command(
-        name = SequenceBenchmark.NAME,
-        mixinStandardHelpOptions = true,
-        sortOptions = false,
-        description = "Measures sequence generators: values a second, and how long a transaction with one takes. The"
-                + " database is the one that ANNALS_DATABASE_URL names, or one for the benchmark alone.")
+/** What {@code sequence-benchmark} is asked to measure. */
 @RegisterForReflection
 final class BenchmarkOptions {
-
-    @Spec
-    @Nullable
-    CommandSpec command;
 
     @Option(names = "--mode", description = "One of ${COMPLETION-CANDIDATES}.")
     BenchmarkMode mode = BenchmarkMode.ASYNC_BATCH;
@@ -86,31 +73,26 @@ final class BenchmarkOptions {
         return copy;
     }
 
-    /** A command line that fills {@code options}. */
-    static CommandLine commandLine(BenchmarkOptions options) {
-        return new CommandLine(options).setCaseInsensitiveEnumValuesAllowed(true);
-    }
-
     /** @throws ParameterException where a number is out of its limits */
-    void requireInLimits() {
-        require("--threads", threads, 1, 64);
-        require("--iterations", iterations, 1, 10_000_000);
-        require("--warm-up in milliseconds", warmUp.toMillis(), 0, 60_000);
-        require("--batch-size", batchSize, 1, Sequence.Definition.MAX_BATCH_SIZE);
-        require("--low-water-mark", lowWaterMark, 0, batchSize);
-        require("--transaction-latency in milliseconds", transactionLatency.toMillis(), 0, 10_000);
-        require("--row-iterations", rowIterations, 1, 10_000_000);
-        require("--groups", groups, 1, 100_000);
+    void requireInLimits(CommandLine line) {
+        require(line, "--threads", threads, 1, 64);
+        require(line, "--iterations", iterations, 1, 10_000_000);
+        require(line, "--warm-up in milliseconds", warmUp.toMillis(), 0, 60_000);
+        require(line, "--batch-size", batchSize, 1, Sequence.Definition.MAX_BATCH_SIZE);
+        require(line, "--low-water-mark", lowWaterMark, 0, batchSize);
+        require(line, "--transaction-latency in milliseconds", transactionLatency.toMillis(), 0, 10_000);
+        require(line, "--row-iterations", rowIterations, 1, 10_000_000);
+        require(line, "--groups", groups, 1, 100_000);
     }
 
-    private void require(String option, long value, long min, long max) {
-        if (command != null && (value < min || value > max)) {
-            throw new ParameterException(
-                    command.commandLine(), option + " is " + value + ", and goes from " + min + " to " + max + ".");
+    private static void require(CommandLine line, String option, long value, long min, long max) {
+        if (value < min || value > max) {
+            throw new ParameterException(line, option + " is " + value + ", and goes from " + min + " to " + max + ".");
         }
     }
 
     /** Reads {@code 10ms}, {@code 1s} or an ISO 8601 duration. */
+    @RegisterForReflection
     static final class Milliseconds implements ITypeConverter<Duration> {
         @Override
         public Duration convert(String text) {

@@ -1,5 +1,6 @@
-package dev.annals.sequence;
+package dev.annals.benchmark;
 
+import dev.annals.sequence.SequenceKind;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 

@@ -1,9 +1,14 @@
-package dev.annals.sequence;
+package dev.annals.benchmark;
 
 import static java.util.concurrent.TimeUnit.NANOSECONDS;
 
 import dev.annals.database.DatabaseUrl;
+import dev.annals.sequence.MaxPlusOneSequence;
+import dev.annals.sequence.Sequence;
 import dev.annals.sequence.Sequence.Definition;
+import dev.annals.sequence.SequenceGenerator;
+import dev.annals.sequence.Sequences;
+import dev.annals.sequence.SynchronousSequence;
 import io.smallrye.mutiny.Uni;
 import io.vertx.mutiny.sqlclient.Pool;
 import io.vertx.mutiny.sqlclient.SqlConnection;

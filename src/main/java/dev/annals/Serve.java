@@ -1,0 +1,113 @@
+package dev.annals;
+
+import dev.annals.command.InQuarkus;
+import dev.annals.config.AnnalsConfig;
+import dev.annals.database.DatabaseCheck;
+import dev.annals.database.DatabaseUrl;
+import dev.annals.database.DatabaseUrlConfigSource;
+import dev.annals.embedded.EmbeddedDatabase;
+import io.quarkus.runtime.annotations.RegisterForReflection;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.eclipse.microprofile.config.Config;
+import org.eclipse.microprofile.config.ConfigProvider;
+import picocli.CommandLine.Command;
+
+/**
+ * {@code serve}: runs the service until it is told to stop. Where no database is named, it runs one of its own for as long
+ * as the service runs.
+ */
+@Command(
+        name = Serve.NAME,
+        mixinStandardHelpOptions = true,
+        description = "Runs the service, which is what happens without a command, too. Its settings are in the"
+                + " environment.")
+@RegisterForReflection
+final class Serve implements Runnable {
+
+    static final String NAME = "serve";
+
+    /** How long the service may take to stop before its database is stopped under it. */
+    private static final long STOP_LIMIT_SECONDS = 60;
+
+    /** @throws IllegalArgumentException where it cannot start, with a sentence that says what to do */
+    @Override
+    public void run() {
+        Config config = ConfigProvider.getConfig();
+        Set<Integer> ports = freePorts(config);
+        Optional<DatabaseUrl> url = DatabaseUrl.configured(config);
+        if (url.isPresent()) {
+            DatabaseCheck.requireServer(url.get());
+            InQuarkus.serve(() -> {});
+        } else {
+            serveWithDatabase(EmbeddedDatabase.configuredDirectory(config), ports);
+        }
+    }
+
+    // Which the database must not take before the service itself does.
+    private static Set<Integer> freePorts(Config config) {
+        int port = checkPort(config, "quarkus.http.host", "0.0.0.0", "annals.port", AnnalsConfig.DEFAULT_PORT);
+        int management = checkPort(
+                config,
+                "annals.management.host",
+                AnnalsConfig.DEFAULT_MANAGEMENT_HOST,
+                "annals.management.port",
+                AnnalsConfig.DEFAULT_MANAGEMENT_PORT);
+        if (port == management && port != 0) {
+            throw new IllegalArgumentException(
+                    "ANNALS_PORT and ANNALS_MANAGEMENT_PORT are both " + port + ". Set one of them to another port.");
+        }
+        return Set.copyOf(List.of(port, management));
+    }
+
+    // Quarkus would say as much on several lines, and of the management port not what to do.
+    private static int checkPort(Config config, String hostName, String defaultHost, String name, String defaultPort) {
+        String text = config.getOptionalValue(name, String.class).orElse(defaultPort);
+        String host = config.getOptionalValue(hostName, String.class).orElse(defaultHost);
+        if (!text.matches("[0-9]{1,5}") || Integer.parseInt(text) > 65_535) {
+            return 0; // ConfigLimits says what is wrong with it
+        }
+        int port = Integer.parseInt(text);
+        try (ServerSocket socket = new ServerSocket()) {
+            socket.bind(new InetSocketAddress(host, port));
+        } catch (IOException e) {
+            String variable = name.toUpperCase(Locale.ROOT).replace('.', '_');
+            throw new IllegalArgumentException(
+                    "The service cannot listen on port " + port + " of " + host + " (" + e.getMessage()
+                            + "). Stop what listens there, or set " + variable
+                            + " to another port; 0 takes a free one.",
+                    e);
+        }
+        return port;
+    }
+
+    // Signals run all shutdown hooks at once, Quarkus' among them. The database has to wait for Quarkus, which reports
+    // its end.
+    private static void serveWithDatabase(Path directory, Set<Integer> portsOfTheService) {
+        EmbeddedDatabase database = EmbeddedDatabase.start(directory, portsOfTheService);
+        CountDownLatch stopped = new CountDownLatch(1);
+        Runtime.getRuntime()
+                .addShutdownHook(new Thread(() -> stopAfter(stopped, database), "annals-embedded-database"));
+        System.setProperty(DatabaseUrlConfigSource.DATABASE_URL, database.url().withPassword());
+        System.setProperty("annals.embedded", "true");
+        InQuarkus.serve(stopped::countDown);
+    }
+
+    private static void stopAfter(CountDownLatch stopped, EmbeddedDatabase database) {
+        try {
+            stopped.await(STOP_LIMIT_SECONDS, TimeUnit.SECONDS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        } finally {
+            database.close();
+        }
+    }
+}

@@ -1,0 +1,24 @@
+package dev.annals.cli;
+
+import io.quarkus.runtime.annotations.RegisterForReflection;
+import java.io.IOException;
+import java.util.concurrent.Callable;
+
+/** A command of the client: what fails ends it with a sentence on standard error and an exit code. */
+@RegisterForReflection
+abstract class ClientCommand implements Callable<Integer> {
+
+    /** Does what the command is for, and returns the exit code. */
+    abstract int run() throws IOException, InterruptedException;
+
+    @Override
+    @SuppressWarnings("CatchingUnchecked") // whatever it is, it ends the command
+    public final Integer call() {
+        try {
+            return run();
+        } catch (Exception e) {
+            Terminal.say(e.getMessage() == null ? e.toString() : e.getMessage());
+            return e instanceof ClientFailure failure ? failure.exitCode() : ClientFailure.FAILED;
+        }
+    }
+}

@@ -1,0 +1,65 @@
+package dev.annals.command;
+
+import io.quarkus.arc.Unremovable;
+import io.quarkus.runtime.Quarkus;
+import io.quarkus.runtime.QuarkusApplication;
+import jakarta.enterprise.context.Dependent;
+import java.util.Objects;
+import java.util.UUID;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+
+/** Runs the service, or a parsed command, in Quarkus, and exits the process when that ends. */
+public final class InQuarkus {
+
+    /** Quarkus makes its application itself, and hands it nothing but strings. */
+    private static @Nullable Callable<Integer> parsed;
+
+    private InQuarkus() {}
+
+    /**
+     * Serves until the process is told to stop, then exits.
+     *
+     * @param stopped runs when Quarkus has stopped
+     */
+    public static void serve(Runnable stopped) {
+        Quarkus.run(null, (exitCode, failure) -> {
+            stopped.run();
+            exit(exitCode, failure);
+        });
+    }
+
+    /** Runs a command with the migrations and the pools alone, without HTTP, then exits with its exit code. */
+    public static void run(Callable<Integer> command) {
+        System.setProperty("quarkus.http.host-enabled", "false");
+        System.setProperty("quarkus.management.host-enabled", "false");
+        System.setProperty("quarkus.log.level", "ERROR");
+        // Otherwise an admin token would be printed, once, to somebody who does not look for it.
+        System.setProperty("annals.admin-token", "annals_" + UUID.randomUUID());
+        parsed = command;
+        Quarkus.run(Application.class, InQuarkus::exit);
+    }
+
+    /** What Quarkus makes and runs. */
+    @Dependent
+    @Unremovable
+    static final class Application implements QuarkusApplication {
+        @Override
+        public int run(String... arguments) throws Exception {
+            return Objects.requireNonNull(parsed, "a command was parsed before").call();
+        }
+    }
+
+    // A wrong setting fails before Quarkus can log it.
+    @SuppressWarnings("SystemOut") // a command line tool
+    private static void exit(int exitCode, @Nullable Throwable failure) {
+        if (failure != null) {
+            Throwable cause = failure;
+            while (cause.getCause() != null) {
+                cause = cause.getCause();
+            }
+            System.err.println("The service stops: " + cause.getMessage());
+        }
+        System.exit(exitCode);
+    }
+}

@@ -1,0 +1,118 @@
+package dev.annals.database;
+
+import dev.annals.config.AnnalsConfig;
+import io.quarkus.runtime.StartupEvent;
+import io.smallrye.mutiny.Uni;
+import io.vertx.mutiny.sqlclient.Pool;
+import io.vertx.mutiny.sqlclient.Row;
+import io.vertx.mutiny.sqlclient.Tuple;
+import jakarta.annotation.Priority;
+import jakarta.enterprise.context.ApplicationScoped;
+import jakarta.enterprise.event.Observes;
+import jakarta.enterprise.inject.Instance;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.UUID;
+import org.flywaydb.core.Flyway;
+import org.flywaydb.core.api.MigrationInfo;
+import org.flywaydb.core.api.MigrationInfoService;
+import org.jboss.logging.Logger;
+
+/**
+ * What is looked at before a database is used: whether its server can be, whether its schema is new enough, and what would
+ * break the guarantees of feeds without anybody noticing.
+ */
+@ApplicationScoped
+public class DatabaseCheck {
+
+    private static final Logger LOG = Logger.getLogger(DatabaseCheck.class);
+    private static final String CHECK_DATABASE = Sql.named("check_database");
+    private static final int OLDEST_POSTGRES = 15;
+    private static final int PROJECTS = 1_000;
+    private static final int RECORDS = 20;
+    private static final int BEFORE_EVERYTHING = 1;
+
+    private final Pool pool;
+    private final Instance<Flyway> flyway;
+    private final AnnalsConfig.Database config;
+
+    DatabaseCheck(Pool pool, Instance<Flyway> flyway, AnnalsConfig config) {
+        this.pool = pool;
+        this.flyway = flyway;
+        this.config = config.database();
+    }
+
+    /**
+     * Connects to a server before Quarkus does, which would say the same with some hundred lines of stack traces around it.
+     *
+     * @throws IllegalArgumentException where it cannot be used, with a sentence that says what to do
+     */
+    public static void requireServer(DatabaseUrl url) {
+        try (Connection connection = url.connect()) {
+            int version = connection.getMetaData().getDatabaseMajorVersion();
+            if (version < OLDEST_POSTGRES) {
+                throw new IllegalArgumentException("The database " + url + " is PostgreSQL " + version
+                        + "; Annals needs " + OLDEST_POSTGRES + " or newer.");
+            }
+        } catch (SQLException e) {
+            Throwable cause = e.getCause() == null ? e : e.getCause();
+            String advice = url.wantsTlsOf(e)
+                    ? "If the server has no TLS, give it a certificate; or, where nobody else can listen, write"
+                            + " ?sslmode=disable behind ANNALS_DATABASE_URL."
+                    : "Check ANNALS_DATABASE_URL and that the server runs.";
+            throw new IllegalArgumentException("The database " + url + " cannot be used (" + cause + "). " + advice, e);
+        }
+    }
+
+    /**
+     * Keeps an instance that does not migrate from serving a schema that is older than its statements. A newer one will
+     * do: migrations keep what the release before them reads and writes, so that instances can be replaced one by one.
+     */
+    void requireSchema(@Observes @Priority(BEFORE_EVERYTHING) StartupEvent event) {
+        if (config.migrateAtStart()) {
+            return;
+        }
+        MigrationInfoService info = flyway.get().info();
+        MigrationInfo[] pending = info.pending();
+        if (pending.length > 0) {
+            MigrationInfo current = info.current();
+            throw new IllegalStateException("The database's schema is at version "
+                    + (current == null ? "none" : current.getVersion()) + " and this release needs "
+                    + pending[pending.length - 1].getVersion()
+                    + ". Run \"migrate\" as its owner, or unset ANNALS_DATABASE_MIGRATE_AT_START.");
+        }
+    }
+
+    void warn(@Observes StartupEvent event) {
+        findings().subscribe().with(found -> found.forEach(LOG::warn), failure -> LOG.warn("Not checked", failure));
+    }
+
+    /**
+     * What is wrong, each in a sentence that says what to do; empty where nothing is. It looks at the newest records of the
+     * newest projects alone, so that it takes no longer as they grow.
+     */
+    Uni<List<String>> findings() {
+        return pool.preparedQuery(CHECK_DATABASE)
+                .execute(Tuple.of(PROJECTS, RECORDS))
+                .map(rows -> findings(rows.iterator().next()));
+    }
+
+    private static List<String> findings(Row row) {
+        List<String> findings = new ArrayList<>();
+        if (row.getInteger(0) > 0) {
+            findings.add("max_prepared_transactions is " + row.getInteger(0)
+                    + ": a writer that uses PREPARE TRANSACTION and goes away blocks its project until somebody ends its"
+                    + " transaction. Set it to 0, or watch pg_prepared_xacts.");
+        }
+        long unplaced = row.getLong(1);
+        UUID project = row.getUUID(2);
+        if (unplaced > 0) {
+            findings.add(unplaced + " records, some of them of project " + project
+                    + ", have no place in their feed and will never be read: they were inserted while triggers were off"
+                    + " (session_replication_role = replica). Export them, and append them again under new ids.");
+        }
+        return findings;
+    }
+}

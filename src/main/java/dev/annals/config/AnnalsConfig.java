@@ -12,11 +12,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 
-/**
- * The settings of the service that belong to no feature. Each can be given in the environment, where {@code
- * annals.database.pool-size} is {@code ANNALS_DATABASE_POOL_SIZE}, as a system property, or in {@code
- * config/application.properties}. A value out of its limits stops the service at start.
- */
+/** Settings that belong to no feature. */
 @ConfigMapping(prefix = "annals")
 // A native executable would have none of these methods to ask for their limits.
 @RegisterForReflection(fields = false)

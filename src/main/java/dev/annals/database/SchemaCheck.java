@@ -11,7 +11,7 @@ import org.flywaydb.core.api.MigrationInfo;
 import org.flywaydb.core.api.MigrationInfoService;
 
 /**
- * Keeps an instance that does not migrate from serving a schema that is older than its statements. A newer one will do:
+ * Keeps an instance that does not migrate from serving a schema that is older than its statements. A newer schema is fine:
  * migrations keep what the release before them reads and writes, so that instances can be replaced one by one.
  */
 @ApplicationScoped

@@ -73,6 +73,7 @@ class DocumentsIT {
             need(commandExists(tool), tool + ", as the documents do");
         }
         copyCheckout();
+        Files.writeString(checkout.resolve("psqlrc"), "\\set ON_ERROR_STOP on\n");
         port = freePort();
         managementPort = freePort();
         Path output = checkout.resolve("service.log");
@@ -203,7 +204,7 @@ class DocumentsIT {
         assertThat(printed.get(0)).contains("\"name\":\"orders\"", "\"token\":\"annals_");
         assertThat(printed.get(1)).contains("DELETE 1");
         assertThat(printed.get(2)).contains("UP", "annals_projection_lag_records");
-        assertThat(printed.get(3)).contains("sound");
+        assertThat(printed.get(3)).contains("Sound: ");
     }
 
     private static void copyCheckout() throws IOException, InterruptedException {
@@ -241,7 +242,10 @@ class DocumentsIT {
     private static List<String> run(List<String> blocks) throws Exception {
         StringBuilder script = new StringBuilder("set -e\n");
         for (String block : blocks) {
-            script.append(block).append("echo '").append(END_OF_BLOCK.pattern()).append("'\n");
+            script.append(block)
+                    .append("\necho '")
+                    .append(END_OF_BLOCK.pattern())
+                    .append("'\n");
         }
         Path output = checkout.resolve("commands.log");
         Process process = bash(script.toString(), output);
@@ -261,6 +265,7 @@ class DocumentsIT {
                 .redirectErrorStream(true)
                 .redirectOutput(output.toFile());
         builder.environment().keySet().removeIf(name -> name.startsWith("ANNALS_"));
+        builder.environment().put("PSQLRC", checkout.resolve("psqlrc").toString());
         builder.environment().put("ANNALS_PORT", Integer.toString(port));
         builder.environment().put("ANNALS_MANAGEMENT_PORT", Integer.toString(managementPort));
         if (!token.isEmpty()) {

@@ -12,11 +12,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 
-/**
- * The settings of the service that belong to no feature. Each can be given in the environment, where {@code
- * annals.database.pool-size} is {@code ANNALS_DATABASE_POOL_SIZE}, as a system property, or in {@code
- * config/application.properties}. A value out of its limits stops the service at start.
- */
+/** Settings that belong to no feature. */
 @ConfigMapping(prefix = "annals")
 // A native executable would have none of these methods to ask for their limits.
 @RegisterForReflection(fields = false)
@@ -35,37 +31,43 @@ public interface AnnalsConfig {
     String DEFAULT_MANAGEMENT_PORT = "9000";
 
     /**
-     * The database: {@code postgresql://user:password@host:port/database}, optionally with {@code ?sslmode=} and
-     * {@code &sslrootcert=}; special characters percent-encoded, a dollar sign too. Without {@code sslmode} it is {@code
-     * require}, or {@code prefer} on this machine itself. The user runs the migrations, unless {@code
-     * annals.database.migrate-at-start} is off. Without it the service runs its own PostgreSQL in {@link #dataDir()}.
+     * The database, PostgreSQL 15 to 18: {@code postgresql://user:password@host:port/database}, optionally with {@code
+     * ?sslmode=} and {@code &sslrootcert=}. Special characters are percent-encoded, including the dollar sign. The default
+     * of {@code sslmode} is {@code require}, or {@code prefer} if the host is this machine. The user runs the migrations and
+     * needs to own the database and to create roles, unless {@code annals.database.migrate-at-start} is off. Without this
+     * setting the service runs its own PostgreSQL in {@link #dataDir()}.
      */
     Optional<String> databaseUrl();
 
-    /** A file with the password, as container platforms mount secrets, for a {@link #databaseUrl()} that has none. */
+    /** A file with the password, such as container platforms mount, for a {@link #databaseUrl()} without one. */
     Optional<Path> databasePasswordFile();
 
-    /** Where the service's own PostgreSQL keeps its data. Unused with a {@link #databaseUrl()}. */
+    /**
+     * Where the service's own PostgreSQL keeps its data: a new or empty directory, or one that it made. Not used with a
+     * {@link #databaseUrl()}.
+     */
     @WithDefault(DEFAULT_DATA_DIR)
     Path dataDir();
 
-    /** The administrator's bearer token. Without it the first start makes one and prints it once. */
+    /**
+     * The administrator's token, for projects, tokens and rebuilding projections. Without this setting the first start makes
+     * one and prints it once. Set it to replace one that was lost.
+     */
     @Texts("[!-~]{16,256}")
     Optional<String> adminToken();
 
     /**
-     * The URL under which clients reach the service, such as {@code https://audit.example.org}; links are made from it.
-     * Without it they are made from what a trusted proxy says in {@code X-Forwarded-Host}, else from the request's own host
-     * if that is the loopback, else from the address that the connection came in on.
+     * The URL under which clients reach the service, such as {@code https://audit.example.org}; links begin with it. Without
+     * it they begin with what a trusted proxy says in {@code X-Forwarded-Host}, else with the request's own host if that is
+     * the loopback, else with the address on which the connection came in.
      */
     @Texts("https?://[^/?#]+(/[^?#]*)?")
     Optional<String> publicUrl();
 
     /**
-     * The proxies in front of the service whose {@code X-Forwarded-Proto}, {@code -Host}, {@code -Port}, {@code -Prefix}
-     * and {@code -For} count: IPv4 addresses, and networks such as {@code 10.0.0.0/8} or {@code ::1/128}, with commas
-     * between. From anybody else these headers are ignored. To trust none, name an address that nobody has: {@code
-     * 0.0.0.0}.
+     * The proxies whose {@code X-Forwarded-Proto}, {@code -Host}, {@code -Port}, {@code -Prefix} and {@code -For} count:
+     * IPv4 addresses, and networks such as {@code 10.0.0.0/8} or {@code ::1/128}, separated by commas. From all others these
+     * headers are ignored. To trust no proxy, name an address that none has: {@code 0.0.0.0}.
      */
     // Quarkus takes an IPv6 address without a prefix length for a host name, and asks the DNS at every request.
     @WithDefault("127.0.0.1,::1/128")
@@ -78,16 +80,16 @@ public interface AnnalsConfig {
     @Max(65_535)
     int port();
 
-    /** Where metrics and the details of health are served: on a port that is none of the API's. */
+    /** Where metrics and health details are served: on a port apart from the API's. */
     Management management();
 
-    /** Where metrics and the details of health are served. */
+    /** Where metrics and health details are served. */
     @RegisterForReflection(fields = false)
     interface Management {
 
         /**
-         * The address to listen on. By default this machine alone can ask; the images listen on {@code 0.0.0.0}, all of their
-         * container's addresses, of which only those that are published can be reached from elsewhere.
+         * The address to listen on. By default only this machine can reach it. The images listen on {@code 0.0.0.0}, all
+         * addresses of their container; of these only published ones can be reached from elsewhere.
          */
         @WithDefault(DEFAULT_MANAGEMENT_HOST)
         @Texts("[0-9A-Za-z.:_-]{1,255}")
@@ -112,19 +114,19 @@ public interface AnnalsConfig {
     interface Database {
 
         /**
-         * Whether the service brings the schema up to date when it starts. Off where {@code migrate} does so beforehand, and
-         * the URL's user may do no more than become {@code annals_service}.
+         * Whether the service brings the schema up to date when it starts. Turn it off where {@code migrate} has done so, and
+         * the URL's user may only become {@code annals_service}.
          */
         @WithDefault("true")
         boolean migrateAtStart();
 
-        /** Connections in the pool. */
+        /** How many connections the pool has. */
         @WithDefault("16")
         @Min(1)
         @Max(1_000)
         int poolSize();
 
-        /** Requests that may wait for a connection of the pool; the next one fails at once. */
+        /** How many requests may wait for a connection of the pool; the next one fails at once. */
         @WithDefault("1024")
         @Min(1)
         @Max(100_000)
@@ -135,17 +137,17 @@ public interface AnnalsConfig {
         @Durations(min = "1ms", max = "10M")
         Duration poolWait();
 
-        /** How long a statement, or a commit, waits for a lock, before it fails. PostgreSQL's lock_timeout. */
+        /** How long a statement or a commit waits for a lock before it fails: PostgreSQL's lock_timeout. */
         @WithDefault("10s")
         @Durations(min = "1ms", max = "10M")
         Duration lockTimeout();
 
-        /** How often to look how long commits wait for the lock of their feed ({@code annals_feed_lock_wait_seconds}). */
+        /** How often to measure how long commits wait for the lock of their feed ({@code annals_feed_lock_wait_seconds}). */
         @WithDefault("5s")
         @Durations(min = "100ms", max = "10M")
         Duration lockWatchInterval();
 
-        /** How long a statement runs before it is cancelled. PostgreSQL's statement_timeout. */
+        /** How long a statement may run before it is cancelled: PostgreSQL's statement_timeout. */
         @WithDefault("30s")
         @Durations(min = "1ms", max = "1H")
         Duration statementTimeout();

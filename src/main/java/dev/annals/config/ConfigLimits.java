@@ -23,8 +23,8 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Checks every setting against the limits that its method in a {@code @ConfigMapping} names. A setting out of them stops the
- * service before it starts. A validator of beans does as much, and takes a third of the whole start for it.
+ * Checks every setting against the limits that its method in a {@code @ConfigMapping} names. A setting outside of them stops
+ * the service before it starts. A bean validator would do the same, but takes a third of the whole start.
  */
 public final class ConfigLimits implements ConfigValidator, SmallRyeConfigBuilderCustomizer {
 
@@ -44,7 +44,7 @@ public final class ConfigLimits implements ConfigValidator, SmallRyeConfigBuilde
         long value();
     }
 
-    /** How long a duration may be, both ends included; written as settings are: {@code 10ms}, {@code 1s}, {@code 5M}. */
+    /** How long a duration may be, including both ends; written like settings: {@code 10ms}, {@code 1s}, {@code 5M}. */
     @Target(ElementType.METHOD)
     @Retention(RetentionPolicy.RUNTIME)
     public @interface Durations {
@@ -55,7 +55,7 @@ public final class ConfigLimits implements ConfigValidator, SmallRyeConfigBuilde
         String max();
     }
 
-    /** The regular expression that a text, or each one of a list, matches as a whole. */
+    /** The regular expression that a text, or each text of a list, has to match as a whole. */
     @Target(ElementType.METHOD)
     @Retention(RetentionPolicy.RUNTIME)
     public @interface Texts {
@@ -72,7 +72,7 @@ public final class ConfigLimits implements ConfigValidator, SmallRyeConfigBuilde
     @Override
     public void validateMapping(Class<?> mappingClass, String prefix, Object mapping) {
         if (!mappingClass.getName().startsWith("dev.annals.")) {
-            return; // settings of the framework's
+            return; // a setting of the framework
         }
         List<Problem> problems = new ArrayList<>();
         check(mappingClass, prefix, mapping, problems);

@@ -4,7 +4,7 @@ import io.netty.util.NetUtil;
 import java.net.InetAddress;
 import java.util.HexFormat;
 
-/** Names of those whom addresses belong to: an IPv4 address, or the first 64 bits of an IPv6 one, which one network has. */
+/** Whom an address stands for: an IPv4 address, or the first 64 bits of an IPv6 address, which belong to one network. */
 public final class ClientAddress {
 
     private static final int MAX_TEXT = 64;
@@ -12,12 +12,12 @@ public final class ClientAddress {
 
     private ClientAddress() {}
 
-    /** Whose the address is. */
+    /** Whom the address stands for. */
     public static String of(InetAddress address) {
         return of(address.getAddress());
     }
 
-    /** Whose the address is; where the text is none, as a proxy may send it, the text itself, cut short. */
+    /** Whom the address stands for. Proxies may send text that is not an address; then it is the text itself, cut short. */
     public static String of(String text) {
         byte[] bytes = NetUtil.createByteArrayFromIpAddressString(text);
         if (bytes == null) {

@@ -9,7 +9,7 @@ import io.smallrye.config.ConfigMapping;
 import io.smallrye.config.WithDefault;
 import java.time.Duration;
 
-/** Limits of connections. They hold for each port of the service by itself. */
+/** Limits on connections. They apply to each port of the service separately. */
 // It is read where nothing is injected: see ConnectionLimits.
 @Unremovable
 @ConfigMapping(prefix = "annals.connections")
@@ -17,32 +17,32 @@ import java.time.Duration;
 @RegisterForReflection(fields = false)
 public interface ConnectionConfig {
 
-    /** How many connections may be open; 0 for one for every 32 KiB of the heap, and at most 32,768. */
+    /** How many connections may be open; 0 means one per 32 KiB of the heap, but at most 32,768. */
     @WithDefault("0")
     @Min(0)
     @Max(1_000_000)
     int max();
 
     /**
-     * How many connections from one address may be open, an IPv6 address being its first 64 bits. Not for {@code
-     * annals.trusted-proxies}, since all clients behind a proxy come from its address.
+     * How many connections from one address may be open. Of an IPv6 address the first 64 bits count. This does not apply to
+     * {@code annals.trusted-proxies}, since all clients behind a proxy come from its address.
      */
     @WithDefault("2048")
     @Min(1)
     @Max(1_000_000)
     int perAddress();
 
-    /** How long the head of a request may take from its first byte on. */
+    /** How long the head of a request may take, from its first byte. */
     @WithDefault("10s")
     @Durations(min = "100ms", max = "5M")
     Duration headTime();
 
-    /** How long a connection may stay open without a request. While a request is being answered it has other limits. */
+    /** How long a connection may stay open without a request. Other limits apply while a request is being answered. */
     @WithDefault("75s")
     @Durations(min = "1s", max = "1H")
     Duration idleTime();
 
-    /** How many requests may have more than 4 KiB of a head that is not complete. */
+    /** How many requests may have sent more than 4 KiB of a head that is not yet complete. */
     @WithDefault("128")
     @Min(1)
     @Max(100_000)

@@ -23,10 +23,10 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Closes a connection on which the head of a request does not become complete in time, or on which there is no request for
- * long. It sees the bytes as they come; behind the codec it sees where requests begin and answers end.
+ * Closes a connection if the head of a request is not complete in time, or if there is no request for too long. It sees the
+ * bytes as they arrive; behind the codec it sees where requests begin and answers end.
  */
-// What becomes of a closing or a write is seen by the connection's other handlers.
+// The connection's other handlers see the outcome of a close or a write.
 @SuppressWarnings("FutureReturnValueIgnored")
 final class ConnectionGuard extends ChannelInboundHandlerAdapter {
 
@@ -41,7 +41,7 @@ final class ConnectionGuard extends ChannelInboundHandlerAdapter {
     private final Requests requests = new Requests();
 
     private boolean watching;
-    /** Requests whose answer is not written to its end. */
+    /** Requests whose answer is not completely written. */
     private int unanswered;
 
     private boolean inBody;
@@ -51,7 +51,7 @@ final class ConnectionGuard extends ChannelInboundHandlerAdapter {
     private long unread;
     private @Nullable ScheduledFuture<?> look;
 
-    /** @param largeHeads how many connections have a head that is large and not complete */
+    /** @param largeHeads how many connections have a large head that is not complete */
     ConnectionGuard(ConnectionConfig config, AtomicInteger largeHeads) {
         this.headNanos = config.headTime().toNanos();
         this.idleNanos = config.idleTime().toNanos();
@@ -101,7 +101,7 @@ final class ConnectionGuard extends ChannelInboundHandlerAdapter {
         }
     }
 
-    /** Looks at the clock again after so long, and before any deadline that may be set until then. */
+    /** Looks at the clock again after this time, and before any deadline that may be set until then. */
     private void lookIn(ChannelHandlerContext context, long nanos) {
         look = context.executor().schedule(() -> look(context), Math.min(nanos, headNanos), TimeUnit.NANOSECONDS);
     }
@@ -123,7 +123,7 @@ final class ConnectionGuard extends ChannelInboundHandlerAdapter {
         }
     }
 
-    /** Whether the client still takes what was written, since the last time this was asked. */
+    /** Whether the client has taken anything since this was last called. */
     private boolean isBeingRead(ChannelHandlerContext context) {
         ChannelOutboundBuffer out = context.channel().unsafe().outboundBuffer();
         long before = unread;
@@ -171,7 +171,7 @@ final class ConnectionGuard extends ChannelInboundHandlerAdapter {
             if (message instanceof LastHttpContent && !isInterim(message)) {
                 unanswered--;
                 if (unanswered == 0) {
-                    // What is left of a body is of use to nobody.
+                    // The rest of a body is no longer needed.
                     deadline = System.nanoTime() + (inBody ? headNanos : idleNanos);
                 }
             }

@@ -22,8 +22,8 @@ import org.eclipse.microprofile.config.ConfigProvider;
 import org.jboss.logging.Logger;
 
 /**
- * Lets in only so many connections, and watches each with a {@link ConnectionGuard}. Vert.x loads its transport as a
- * service, and a transport configures every server: nothing else is told of connections before their first request.
+ * Limits the number of connections, and watches each with a {@link ConnectionGuard}. Vert.x loads its transport as a service,
+ * and a transport configures every server: nothing else learns of connections before their first request.
  */
 @RegisterForReflection
 public final class ConnectionLimits extends JDKTransport {
@@ -112,7 +112,7 @@ public final class ConnectionLimits extends JDKTransport {
             long now = System.nanoTime();
             if (now - warned >= WARN_NANOS) {
                 warned = now;
-                LOG.warnf("Refusing connections: as many as may be are open %s", which);
+                LOG.warnf("Refusing connections: the limit is reached %s", which);
             }
         }
     }

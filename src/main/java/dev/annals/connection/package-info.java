@@ -1,4 +1,4 @@
-/** What reaches the service before any request does: connections, their number, and how long they may say nothing. */
+/** What comes before any request: connections, how many there may be, and how long they may stay silent. */
 @NullMarked
 package dev.annals.connection;
 

@@ -1,4 +1,4 @@
-/** The contract of the API, {@code openapi.yaml}, as the service shows it. */
+/** How the service shows the contract of its API, {@code openapi.yaml}. */
 @NullMarked
 package dev.annals.contract;
 

@@ -8,7 +8,7 @@ import io.vertx.sqlclient.ClosedConnectionException;
 import java.io.IOException;
 import java.time.Duration;
 
-/** Tells failures of the database that pass from those that stay. */
+/** Tells failures of the database that may pass from those that will not. */
 public final class DatabaseFailure {
 
     private static final int READ_RETRIES = 3;
@@ -17,8 +17,8 @@ public final class DatabaseFailure {
     private DatabaseFailure() {}
 
     /**
-     * A read that is tried again after a passing failure: reads may be repeated at will, and a broken connection need not
-     * reach the client. Fails with {@link DatabaseUnavailableException} where that does not help.
+     * Runs a read, and again after a failure that may pass: reads can be repeated at will, and clients need not notice a
+     * broken connection. Fails with {@link DatabaseUnavailableException} if that does not help.
      */
     public static <T> Uni<T> retried(Uni<T> read) {
         return read.onFailure(DatabaseFailure::isTransient)
@@ -31,9 +31,9 @@ public final class DatabaseFailure {
     }
 
     /**
-     * How long to wait before something is tried again: twice as long from try to try, up to the longest.
+     * How long to wait before the next try: twice as long after each try, up to the longest wait.
      *
-     * @param tries how many have waited before; 0 for the first that does
+     * @param tries how many waits there were before; 0 for the first
      */
     public static Duration backOff(Duration first, Duration longest, int tries) {
         long millis = Math.min(longest.toMillis(), first.toMillis() << Math.min(tries, 16));
@@ -41,14 +41,14 @@ public final class DatabaseFailure {
     }
 
     /**
-     * Whether a statement that failed so may succeed a little later: the connection broke or was not to be had, the server
-     * stops or is out of something, or the transaction had to give way to another. What became of a commit is not known
-     * then.
+     * Whether a statement that failed like this may succeed a little later: the connection broke or could not be had, the
+     * server is stopping or out of a resource, or the transaction lost against another one. The outcome of a commit is then
+     * unknown.
      */
     public static boolean isTransient(Throwable failure) {
         if (failure instanceof PgException error) {
             // 08: connection. 25006: a failover left us on a standby. 40: serialization failure, deadlock.
-            // 53: out of resources. 55P03: the lock was not to be had in time. 57: stopping, or too slow.
+            // 53: out of resources. 55P03: the lock could not be had in time. 57: stopping, or too slow.
             String state = error.getSqlState();
             return state.startsWith("08")
                     || state.equals("25006")

@@ -41,7 +41,7 @@ public record DatabaseUrl(
 
     private static final String PASSWORD_FILE = "annals.database-password-file";
     private static final int MAX_PASSWORD_BYTES = 4_096;
-    /** What the driver reports of a server that answers the wish for TLS with no. */
+    /** What the driver reports if the server refuses TLS. */
     private static final String REFUSED_BY_SERVER = "08004";
 
     private static final Pattern LOOPBACK_IPV4 = Pattern.compile("127(\\.[0-9]{1,3}){3}");
@@ -56,10 +56,10 @@ public record DatabaseUrl(
     }
 
     /**
-     * The database that the service's settings name, if they name one: {@code annals.database-url}, and {@code
-     * annals.database-password-file} where the URL has no password.
+     * The database named by the settings, if any: {@code annals.database-url}, and {@code annals.database-password-file} if
+     * the URL has no password.
      *
-     * @throws IllegalArgumentException one sentence that says what is wrong, and never shows the password
+     * @throws IllegalArgumentException one sentence that says what is wrong and never shows the password
      */
     public static Optional<DatabaseUrl> configured(Config config) {
         return read(name -> config.getOptionalValue(name, String.class).orElse(null));
@@ -104,7 +104,7 @@ public record DatabaseUrl(
     /**
      * Reads a URL. User, password, database and parameters are percent-decoded; the port is 5432 unless given.
      *
-     * @throws IllegalArgumentException one sentence that says what is wrong, and never shows the password
+     * @throws IllegalArgumentException one sentence that says what is wrong and never shows the password
      */
     public static DatabaseUrl parse(String url) {
         URI uri = toUri(url);
@@ -142,7 +142,7 @@ public record DatabaseUrl(
         try {
             return new URI(url);
         } catch (URISyntaxException e) {
-            // Neither the exception's message nor the exception itself may go on: both hold the whole URL.
+            // Neither the exception nor its message may be passed on: both hold the whole URL.
             throw refused("character " + (e.getIndex() + 1) + " is not allowed there; special characters are written"
                     + " percent-encoded, such as %40 for @");
         }
@@ -211,21 +211,21 @@ public record DatabaseUrl(
     }
 
     /**
-     * How the connection is secured, in libpq's words. Where the URL does not say: {@code require}, so that neither a
-     * password nor a record crosses a network in clear; {@code prefer} on the loopback address, which crosses none.
+     * How the connection is secured, in libpq's terms. If the URL does not say, it is {@code require}, so that neither a
+     * password nor a record crosses a network in clear text, or {@code prefer} on the loopback address.
      */
     public String sslMode() {
         return parameters.getOrDefault("sslmode", isLoopback() ? "prefer" : "require");
     }
 
-    // By the text alone: what a name resolves to may change, and is for others to say.
+    // By the text alone: what a name resolves to may change, and others decide it.
     private boolean isLoopback() {
         return host.equalsIgnoreCase("localhost")
                 || LOOPBACK_IPV4.matcher(host).matches()
                 || LOOPBACK_IPV6.matcher(host).matches();
     }
 
-    /** Whether a connection failed because the server would not encrypt it, and this URL insists. */
+    /** Whether a connection failed because the server would not encrypt it and this URL requires it. */
     public boolean wantsTlsOf(SQLException failure) {
         return REFUSED_BY_SERVER.equals(failure.getSQLState())
                 && !List.of("disable", "allow", "prefer").contains(sslMode());
@@ -246,7 +246,7 @@ public record DatabaseUrl(
         properties.setProperty("user", user);
         properties.setProperty("password", password);
         properties.setProperty("loginTimeout", "10");
-        // Not by DriverManager, which sees only the drivers of the class loader that it was first used from.
+        // Not through DriverManager, which sees only the drivers of the class loader from which it was first used.
         for (Driver driver : ServiceLoader.load(Driver.class, DatabaseUrl.class.getClassLoader())) {
             Connection connection = driver.connect(jdbcUrl(), properties);
             if (connection != null) {
@@ -256,7 +256,7 @@ public record DatabaseUrl(
         throw new SQLException("no JDBC driver for PostgreSQL is on the class path");
     }
 
-    /** For JDBC; without user and password, which go beside it. */
+    /** For JDBC, without user and password, which are passed separately. */
     public String jdbcUrl() {
         StringBuilder url = new StringBuilder("jdbc:postgresql://")
                 .append(hostAndPort())
@@ -268,7 +268,7 @@ public record DatabaseUrl(
         return url.toString();
     }
 
-    /** For the reactive client; without user and password, which go beside it. */
+    /** For the reactive client, without user and password, which are passed separately. */
     public String reactiveUrl() {
         return "postgresql://" + hostAndPort() + '/' + encode(database);
     }

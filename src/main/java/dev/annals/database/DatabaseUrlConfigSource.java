@@ -12,8 +12,8 @@ import org.eclipse.microprofile.config.spi.ConfigSource;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Makes one setting, {@code annals.database-url}, feed both Quarkus data sources: Flyway's and the reactive pool's.
- * Without it, it says nothing.
+ * Makes one setting, {@code annals.database-url}, feed both Quarkus data sources: Flyway's and the reactive pool's. Without
+ * that setting it contributes nothing.
  */
 public final class DatabaseUrlConfigSource implements ConfigSourceFactory {
 
@@ -55,7 +55,7 @@ public final class DatabaseUrlConfigSource implements ConfigSourceFactory {
             url.sslRootCertificate()
                     .ifPresent(file -> put(settings, "quarkus.datasource.reactive.trust-certificate-pem.certs", file));
         } else {
-            // Short of verify-ca, libpq encrypts without asking who is at the other end.
+            // Below verify-ca, libpq encrypts without checking who is at the other end.
             put(settings, "quarkus.datasource.reactive.trust-all", "true");
         }
         if (url.sslMode().equals("verify-full")) {
@@ -64,7 +64,7 @@ public final class DatabaseUrlConfigSource implements ConfigSourceFactory {
         return settings;
     }
 
-    // A dollar sign in a password begins no expression of the configuration's. A backslash stands for itself.
+    // A dollar sign in a password must not begin an expression of the configuration. A backslash stands for itself.
     private static void put(Map<String, String> settings, String name, String value) {
         settings.put(name, value.replace("$", "\\$"));
     }

@@ -16,8 +16,8 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Makes the reactive pool. Its connections log in as the URL's user and at once become {@code annals_service}, which
- * can change neither records nor the schema; so the migrations' wider rights never reach a request.
+ * Makes the reactive pool. Its connections log in as the URL's user and immediately become {@code annals_service}, which can
+ * change neither records nor the schema. So the wider rights of the migrations never reach a request.
  */
 @Singleton
 public class ServicePool implements PgPoolCreator {
@@ -49,7 +49,7 @@ public class ServicePool implements PgPoolCreator {
                 .build();
     }
 
-    /** Opens a connection that is none of the pool's, for a session that has to last. The caller closes it. */
+    /** Opens a connection outside the pool, for a session that has to last. The caller closes it. */
     public Uni<SqlConnection> connect() {
         Input given = given();
         PgConnectOptions database = becomeService(given.pgConnectOptionsList().get(0));
@@ -76,15 +76,17 @@ public class ServicePool implements PgPoolCreator {
         options.addProperty("application_name", "annals");
         options.addProperty("lock_timeout", milliseconds(limits.lockTimeout()));
         options.addProperty("statement_timeout", milliseconds(limits.statementTimeout()));
-        // A plan that was made while the tables were small outlives that: with a sequential scan, or a join that reads
-        // a whole table, it would get slower with every record. Every statement of the service goes by index, from a
-        // bounded number of rows to the next.
+        // A plan that was made while the tables were small stays cached. With a sequential scan, or a join that reads a
+        // whole table, it would get slower with every record. Every statement of the service goes by index, from a
+        // bounded
+        // number of rows to the next.
         options.addProperty("enable_seqscan", "off");
         options.addProperty("enable_hashjoin", "off");
         options.addProperty("enable_mergejoin", "off");
-        // For the same reason a plan need not know the values; making one for each page takes as long as reading it.
+        // For the same reason a plan need not know the values; making one for each page takes as long as reading the
+        // page.
         options.addProperty("plan_cache_mode", "force_generic_plan");
-        // What is off counts as very expensive where there is no other way, and would have every such plan compiled.
+        // A method that is off counts as very expensive where there is no other way; every such plan would be compiled.
         options.addProperty("jit", "off");
         return options;
     }

@@ -39,8 +39,8 @@ import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A real, durable PostgreSQL in a directory. It listens on the loopback address only, has no Unix socket, and asks
- * everybody for the password, which stands in the file {@code database-url}, readable by its owner alone.
+ * A real, durable PostgreSQL in a directory. It listens only on the loopback address, has no Unix socket, and always asks
+ * for the password. That is in the file {@code database-url}, which only its owner can read.
  *
  * <p>The directory holds:
  *
@@ -52,7 +52,7 @@ import org.jspecify.annotations.Nullable;
  * </pre>
  *
  * <p>The server outlives a service that is killed. The next start finds it by its pid file, stops it, and starts its
- * own; a server that is killed is started again within the service.
+ * own. If the server is killed, the service starts it again.
  */
 public final class EmbeddedDatabase implements AutoCloseable {
 
@@ -84,14 +84,14 @@ public final class EmbeddedDatabase implements AutoCloseable {
             "jit=off",
             "timezone=UTC",
             "log_timezone=UTC",
-            // Seven files, one a weekday, each written anew: the log cannot fill the disk from week to week.
+            // Seven files, one per weekday, each overwritten after a week: the log cannot fill the disk.
             "logging_collector=on",
             "log_filename=postgresql-%a.log",
             "log_truncate_on_rotation=on",
             "log_rotation_age=1d",
             "log_rotation_size=0");
 
-    /** Given on the command line at every start, where no file can override them. */
+    /** Given on the command line at every start, so that no file can override them. */
     private static final Map<String, String> FIXED_SETTINGS = Map.of(
             "listen_addresses", "127.0.0.1",
             "unix_socket_directories", "",
@@ -100,7 +100,7 @@ public final class EmbeddedDatabase implements AutoCloseable {
             "fsync", "on",
             "synchronous_commit", "on",
             "full_page_writes", "on",
-            // A prepared transaction would keep its project's lock after its session is gone.
+            // A prepared transaction would keep its project's lock after its session has ended.
             "max_prepared_transactions", "0");
 
     private final Path directory;
@@ -120,22 +120,22 @@ public final class EmbeddedDatabase implements AutoCloseable {
     /**
      * Starts the database in {@code directory}, which is made if it is not there.
      *
-     * @throws EmbeddedDatabaseException one sentence that says what stands in the way and what to do about it
+     * @throws EmbeddedDatabaseException one sentence that says what is wrong and what to do about it
      */
     public static EmbeddedDatabase start(Path directory) {
         return start(directory, Set.of());
     }
 
     /**
-     * The same on a port that is none of those that its service is going to listen on.
+     * The same, on a port on which its service is not going to listen.
      *
-     * @throws EmbeddedDatabaseException one sentence that says what stands in the way and what to do about it
+     * @throws EmbeddedDatabaseException one sentence that says what is wrong and what to do about it
      */
     public static EmbeddedDatabase start(Path directory, Set<Integer> portsOfTheService) {
         return start(directory, directory, portsOfTheService);
     }
 
-    /** The same with PostgreSQL's programs unpacked elsewhere, so that many databases can share them. */
+    /** The same, with PostgreSQL's programs unpacked elsewhere, so that many databases can share them. */
     static EmbeddedDatabase start(Path directory, Path binariesParent, Set<Integer> portsOfTheService) {
         Path absolute = ownDirectory(directory);
         FileChannel lock = lock(absolute);
@@ -196,7 +196,7 @@ public final class EmbeddedDatabase implements AutoCloseable {
         return url;
     }
 
-    /** Stops PostgreSQL: open transactions are rolled back, everything committed is on disk. Once is enough. */
+    /** Stops PostgreSQL: open transactions are rolled back, everything committed is on disk. Repeated calls do nothing. */
     @Override
     public synchronized void close() {
         if (closed) {
@@ -218,7 +218,7 @@ public final class EmbeddedDatabase implements AutoCloseable {
                         + " there yet.");
             }
             Files.setPosixFilePermissions(absolute, PosixFilePermissions.fromString("rwx------"));
-            // The real path, because the server's own idea of where it is must be comparable to it.
+            // The real path, to be comparable with the path that the server reports.
             return absolute.toRealPath();
         } catch (IOException e) {
             throw new EmbeddedDatabaseException(
@@ -229,13 +229,13 @@ public final class EmbeddedDatabase implements AutoCloseable {
         }
     }
 
-    // The lock is the first file of all, the URL one that every backup has.
+    // The lock is the first file to be made, and every backup has the URL.
     private static boolean isOwn(Path directory) throws IOException {
         if (Files.isRegularFile(directory.resolve(LOCK)) || Files.isRegularFile(directory.resolve(URL_FILE))) {
             return true;
         }
         try (Stream<Path> files = Files.list(directory)) {
-            // A file system that was just made has a directory for what a check of it finds.
+            // A new file system has a directory, lost+found, for what its check finds.
             return files.allMatch(file -> file.endsWith("lost+found"));
         }
     }
@@ -349,8 +349,8 @@ public final class EmbeddedDatabase implements AutoCloseable {
         Files.move(partial, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
     }
 
-    // In a directory of another name first, and the password on disk before that: a start that is cut short leaves
-    // either nothing, or a database that the next start can open.
+    // First in a directory of another name, with the password on disk before that: an interrupted start leaves either
+    // nothing, or a database that the next start can open.
     private void initialize() throws IOException {
         Path partial = directory.resolve("postgresql.partial");
         PostgresBinaries.deleteTree(partial);
@@ -364,7 +364,7 @@ public final class EmbeddedDatabase implements AutoCloseable {
                 "--auth=scram-sha-256",
                 "--encoding=UTF8",
                 "--locale=C",
-                // Sort order and letter case come with PostgreSQL, not with an operating system that may be upgraded.
+                // Sort order and letter case come with PostgreSQL, not from an operating system that may be upgraded.
                 "--locale-provider=builtin",
                 "--builtin-locale=C.UTF-8",
                 "--data-checksums"));
@@ -398,7 +398,7 @@ public final class EmbeddedDatabase implements AutoCloseable {
         PostgresBinaries.Outcome outcome = new PostgresBinaries.Outcome(0, "");
         String log = "";
         for (int attempt = 1; attempt <= START_ATTEMPTS; attempt++) {
-            // Anew at each attempt: another process may take the port between this look and the server's start.
+            // At each attempt again: another process may take the port before the server starts.
             if (mayChangePort && (portsOfTheService.contains(url.port()) || !isFree(url.port()))) {
                 url = new DatabaseUrl(
                         url.user(), url.password(), url.host(), freePort(), url.database(), url.parameters());
@@ -425,7 +425,7 @@ public final class EmbeddedDatabase implements AutoCloseable {
             pause(PAUSE_BETWEEN_ATTEMPTS);
         }
         throw new EmbeddedDatabaseException("The embedded PostgreSQL in " + directory + " does not start ("
-                + complaint(log + "\n" + newestServerLog() + "\n" + outcome.output()) + "). More stands in "
+                + complaint(log + "\n" + newestServerLog() + "\n" + outcome.output()) + "). There is more in "
                 + cluster.resolve("log") + "; its data are untouched.");
     }
 
@@ -436,7 +436,7 @@ public final class EmbeddedDatabase implements AutoCloseable {
         return options.toString();
     }
 
-    // The last complaint is the one that stopped it.
+    // The last complaint is what stopped it.
     private static String complaint(String output) {
         List<String> complaints = output.lines()
                 .filter(line -> line.contains("FATAL:") || line.contains("PANIC:") || line.contains("error:"))
@@ -489,8 +489,8 @@ public final class EmbeddedDatabase implements AutoCloseable {
         return closed;
     }
 
-    // A server whose service was killed. Stopping it costs less than a second, and the new one has this release's
-    // settings for certain.
+    // A server whose service was killed. Stopping it costs less than a second, and the new one is sure to have this
+    // release's settings.
     private void stopOrphan() throws IOException {
         if (runningServer().isPresent()) {
             LOG.info("The last service on this directory was killed; stopping the PostgreSQL that it left behind");
@@ -557,7 +557,8 @@ public final class EmbeddedDatabase implements AutoCloseable {
     }
 
     // PostgreSQL will not start while the process named in its pid file is alive, whatever process that is. Only the
-    // number is replaced: by the file's other lines PostgreSQL still finds processes that a killed server left.
+    // number is replaced: from the file's other lines PostgreSQL still finds processes that a killed server left
+    // behind.
     private void replaceForeignPid() throws IOException {
         Optional<Long> pid = recordedPid();
         boolean foreign =
@@ -592,7 +593,7 @@ public final class EmbeddedDatabase implements AutoCloseable {
 
     private static boolean isFree(int port) {
         try (ServerSocket socket = new ServerSocket()) {
-            // As PostgreSQL itself does; otherwise connections that have just ended would keep the port from it.
+            // As PostgreSQL does; otherwise connections that have just ended would keep it from the port.
             socket.setReuseAddress(true);
             socket.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), port));
             return true;
@@ -602,7 +603,7 @@ public final class EmbeddedDatabase implements AutoCloseable {
     }
 
     private int freePort() {
-        // One that must not be taken is held while the next is drawn, which so is another.
+        // A port that must not be used is held while the next one is drawn, so that it is not drawn again.
         Deque<ServerSocket> drawn = new ArrayDeque<>();
         try {
             do {

@@ -39,7 +39,7 @@ record PostgresBinaries(Path directory, int majorVersion) {
     private static final Duration VERSION_LIMIT = Duration.ofSeconds(30);
     private static final Pattern VERSION = Pattern.compile("postgres \\(PostgreSQL\\) (\\d+).*");
 
-    /** What a program printed (standard output and error together) and how it ended. */
+    /** What a program printed (standard output and error together) and its exit code. */
     record Outcome(int exitCode, String output) {}
 
     /**
@@ -119,8 +119,8 @@ record PostgresBinaries(Path directory, int majorVersion) {
     private static Outcome run(Path workingDirectory, Duration limit, List<String> program) {
         List<String> command = new ArrayList<>();
         if (isRoot()) {
-            // PostgreSQL refuses to run as root. In a user namespace of its own it has root's files but not root's name
-            // and none of root's powers.
+            // PostgreSQL refuses to run as root. In a user namespace of its own it has root's files, but neither root's
+            // name nor root's powers.
             command.addAll(List.of("unshare", "--user"));
         }
         command.addAll(program);
@@ -166,7 +166,7 @@ record PostgresBinaries(Path directory, int majorVersion) {
                 }
                 return new Outcome(exitCode, output);
             } catch (InterruptedException e) {
-                // Half a program run is worse than a late interrupt, and the time is limited.
+                // A program stopped halfway is worse than a late interrupt, and the time is limited.
                 interrupted = true;
             }
         }
@@ -216,7 +216,7 @@ record PostgresBinaries(Path directory, int majorVersion) {
         }
     }
 
-    // Into a directory beside it first: whoever finds the directory under its own name finds it whole.
+    // First into a directory beside it: a directory under its final name is always complete.
     private static void unpack(byte[] packed, Path directory) throws IOException {
         Path parent = directory.toAbsolutePath().getParent();
         Path partial = Files.createTempDirectory(parent, PREFIX + "partial-");
@@ -282,7 +282,7 @@ record PostgresBinaries(Path directory, int majorVersion) {
         return text.strip().lines().findFirst().orElse("no output");
     }
 
-    /** The exception's message, or its kind where that says more: file system exceptions often name only the file. */
+    /** The exception's type and message: file system exceptions often name only the file. */
     static String reason(Exception e) {
         return e.getClass().getSimpleName() + (e.getMessage() == null ? "" : ": " + e.getMessage());
     }

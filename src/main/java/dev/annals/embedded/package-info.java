@@ -1,4 +1,4 @@
-/** The PostgreSQL that the service brings along, for those who name no other. */
+/** The PostgreSQL that the service brings along, for those who do not configure another. */
 @NullMarked
 package dev.annals.embedded;
 

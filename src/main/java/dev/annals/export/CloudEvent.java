@@ -15,14 +15,14 @@ import org.jspecify.annotations.Nullable;
  * A record as a CloudEvents 1.0 event in structured JSON mode.
  *
  * <ul>
- *   <li>{@code source}: {@code urn:uuid:} and the project's id, wherever the service is reached; {@code id} is the
- *       record's, so that both together are unique, as the specification wants.
- *   <li>{@code type}: {@code dev.annals.record.} and the action, percent-encoded but for RFC 3986's unreserved characters.
- *   <li>{@code subject}: the subject's id, else its name; left out where that has characters which an attribute must not.
- *   <li>{@code sequence}: the sequence id with leading zeros to 18 digits, since the extension wants text that sorts; as it
- *       stands it is a cursor. No {@code sequencetype}: the extension's {@code Integer} ends at 32 bits.
+ *   <li>{@code source}: {@code urn:uuid:} and the project's id, at whatever URL the service is reached; {@code id} is the
+ *       record's. Both together are unique, as the specification requires.
+ *   <li>{@code type}: {@code dev.annals.record.} and the action, percent-encoded except RFC 3986's unreserved characters.
+ *   <li>{@code subject}: the subject's id, else its name; left out if it has characters that an attribute must not have.
+ *   <li>{@code sequence}: the sequence id with leading zeros, 18 digits, since the extension requires text that sorts. It can
+ *       be used as a cursor. There is no {@code sequencetype}: the extension's {@code Integer} ends at 32 bits.
  *   <li>{@code time} and the extension {@code recordedtime}: {@code timestamp} and {@code recorded_at}.
- *   <li>The extension {@code recordedby}: {@code recorded_by}; left out where that has characters which an attribute must not.
+ *   <li>The extension {@code recordedby}: {@code recorded_by}; left out if it has characters that an attribute must not have.
  *   <li>{@code data}: the record as the feed has it.
  * </ul>
  */

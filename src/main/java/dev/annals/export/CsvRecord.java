@@ -8,14 +8,14 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A record as a row of RFC 4180: UTF-8 without a byte order mark, CRLF behind every row, and columns that never change
- * their order; later versions add theirs at the end. Text stands in quotes, an absent value is an empty cell without
- * them. Metadata is JSON text.
+ * A record as a row of RFC 4180: UTF-8 without a byte order mark, CRLF after every row, and columns that never change their
+ * order; later versions add theirs at the end. Text is quoted, an absent value is an empty cell without quotes. Metadata is
+ * JSON text.
  *
- * <p>Spreadsheets run a cell that begins with one of {@code = + - @}, a tab or a line break as a formula, in quotes too
- * (CWE-1236; the list is OWASP's). A cell gets one apostrophe in front where such a character, or a full-width form of
- * one, is the first that is neither a quote, an apostrophe nor white space of another kind. Since an apostrophe in front
- * changes nothing about whether that holds, the apostrophe can be taken off again by the same rule.
+ * <p>Spreadsheets run a cell that begins with one of {@code = + - @}, a tab or a line break as a formula, even in quotes
+ * (CWE-1236; the list is OWASP's). A cell gets one apostrophe in front if such a character, or a full-width form of one, is
+ * the first that is neither a quote, an apostrophe nor other white space. An apostrophe in front does not change whether that
+ * holds, so the same rule tells when to take it off again.
  */
 final class CsvRecord {
 
@@ -105,7 +105,7 @@ final class CsvRecord {
         return false;
     }
 
-    // What programs drop from the front of a cell, or take for the quote of another dialect.
+    // What programs drop from the front of a cell, or take for a quote of another dialect.
     private static boolean mayStandBefore(char c) {
         return c == '\''
                 || c == '"'

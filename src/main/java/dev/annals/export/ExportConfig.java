@@ -8,19 +8,19 @@ import io.smallrye.config.ConfigMapping;
 import io.smallrye.config.WithDefault;
 import java.time.Duration;
 
-/** Limits of exports. */
+/** Limits on exports. */
 @ConfigMapping(prefix = "annals.export")
 // A native executable would have none of these methods to ask for their limits.
 @RegisterForReflection(fields = false)
 public interface ExportConfig {
 
-    /** How many exports may run at a time, of all projects together. */
+    /** How many exports may run at a time, for all projects together. */
     @WithDefault("8")
     @Min(1)
     @Max(1_000)
     int concurrent();
 
-    /** How many exports of one project may run at a time. */
+    /** How many exports may run at a time for one project. */
     @WithDefault("2")
     @Min(1)
     @Max(1_000)
@@ -31,13 +31,13 @@ public interface ExportConfig {
     @Durations(min = "100ms", max = "1H")
     Duration idle();
 
-    /** How many records are read from the database at a time, at most. */
+    /** How many records an export reads from the database at a time. */
     @WithDefault("500")
     @Min(1)
     @Max(10_000)
     int pageRecords();
 
-    /** How many bytes their JSON has at most, unless a single one has more: where records are large, fewer are read. */
+    /** How many bytes of JSON an export reads from the database at a time, unless a single record has more. */
     @WithDefault("1048576")
     @Min(65_536)
     @Max(67_108_864)

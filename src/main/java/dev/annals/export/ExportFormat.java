@@ -14,15 +14,15 @@ import java.util.UUID;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** What an export is written as. Every record of every format carries its sequence id, where a reader can resume. */
+/** The format of an export. In each, every record carries its sequence id, at which a reader can resume. */
 enum ExportFormat {
-    /** A record a line, as the feed has it. */
+    /** One line per record, as in the feed. */
     NDJSON(ExportFormat.LINES, "ndjson"),
     /** RFC 4180; see {@link CsvRecord}. */
     CSV("text/csv; charset=utf-8; header=present", "csv"),
-    /** A CloudEvents 1.0 event a line; see {@link CloudEvent}. */
+    /** One CloudEvents 1.0 event per line; see {@link CloudEvent}. */
     CLOUDEVENTS(ExportFormat.LINES, "cloudevents.ndjson"),
-    /** An OCSF event of the class API Activity a line; see {@link OcsfEvent}. */
+    /** One OCSF event of the class API Activity per line; see {@link OcsfEvent}. */
     OCSF(ExportFormat.LINES, "ocsf.ndjson");
 
     static final String LINES = "application/x-ndjson";
@@ -36,7 +36,7 @@ enum ExportFormat {
         this.extension = extension;
     }
 
-    /** The format that a parameter names; empty where there is none such. */
+    /** The format that a parameter names; empty if there is none. */
     static Optional<ExportFormat> named(String name) {
         return Stream.of(values())
                 .filter(format -> format.parameter().equals(name))
@@ -61,7 +61,7 @@ enum ExportFormat {
         return extension;
     }
 
-    /** What stands before the first record, even where there is none. */
+    /** What comes before the first record, even if there is none. */
     byte[] head() {
         return this == CSV ? CsvRecord.HEADER.getBytes(StandardCharsets.UTF_8) : new byte[0];
     }

@@ -14,9 +14,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * What a client asks to be exported.
  *
- * @param format as what
- * @param query which records, and behind which cursor; its limit means nothing
- * @param gzip whether the client takes the file compressed
+ * @param format the format
+ * @param query which records, and behind which cursor; its limit is ignored
+ * @param gzip whether the client accepts a compressed file
  */
 record ExportRequest(ExportFormat format, FeedQuery query, boolean gzip) {
 

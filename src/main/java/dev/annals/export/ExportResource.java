@@ -54,7 +54,7 @@ public class ExportResource {
         this.config = config;
     }
 
-    /** The records behind a cursor that pass the filters, up to the head of the feed as it is now. */
+    /** The records behind a cursor that match the filters, up to the head that the feed has now. */
     @GET
     @Path("/export")
     @Produces({ExportFormat.LINES, ExportFormat.CSV_TYPE})
@@ -107,15 +107,15 @@ public class ExportResource {
                         }));
     }
 
-    /** Without chunks the end of the connection is the end of the body, and a part looks like the whole. */
+    /** Without chunks the end of the connection is the end of the body, and a part would look like the whole. */
     private static void requireChunks(HttpServerRequest request) {
         if (request.version() == HttpVersion.HTTP_1_0) {
             throw new ProblemException(new Problem(
                     ProblemType.OTHER,
                     505,
                     "HTTP Version Not Supported",
-                    "With HTTP/1.0 an export that breaks off cannot be told from one that is whole: use HTTP/1.1 or"
-                            + " newer, in a proxy before the service too.",
+                    "With HTTP/1.0 an interrupted export cannot be told from a complete one: use HTTP/1.1 or newer, also"
+                            + " in a proxy in front of the service.",
                     List.of(),
                     Map.of()));
         }

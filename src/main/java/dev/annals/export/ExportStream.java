@@ -19,20 +19,20 @@ import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Writes a part of a feed to a client, at the client's pace: the next page is read from the database when the one before
- * it has gone to the network but for its last piece. So an export holds two pages at most, however slow its client is.
+ * Writes a part of a feed to a client, at the client's pace: the next page is read from the database when all but the last
+ * piece of the one before it has gone to the network. So an export holds two pages at most, however slow its client is.
  *
- * <p>The answer's status is out before the last record is read. What fails then ends the connection without the chunk that
- * ends a body, so that no client can take a part for the whole. A client that reads nothing for too long is treated the
- * same.
+ * <p>The answer's status is sent before the last record is read. A later failure ends the connection without the chunk that
+ * ends a body, so that an interrupted export is never mistaken for a complete one. The same happens to a client that reads
+ * nothing for too long.
  *
- * <p>Everything happens on the connection's event loop, but for making the bytes.
+ * <p>Everything happens on the connection's event loop, except making the bytes.
  */
 final class ExportStream {
 
     private static final Logger LOG = Logger.getLogger(ExportStream.class);
 
-    /** What goes to the network at a time. */
+    /** How much goes to the network at a time. */
     private static final int PIECE_BYTES = 32 * 1024;
 
     private final FeedReader reader;
@@ -89,7 +89,7 @@ final class ExportStream {
                 Order.ASCENDING, query.cursor(), null, config.pageRecords(), config.pageBytes(), query.filter());
     }
 
-    /** What an export takes while it runs: a page that is read, and one that is written. */
+    /** The memory an export takes while it runs: for a page that is read and one that is written. */
     static long memory(ExportConfig config) {
         return 4L * config.pageBytes() + FeedQuery.LARGEST_RECORD;
     }
@@ -107,7 +107,7 @@ final class ExportStream {
         make(firstPage);
     }
 
-    /** The client is gone. */
+    /** The client has gone. */
     void stop() {
         end();
     }

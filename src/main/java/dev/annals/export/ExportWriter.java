@@ -14,8 +14,8 @@ import org.jboss.resteasy.reactive.server.spi.ServerMessageBodyWriter;
 import org.jboss.resteasy.reactive.server.spi.ServerRequestContext;
 
 /**
- * Gives the connection to an {@link ExportStream}. What the framework has for streams, it ends in the same way whether all
- * of them was written or not.
+ * Gives the connection to an {@link ExportStream}. The framework's own streams end in the same way whether or not everything
+ * was written.
  */
 @Provider
 public class ExportWriter implements ServerMessageBodyWriter<ExportStream> {

@@ -17,7 +17,7 @@ import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.atomic.AtomicBoolean;
 
-/** The exports that are under way, and what one has to know before it begins. */
+/** The exports in progress, and what an export has to know before it begins. */
 @ApplicationScoped
 class Exports {
 
@@ -35,7 +35,7 @@ class Exports {
     }
 
     /**
-     * The project that is exported, and how far.
+     * The project that is exported, and up to where.
      *
      * @param head the feed's last record as the export began: the export ends there
      */
@@ -86,8 +86,8 @@ class Exports {
     private static ProblemException full(String whose, int limit) {
         return new ProblemException(Problem.of(
                         ProblemType.UNAVAILABLE,
-                        "As many exports " + whose + " run as may, which is " + limit
-                                + ": try again when one has ended.")
+                        "There may be " + limit + " exports " + whose
+                                + " at a time, and as many are running: try again when one has ended.")
                 .withRetryAfter(RETRY_AFTER));
     }
 }

@@ -8,8 +8,8 @@ import java.util.UUID;
  *
  * <p>SQL Server compares the bytes of a GUID, as they stand in its text, in the order 10 to 15, 8, 9, 7, 6, 5, 4, 3, 2,
  * 1, 0 (as {@code System.Data.SqlTypes.SqlGuid} does, which counts them as .NET holds them in memory). The first byte of
- * a sequential GUID goes to the first of these places, and so on. Nothing is lost, so the way back is exact; but
- * version and variant move with their bytes, and the result is no UUID of RFC 9562.
+ * a sequential GUID goes to the first of these places, and so on. Nothing is lost, so the conversion can be undone exactly.
+ * But version and variant move with their bytes, and the result is not a UUID of RFC 9562.
  */
 public final class SqlServerGuid {
 
@@ -18,7 +18,7 @@ public final class SqlServerGuid {
 
     private SqlServerGuid() {}
 
-    /** The same key where SQL Server sorts: {@code of} keeps the order of {@link SequentialGuid#compare}. */
+    /** The same key for SQL Server: {@code of} keeps the order of {@link SequentialGuid#compare}. */
     public static UUID of(UUID sequential) {
         byte[] from = bytes(sequential);
         byte[] to = new byte[16];

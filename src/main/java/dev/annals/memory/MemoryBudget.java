@@ -19,11 +19,11 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Bounds the memory of bodies, pages and answers that are held at one time: by all callers, and by each.
+ * Bounds the memory of bodies, pages and answers held at one time, by all callers together and by each.
  *
- * <p>Whoever is about to read something takes what it may need, and gives it back once its request is answered. What
- * must not wait is refused ({@link #tryTake}); what can, waits in turn for a while ({@link #take}). A caller that is at
- * its own limit delays nobody else.
+ * <p>Code that is about to read something takes what it may need, and gives it back once its request is answered. If there is
+ * not enough, {@link #tryTake} refuses, and {@link #take} waits in turn for a while. A caller at its own limit delays no
+ * others.
  */
 @ApplicationScoped
 public class MemoryBudget {
@@ -50,7 +50,7 @@ public class MemoryBudget {
         metrics.gauge("annals.memory.held.bytes", held);
     }
 
-    /** One who waits for memory. Its fields are guarded by {@link #waiters}. */
+    /** A request that waits for memory. Its fields are guarded by {@link #waiters}. */
     private static final class Waiter {
         final Object holder;
         final long bytes;
@@ -87,7 +87,7 @@ public class MemoryBudget {
     }
 
     /**
-     * Takes memory, where there is so much for this holder and for all.
+     * Takes memory if there is enough, for this holder and for all.
      *
      * @param holder whose memory it is, such as a project's id
      * @return whether it was taken; then {@link #give} must follow
@@ -118,17 +118,17 @@ public class MemoryBudget {
         }
     }
 
-    /** As {@link #tryTake}, for something that is given back by closing it; null where there is not so much. */
+    /** Like {@link #tryTake}, for memory that is given back by closing it; null if there is not enough. */
     public @Nullable Reservation tryReserve(Object holder, long bytes) {
         return tryTake(holder, bytes) ? new Reservation(this, holder, bytes) : null;
     }
 
     /**
-     * Takes memory as soon as there is so much. Who came first is served first, except that nobody waits for a holder
-     * that is at its own limit.
+     * Takes memory as soon as there is enough. Requests are served in their order, except that none waits for a holder that
+     * is at its own limit.
      *
-     * @return to be closed by the caller. Fails with {@link NoMemoryException} where it took too long, where too many wait, and
-     *     where there never will be so much. Comes on the context on which it was asked for.
+     * @return to be closed by the caller. Fails with {@link NoMemoryException} if it takes too long, if too many wait, or if
+     *     there will never be enough. Comes on the caller's context.
      */
     public Uni<Reservation> take(Object holder, long bytes) {
         return Uni.createFrom().deferred(() -> {
@@ -150,7 +150,8 @@ public class MemoryBudget {
     private void await(Waiter waiter, UniEmitter<? super Reservation> emitter) {
         synchronized (waiters) {
             if (waiters.size() >= maxWaiting) {
-                emitter.fail(new NoMemoryException("Too many requests wait for memory. Send the request again later."));
+                emitter.fail(new NoMemoryException(
+                        "Too many requests are waiting for memory. Send the request again later."));
                 return;
             }
             waiter.emitter = emitter;
@@ -158,7 +159,7 @@ public class MemoryBudget {
             waiters.add(waiter);
             waiting = waiters.size();
         }
-        // What was given back before the waiter could be seen.
+        // Memory may have been given back before the waiter could be seen.
         serve();
     }
 
@@ -181,7 +182,7 @@ public class MemoryBudget {
                     all.remove();
                     served.add(next);
                 } else if (heldBy.getOrDefault(next.holder, 0L) + next.bytes <= holderLimit) {
-                    // There is not enough for all: what is given back next is for this one.
+                    // There is not enough in all: what is given back next is for this one.
                     break;
                 }
             }
@@ -203,7 +204,7 @@ public class MemoryBudget {
         }
     }
 
-    /** The request was given up. What it was granted in the same moment reaches nobody. */
+    /** The request was abandoned. If it was granted memory at the same moment, that is given back. */
     private void cancelled(Waiter waiter) {
         vertx.cancelTimer(waiter.timer);
         if (remove(waiter)) {

@@ -8,31 +8,31 @@ import io.smallrye.config.ConfigMapping;
 import io.smallrye.config.WithDefault;
 import java.time.Duration;
 
-/** How much memory requests and answers may hold at one time. */
+/** Limits on the memory that requests and answers may hold at one time. */
 @ConfigMapping(prefix = "annals.memory")
 // A native executable would have none of these methods to ask for their limits.
 @RegisterForReflection(fields = false)
 public interface MemoryConfig {
 
-    /** How many bytes all of them may hold; 0 for {@link #heapPercent()} of the heap. */
+    /** How many bytes all of them may hold together; 0 means {@link #heapPercent()} of the heap. */
     @WithDefault("0")
     @Min(0)
     @Max(1_099_511_627_776L)
     long bytes();
 
-    /** Which share of the Java heap they may hold, in percent. The rest is for what every request needs besides. */
+    /** Which share of the Java heap they may hold, in percent. The rest is for everything else that requests need. */
     @WithDefault("35")
     @Min(5)
     @Max(80)
     int heapPercent();
 
-    /** Which share of all that one caller may hold, in percent. */
+    /** Which share of that one caller may hold, in percent. */
     @WithDefault("25")
     @Min(1)
     @Max(100)
     int callerPercent();
 
-    /** What a caller may hold in any case, as far as there is so much: one body of the greatest size, with its records. */
+    /** How many bytes one caller may hold in any case, if there are that many: enough for one body of the greatest size. */
     @WithDefault("67108864")
     @Min(1_048_576)
     @Max(1_099_511_627_776L)

@@ -1,6 +1,6 @@
 package dev.annals.memory;
 
-/** Memory that was taken from the {@link MemoryBudget} for one request. Safe for use by several threads. */
+/** Memory taken from the {@link MemoryBudget} for one request. Safe for use by several threads. */
 public final class Reservation implements AutoCloseable {
 
     private final MemoryBudget budget;
@@ -14,7 +14,7 @@ public final class Reservation implements AutoCloseable {
         this.bytes = bytes;
     }
 
-    /** Takes more, where there is so much; not after {@link #close}. */
+    /** Takes more if there is enough; not after {@link #close}. */
     public synchronized boolean tryGrow(long more) {
         if (closed || !budget.tryTake(holder, more)) {
             return false;

@@ -5,9 +5,9 @@ import io.vertx.mutiny.sqlclient.SqlConnection;
 import java.util.UUID;
 
 /**
- * Something that is derived from feeds, and kept in tables of its own. A row of {@code annals.projection} has the same
- * name. What is derived must depend on the feed alone, and neither on the time nor on how the feed is cut into steps: then a
- * rebuild gives the same.
+ * Something derived from feeds and kept in tables of its own. A row of {@code annals.projection} has the same name. What is
+ * derived must depend only on the feed, and neither on the time nor on how the feed is cut into steps, so that a rebuild
+ * gives the same result.
  */
 public interface Projection {
 
@@ -15,12 +15,12 @@ public interface Projection {
     String name();
 
     /**
-     * Takes in the next records of a project's feed; a bounded number of them. {@link Projector} holds the checkpoint, and
+     * Takes in the next records of a project's feed, a bounded number of them. {@link Projector} holds the checkpoint, and
      * moves it in the same transaction.
      *
      * @param connection in a transaction that sees all commits so far
-     * @param sequenceId all records up to this one are in
-     * @return up to which record all are in now; {@code sequenceId} where there is nothing to take in
+     * @param sequenceId all records up to this one have been taken in
+     * @return up to which record all have now been taken in; {@code sequenceId} if there are no new ones
      */
     Uni<Long> project(SqlConnection connection, UUID projectId, long sequenceId);
 

@@ -8,51 +8,51 @@ import io.smallrye.config.ConfigMapping;
 import io.smallrye.config.WithDefault;
 import java.time.Duration;
 
-/** Limits of what runs in the background: statistics and the index of the search. */
+/** Limits on work in the background: statistics and the search index. */
 @ConfigMapping(prefix = "annals.projection")
 // A native executable would have none of these methods to ask for their limits.
 @RegisterForReflection(fields = false)
 public interface ProjectionConfig {
 
     /**
-     * Whether this instance projects. Where none does, statistics stand still, and pages with filters look at every
+     * Whether this instance does such work. If none does, statistics do not move, and pages with filters look at every
      * record.
      */
     @WithDefault("true")
     boolean enabled();
 
-    /** How long to wait after a look at the feeds that found nothing new. */
+    /** How long to wait after looking at the feeds and finding nothing new. */
     @WithDefault("1s")
     @Durations(min = "10ms", max = "10M")
     Duration interval();
 
-    /** How many projects one look is at. With more of them, what is new in one is noticed some looks later. */
+    /** How many projects one look covers. If there are more, what is new in one may be noticed some looks later. */
     @WithDefault("1000")
     @Min(1)
     @Max(10_000)
     int projects();
 
-    /** How many steps one look leads to in each project that is behind, before the others have their turn. */
+    /** How many steps are taken in each project that is behind before the others have their turn. */
     @WithDefault("8")
     @Min(1)
     @Max(1_000)
     int steps();
 
-    /** How many records one step takes in, at most, where the projection does not say otherwise. */
+    /** How many records one step takes in at most, unless the projection says otherwise. */
     @WithDefault("1000")
     @Min(1)
     @Max(10_000)
     int records();
 
     /**
-     * How long to leave a project alone after a failure; the time doubles from failure to failure, up to {@link
+     * How long to leave a project alone after a failure; the time doubles after each failure, up to {@link
      * #maxRetryDelay()}.
      */
     @WithDefault("1s")
     @Durations(min = "1ms", max = "1H")
     Duration retryDelay();
 
-    /** The longest such time. */
+    /** How long a project is left alone at most. */
     @WithDefault("5M")
     @Durations(min = "1ms", max = "24H")
     Duration maxRetryDelay();

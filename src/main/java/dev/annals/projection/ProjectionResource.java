@@ -31,7 +31,7 @@ public class ProjectionResource {
         this.projector = projector;
     }
 
-    /** Lets a projection begin again at the first record of every project, in the background. */
+    /** Starts a projection again from the first record of every project, in the background. */
     @POST
     @Path("/rebuild")
     public Uni<Response> rebuild(@PathParam("name") String name) {

@@ -32,12 +32,12 @@ import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Runs the projections: looks which projects are behind, and takes them on, step by step, one transaction a step.
+ * Runs the projections: looks for projects that are behind, and brings them forward step by step, one transaction per step.
  *
- * <p>Any number of instances may do so at once. A step holds its checkpoint's row, and one that is held elsewhere is left
- * alone; the checkpoint moves in the transaction that writes what was derived, so each record counts once, whatever
- * breaks. A look is one query over the heads and the checkpoints of a bounded number of projects; the next one goes on
- * behind them. A project whose step fails is left alone for a while, longer each time, and hinders no other.
+ * <p>Any number of instances may do so at once. A step locks its checkpoint's row, and skips one that is locked elsewhere. The
+ * checkpoint moves in the transaction that writes what was derived, so each record counts once, whatever breaks. A look is
+ * one query over the heads and the checkpoints of a bounded number of projects; the next look continues behind them. A
+ * project whose step fails is left alone for a while, longer each time, and hinders no other.
  */
 @ApplicationScoped
 public class Projector {
@@ -47,9 +47,9 @@ public class Projector {
     private static final String BEGIN_PROJECTION = Sql.named("begin_projection");
     private static final String LOCK_CHECKPOINT = Sql.named("lock_checkpoint");
     private static final String MOVE_CHECKPOINT = Sql.named("move_checkpoint");
-    /** Failures that are remembered; a project beyond them is tried again at every look. */
+    /** How many failures are remembered; a project beyond that is tried again at every look. */
     private static final int MAX_FAILURES = 10_000;
-    /** A broken connection or a lock that was not to be had is worth a line in the log only when it happens so often. */
+    /** A broken connection or a missed lock is logged only when it happens this often. */
     private static final int PASSING_FAILURES = 3;
 
     private final Pool pool;
@@ -60,7 +60,7 @@ public class Projector {
     private volatile boolean stopped;
     private volatile boolean lookFailed;
 
-    // Where the next look begins, and what the looks since the first project have found. Looks follow one another.
+    // Where the next look begins, and what the looks since the first project have found. Only one look runs at a time.
     private volatile @Nullable UUID after;
     private volatile Map<String, Long> found = Map.of();
 
@@ -81,10 +81,10 @@ public class Projector {
     /** A projection of one project. */
     private record Target(Projection projection, UUID projectId) {}
 
-    /** What a look has found: a target is behind by so many records, and takes in {@code step} of them at a time at least. */
+    /** What a look has found: how many records a target is behind; it takes in at least {@code step} of them at a time. */
     private record Lagging(Target target, long records, int step) {}
 
-    /** A series of failures; the target is left alone until {@link System#nanoTime} has come to {@code until}. */
+    /** A series of failures; the target is left alone until {@link System#nanoTime} reaches {@code until}. */
     private record Failure(int count, long until) {}
 
     /** How many records were missing when all projects had been looked at, and when none was, by {@link System#nanoTime}. */
@@ -171,7 +171,7 @@ public class Projector {
         }
     }
 
-    // The database is away. Whoever serves requests reports that; here one line is enough.
+    // The database is away. Requests report that; here one line is enough.
     private void notLooked(Throwable failure) {
         if (!stopped) {
             if (!lookFailed) {
@@ -183,7 +183,7 @@ public class Projector {
     }
 
     /**
-     * Looks at the next projects, and takes on those that are behind.
+     * Looks at the next projects, and brings forward those that are behind.
      *
      * @return whether any of them may have more to take in
      */
@@ -231,7 +231,7 @@ public class Projector {
                 .map(unfinished -> unfinished.contains(true));
     }
 
-    // No further than the look saw: what has come since then waits for the next one, which finds more to take in at
+    // No further than the look saw: what has come since then waits for the next look, which finds more to take in at
     // once.
     private Uni<Boolean> takeOn(Lagging behind, int steps) {
         Target target = behind.target();
@@ -306,7 +306,7 @@ public class Projector {
                         : Uni.createFrom().item(0L));
     }
 
-    // As long as it takes: what a large project's derived rows are cannot be forgotten step by step.
+    // As long as it takes: the derived rows of a large project cannot be deleted step by step.
     private static Uni<Void> forget(SqlConnection connection, Target target) {
         return connection
                 .query("set local statement_timeout = 0")

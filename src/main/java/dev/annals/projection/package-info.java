@@ -1,4 +1,4 @@
-/** Whatever is derived from feeds in the background: each record once, in sequence order. */
+/** Everything derived from feeds in the background: each record once, in sequence order. */
 @NullMarked
 package dev.annals.projection;
 

@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
  * What a client says happened. It never changes once it is stored.
  *
  * @param id unique in its project
- * @param idAssigned whether the service drew the id because the client sent none: only a try of the same request can
+ * @param idAssigned whether the service drew the id because the client sent none: only an attempt of the same request can
  *     have stored it
  * @param action what was done, such as {@code volume_create}; 1 to 255 characters
  * @param actor who did it
@@ -36,7 +36,7 @@ public record AuditRecord(
         @Nullable String metadata,
         @Nullable String numberSequence) {
 
-    /** A record that brings its id and wants no number. */
+    /** A record with an id from its client, and without a number. */
     public AuditRecord(
             UUID id,
             String action,
@@ -63,7 +63,7 @@ public record AuditRecord(
                 null);
     }
 
-    /** This record under another id that the service drew. */
+    /** This record with another id drawn by the service. */
     public AuditRecord withId(UUID drawn) {
         return new AuditRecord(
                 drawn,
@@ -81,10 +81,10 @@ public record AuditRecord(
     }
 
     /**
-     * Whether this record, as a client sent it, says the same as {@code stored}, so that it is a retry of it. A
-     * timestamp that the client did not send makes no difference, unless it sent no id either: then the retry is the
-     * service's own, and has the timestamp, too. Metadata is compared as JSON values: neither white
-     * space nor the order of keys nor the spelling of a number counts, and an empty object is as good as none.
+     * Whether this record, as a client sent it, has the same content as {@code stored}, and so is a retry of it. A timestamp
+     * that the client did not send makes no difference, unless it sent no id either: then the retry is the service's own, and
+     * has the timestamp too. Metadata is compared as JSON values: white space, the order of keys and the spelling of a number
+     * do not count, and an empty object equals none.
      */
     public boolean sameContentAs(AuditRecord stored) {
         return id.equals(stored.id)

@@ -12,8 +12,8 @@ public final class IpAddress {
 
     /**
      * The address in the text form that PostgreSQL gives an {@code inet} of one host (as RFC 5952 has it, with the last
-     * 32 bits dotted where an IPv4 address is embedded); null where {@code text} is no IPv4 or IPv6 address. Zones,
-     * prefixes, brackets and leading zeros in IPv4 are none.
+     * 32 bits dotted if an IPv4 address is embedded); null if {@code text} is not an IPv4 or IPv6 address. Zones, prefixes,
+     * brackets, and leading zeros in IPv4 are not accepted.
      */
     public static @Nullable String canonical(String text) {
         if (text.length() > LONGEST) {
@@ -26,7 +26,7 @@ public final class IpAddress {
         return groups == null ? null : format(groups);
     }
 
-    /** The address as a number of 32 bits; -1 where {@code text} is none. */
+    /** The address as a number of 32 bits; -1 if {@code text} is not one. */
     private static long parseV4(String text) {
         long address = 0;
         int parts = 0;
@@ -73,7 +73,7 @@ public final class IpAddress {
         return before;
     }
 
-    /** Fills {@code groups} from the left; returns how many there are, -1 where {@code text} is malformed. */
+    /** Fills {@code groups} from the left; returns how many there are, -1 if {@code text} is malformed. */
     private static int parseGroups(String text, int[] groups) {
         String[] parts = text.split(":", -1);
         int count = 0;

@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
 /** Compares JSON texts by what they mean. */
 final class JsonValues {
 
-    /** Takes names as long as a record has room for. */
+    /** Accepts names as long as a record can hold. */
     static final JsonFactory JSON = JsonFactory.builder()
             .streamReadConstraints(StreamReadConstraints.builder()
                     .maxNestingDepth(1_000)
@@ -28,8 +28,8 @@ final class JsonValues {
     private JsonValues() {}
 
     /**
-     * Whether two objects are the same value; null stands for an empty object. A text too large to be compared (more
-     * than 1,000 levels deep, a number of more than 1,000 digits) is like no other.
+     * Whether two objects are the same value; null stands for an empty object. A text too large to be compared (more than
+     * 1,000 levels deep, a number of more than 1,000 digits) equals no other.
      */
     static boolean sameObject(@Nullable String left, @Nullable String right) {
         String one = left == null ? "{}" : left;

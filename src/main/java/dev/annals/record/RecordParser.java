@@ -154,7 +154,7 @@ final class RecordParser {
             case METADATA -> draft.metadata = metadata();
             case NUMBER -> draft.numberSequence = numberSequence();
             case SEQUENCE_ID, RECORDED_AT -> wrongAndSkipped("is set by the service: leave it out");
-            case UNKNOWN -> wrongAndSkipped("is no field of a record: leave it out, or move it into metadata");
+            case UNKNOWN -> wrongAndSkipped("is not a field of a record: leave it out, or move it into metadata");
         }
     }
 

@@ -6,9 +6,9 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads the columns that the statements {@code read_feed}, {@code scan_feed}, {@code read_records} and their like have in
- * common: sequence_id, record_id, then the record's own, all null where the row only names a place; is_cut says that a large
- * message or large metadata was left out.
+ * Reads the columns that the statements {@code read_feed}, {@code scan_feed}, {@code read_records} and the like have in
+ * common: sequence_id, record_id, then the record's own, all null if the row only names a place. {@code is_cut} says that a
+ * large message or large metadata was left out.
  */
 public final class RecordRow {
 

@@ -5,7 +5,7 @@ import org.jspecify.annotations.Nullable;
 /** How large records are, in memory and as JSON. */
 public final class RecordSize {
 
-    /** More than the names of all fields, the id, the numbers and the times take. */
+    /** More than all field names, the id, the numbers and the times take together. */
     private static final int FIXED_BYTES = 512;
 
     /** A control character, as JSON escapes it. */
@@ -13,7 +13,7 @@ public final class RecordSize {
 
     private RecordSize() {}
 
-    /** How many characters its text has; each takes one byte in memory, or two. */
+    /** How many characters its text has; each takes one or two bytes in memory. */
     public static int characters(StoredRecord stored) {
         AuditRecord record = stored.record();
         return record.action().length()
@@ -27,7 +27,7 @@ public final class RecordSize {
                 + characters(stored.recordedBy());
     }
 
-    /** The most bytes that the JSON of so many records with so many characters can have. */
+    /** The most bytes that the JSON of this many records with this many characters can have. */
     public static long jsonAtMost(int records, long characters) {
         return (long) records * FIXED_BYTES + characters * LONGEST_ESCAPE;
     }
@@ -42,7 +42,7 @@ public final class RecordSize {
                 + text(record.outcome())
                 + text(record.ipAddress())
                 + text(record.message())
-                // JSON already: its quotes count as if they were escaped once more, which makes it a little too much.
+                // Already JSON: its quotes count as if they were escaped once more, which gives a little too much.
                 + text(record.metadata())
                 + text(record.numberSequence())
                 + text(stored.recordedBy());

@@ -36,7 +36,7 @@ public record StoredRecord(
         return "role:" + role;
     }
 
-    /** The same place, with a record that has the same id and nothing else: no content that was ever sent. */
+    /** The same place, with a record that has only the same id, and no content that was ever sent. */
     public StoredRecord withoutContent() {
         AuditRecord empty =
                 new AuditRecord(record.id(), "", null, null, null, null, null, record.timestamp(), false, null);

@@ -20,10 +20,10 @@ public final class Timestamps {
     private Timestamps() {}
 
     /**
-     * Reads {@code YYYY-MM-DDThh:mm:ss[.fraction](Z|±hh:mm)}: the fraction has up to nine digits, of which those behind
-     * the microseconds are dropped; a leap second is not taken.
+     * Reads {@code YYYY-MM-DDThh:mm:ss[.fraction](Z|±hh:mm)}. The fraction has up to nine digits; those beyond microseconds
+     * are dropped. Leap seconds are not accepted.
      *
-     * @return in UTC; null where the text is anything else or lies outside the years 0001 to 9999
+     * @return in UTC; null if the text is anything else, or outside the years 0001 to 9999
      */
     public static @Nullable OffsetDateTime parse(String text) {
         if (text.length() < SHORTEST || !hasShape(text)) {
@@ -115,7 +115,7 @@ public final class Timestamps {
         return value >= 0 && value <= highest;
     }
 
-    /** Seconds east of UTC; {@link Integer#MIN_VALUE} where no offset, or more than one, ends the text. */
+    /** Seconds east of UTC; {@link Integer#MIN_VALUE} unless exactly one offset ends the text. */
     private static int offsetSeconds(String text, int at) {
         if (at >= text.length()) {
             return Integer.MIN_VALUE;
@@ -144,7 +144,7 @@ public final class Timestamps {
         return micros;
     }
 
-    /** The decimal number in these characters; -1 where one is no digit. */
+    /** The decimal number in these characters; -1 if one is not a digit. */
     private static int number(String text, int from, int to) {
         int number = 0;
         for (int i = from; i < to; i++) {

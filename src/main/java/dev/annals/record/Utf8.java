@@ -5,8 +5,8 @@ import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
 
 /**
- * Looks through bytes before they are parsed. Jackson takes overlong forms and encoded surrogates for characters; the
- * Unicode Standard (table 3-7, well-formed UTF-8 byte sequences) does not, and neither does PostgreSQL.
+ * Checks bytes before they are parsed. Jackson accepts overlong forms and encoded surrogates as characters; the Unicode
+ * Standard (table 3-7, well-formed UTF-8 byte sequences) does not, and neither does PostgreSQL.
  */
 final class Utf8 {
 
@@ -56,7 +56,7 @@ final class Utf8 {
         return result;
     }
 
-    /** The length of the sequence of more than one byte at {@code at}; 0 where it is malformed or cut off. */
+    /** The length of the sequence of more than one byte at {@code at}; 0 if it is malformed or cut off. */
     private static int sequenceLength(byte[] bytes, int at, int to) {
         int first = bytes[at] & 0xFF;
         int length = first < 0xC2 ? 0 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : first < 0xF5 ? 4 : 0;

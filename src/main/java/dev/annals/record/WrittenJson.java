@@ -5,8 +5,8 @@ import com.fasterxml.jackson.core.JsonToken;
 import java.io.IOException;
 
 /**
- * How long JSON is as PostgreSQL's {@code jsonb} writes it: numbers without an exponent and with all their decimals, a
- * space behind each comma and colon, and only those characters escaped that have to be. Nothing is written for it.
+ * How long JSON is as PostgreSQL's {@code jsonb} writes it: numbers without an exponent and with all their decimals, a space
+ * after each comma and colon, and only those characters escaped that have to be. It is computed without writing anything.
  */
 final class WrittenJson {
 

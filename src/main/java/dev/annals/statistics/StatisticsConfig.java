@@ -6,7 +6,7 @@ import io.quarkus.runtime.annotations.RegisterForReflection;
 import io.smallrye.config.ConfigMapping;
 import io.smallrye.config.WithDefault;
 
-/** Limits of statistics. */
+/** Limits on statistics. */
 @ConfigMapping(prefix = "annals.statistics")
 // A native executable would have none of these methods to ask for their limits.
 @RegisterForReflection(fields = false)
@@ -14,21 +14,21 @@ public interface StatisticsConfig {
 
     /**
      * How many combinations of action, actor and outcome a project's day may have. The records of further ones are counted
-     * together, without any of the three: else whoever makes up an actor for every record would double the database.
-     * Once there are statistics, a change asks for a rebuild.
+     * together, without any of the three; otherwise a writer that makes up an actor for every record would double the
+     * database. Once there are statistics, a change needs a rebuild.
      */
     @WithDefault("10000")
     @Min(1)
     @Max(1_000_000)
     int combinations();
 
-    /** How many results an answer has at most. */
+    /** How many results an answer may have. */
     @WithDefault("10000")
     @Min(1)
     @Max(1_000_000)
     int results();
 
-    /** How many counts an answer is made from, at most. */
+    /** How many counts an answer may be made from. */
     @WithDefault("1000000")
     @Min(1)
     @Max(100_000_000)

@@ -17,12 +17,12 @@ import org.jspecify.annotations.Nullable;
  * What is asked of the statistics.
  *
  * @param start the first day, in UTC; null is the first one that has records
- * @param end the day behind the last one; null is behind all that have records
- * @param by what the counts are told apart by; at least one
+ * @param end the day after the last one; null is after all that have records
+ * @param by what to count separately; at least one
  */
 record StatisticsQuery(@Nullable LocalDate start, @Nullable LocalDate end, Set<Dimension> by) {
 
-    /** What counts are told apart by, in the order in which results are ordered. */
+    /** What can be counted separately, in the order in which results are sorted. */
     enum Dimension {
         DAY,
         ACTION,
@@ -75,7 +75,7 @@ record StatisticsQuery(@Nullable LocalDate start, @Nullable LocalDate end, Set<D
                     .orElse(null);
             if (found == null || !by.add(found)) {
                 throw RequestParameters.invalid(
-                        "by", "It names some of " + DIMENSIONS + ", each once, with commas between.");
+                        "by", "It names some of " + DIMENSIONS + ", each once, separated by commas.");
             }
         }
         return by;

@@ -10,10 +10,10 @@ import jakarta.enterprise.event.Observes;
 import java.util.Map;
 
 /**
- * What the viewer's files are sent with. Quarkus serves the files themselves, from META-INF/resources.
+ * The headers of the viewer's files. Quarkus serves the files themselves, from META-INF/resources.
  *
- * <p>The page shows hostile text, so its policy is strict: nothing but its own scripts, styles, pictures and API, no
- * script made from a string, no frame around it.
+ * <p>The page shows hostile text, so its policy is strict: only its own scripts, styles, pictures and API, no scripts made
+ * from strings, and no frame around it.
  */
 @ApplicationScoped
 public class ViewerRoutes {
@@ -29,7 +29,7 @@ public class ViewerRoutes {
             "Referrer-Policy", "no-referrer",
             "Cross-Origin-Opener-Policy", "same-origin",
             "Cross-Origin-Resource-Policy", "same-origin",
-            // Kept, and asked for again each time by Last-Modified: a new release shows at once.
+            // Cached, but checked by Last-Modified each time: a new release shows at once.
             "Cache-Control", "no-cache");
 
     /** Before the route of Quarkus that sends the files. */

@@ -1,0 +1,307 @@
+package dev.annals;
+
+import static dev.annals.Tools.need;
+import static java.util.stream.Collectors.toCollection;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import java.io.IOException;
+import java.net.ServerSocket;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.concurrent.TimeUnit;
+import java.util.regex.MatchResult;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.MethodOrderer;
+import org.junit.jupiter.api.Order;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestMethodOrder;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * Runs the commands of the README and of the pages in {@code docs} as they stand, in a copy of the checkout and against one
+ * service: only the ports are others. A block marked {@code sh} is run, one marked {@code sh no-run} needs what a test
+ * does not have.
+ */
+@TestMethodOrder(MethodOrderer.OrderAnnotation.class)
+class DocumentsIT {
+
+    private static final Path README = Path.of("README.md");
+    private static final Pattern CODE = Pattern.compile("(?m)^```sh\n(.*?)^```$", Pattern.DOTALL);
+    private static final Pattern TOKEN = Pattern.compile("export ANNALS_TOKEN=(\\S+)");
+    private static final Pattern ADMIN_TOKEN = Pattern.compile("admin token of this database[^\n]*\n +(annals_\\S+)");
+    private static final int START_SECONDS = 600;
+    private static final int PAGE_SECONDS = 120;
+    private static final Pattern END_OF_BLOCK = Pattern.compile("--- end of block ---");
+
+    /** Pages whose commands are tried elsewhere: the clients are built and run by {@code SdkTest}. */
+    private static final Set<String> TRIED_ELSEWHERE = Set.of("sdks.md");
+
+    private static final Set<String> TRIED_HERE = Set.of(
+            "command-line.md",
+            "exporting.md",
+            "live.md",
+            "operating.md",
+            "reading.md",
+            "searching.md",
+            "sequences.md",
+            "using-sequences.md",
+            "writing.md");
+
+    @TempDir
+    static Path checkout;
+
+    private static Process service;
+    private static int port;
+    private static int managementPort;
+    private static String token = "";
+    private static String adminToken = "";
+
+    /** The README's first command, in a copy of the checkout. */
+    @BeforeAll
+    static void startTheService() throws Exception {
+        for (String tool : List.of("bash", "git", "mvn", "curl", "psql", "python3")) {
+            need(commandExists(tool), tool + ", as the documents do");
+        }
+        copyCheckout();
+        Files.writeString(checkout.resolve("psqlrc"), "\\set ON_ERROR_STOP on\n");
+        port = freePort();
+        managementPort = freePort();
+        Path output = checkout.resolve("service.log");
+        service = bash(blocks(README).get(0), output);
+        String printed = awaitStart(output);
+        token = first(TOKEN, printed);
+        adminToken = first(ADMIN_TOKEN, printed);
+    }
+
+    @AfterAll
+    static void stopTheService() throws Exception {
+        if (service == null) {
+            return;
+        }
+        // Maven does not pass a signal on to the service that it started.
+        List<ProcessHandle> started = service.descendants().toList();
+        started.stream()
+                .filter(process -> process.info().commandLine().orElse("").contains("quarkus-run.jar"))
+                .forEach(ProcessHandle::destroy);
+        if (!service.waitFor(60, TimeUnit.SECONDS)) {
+            started.forEach(ProcessHandle::destroyForcibly);
+            service.destroyForcibly();
+        }
+    }
+
+    @Test
+    @Order(1)
+    void theReadmesTourWorksAsPasted() throws Exception {
+        List<String> blocks = blocks(README);
+        assertThat(blocks.get(1).strip()).isEqualTo("mvn verify");
+        String tour = run(blocks.subList(2, 3)).get(0);
+        assertThat(tour).contains("\"sequence_id\":1,\"action\":\"volume_create\"");
+        assertThat(tour.substring(tour.lastIndexOf("{\"next\"")))
+                .contains("\"sequence_id\":2,\"action\":\"door_open\"")
+                .doesNotContain("volume_create");
+    }
+
+    @Test
+    void everyPageWithCommandsIsTried() throws Exception {
+        try (Stream<Path> pages = Files.list(Path.of("docs"))) {
+            Set<String> withCommands = new TreeSet<>();
+            for (Path page :
+                    pages.filter(file -> file.toString().endsWith(".md")).toList()) {
+                if (!blocks(page).isEmpty()) {
+                    withCommands.add(page.getFileName().toString());
+                }
+            }
+            assertThat(withCommands)
+                    .isEqualTo(Stream.concat(TRIED_HERE.stream(), TRIED_ELSEWHERE.stream())
+                            .collect(toCollection(TreeSet::new)));
+        }
+    }
+
+    @Test
+    void writing() throws Exception {
+        run(List.of("git init -q . && git add README.md && git -c user.name=a -c user.email=a@b commit -qm one"));
+        List<String> printed = runPage("writing.md");
+        assertThat(printed.get(0)).contains("\"sequence_id\":", "\"action\":\"volume_create\"");
+        assertThat(printed.get(1)).contains("\"sequence_id\":");
+        assertThat(printed.get(2)).contains("\"stored\":2,\"stored_before\":0");
+        assertThat(printed.get(3)).contains("\"stored\":0,\"stored_before\":2");
+        assertThat(printed.get(4)).contains("role:");
+        assertThat(printed.get(5)).contains("read back 1 commit");
+    }
+
+    @Test
+    void reading() throws Exception {
+        List<String> printed = runPage("reading.md");
+        assertThat(printed.get(0)).contains("\"next\":", "\"poll_more\":", "\"sequence_id\":1,");
+        assertThat(printed.get(1)).contains("{\"next\":null,", "\"results\":[]");
+        assertThat(printed.get(2)).contains("\"poll_more\":").doesNotContain("\"sequence_id\":1,");
+        assertThat(printed.get(3)).startsWith("{\"id\":").contains("\"sequence_id\":1,");
+    }
+
+    @Test
+    void live() throws Exception {
+        List<String> printed = runPage("live.md");
+        assertThat(printed.get(0)).contains("\"message\":\"Worth waiting for\"");
+        assertThat(printed.get(1)).contains("event: record", "data: {\"id\":");
+    }
+
+    @Test
+    void searching() throws Exception {
+        List<String> printed = runPage("searching.md");
+        assertThat(printed.get(0)).contains("\"action\":\"volume_create\"").doesNotContain("door_open");
+        assertThat(printed.get(1)).contains("\"through\":");
+        assertThat(printed.get(2)).contains("202");
+    }
+
+    @Test
+    void exporting() throws Exception {
+        runPage("exporting.md");
+        assertThat(exports()).anySatisfy(file -> assertThat(file).content().contains("\"door_open\""));
+        assertThat(checkout.resolve("records.ndjson")).content().contains("\"action\":\"volume_create\"");
+    }
+
+    private static List<Path> exports() throws IOException {
+        try (Stream<Path> files = Files.list(checkout)) {
+            return files.filter(file -> file.getFileName().toString().startsWith("annals-default-1-"))
+                    .toList();
+        }
+    }
+
+    @Test
+    void commandLine() throws Exception {
+        List<String> printed = runPage("command-line.md");
+        assertThat(printed.get(0)).contains("volume_create", "By hand");
+        assertThat(checkout.resolve("records.csv")).content().contains("\"By plain SQL\"", "\"By hand\"");
+    }
+
+    @Test
+    void usingSequences() throws Exception {
+        List<String> printed = runPage("using-sequences.md");
+        assertThat(printed.get(0)).contains("{\"values\":[1,2,3]}");
+        assertThat(printed.get(1)).contains("\"value\":4");
+        assertThat(printed.get(2)).contains("(2 rows)");
+        assertThat(printed.get(3)).contains("ASYNC_BATCH");
+    }
+
+    @Test
+    void sequences() throws Exception {
+        assertThat(runPage("sequences.md").get(0)).contains("{\"values\":[");
+    }
+
+    @Test
+    void operating() throws Exception {
+        List<String> printed = runPage("operating.md");
+        assertThat(printed.get(0)).contains("\"name\":\"orders\"", "\"token\":\"annals_");
+        assertThat(printed.get(1)).contains("DELETE 1");
+        assertThat(printed.get(2)).contains("UP", "annals_projection_lag_records");
+        assertThat(printed.get(3)).contains("Sound: ");
+    }
+
+    private static void copyCheckout() throws IOException, InterruptedException {
+        Path here = Path.of("").toAbsolutePath();
+        Process list = new ProcessBuilder("git", "ls-files", "--cached", "--others", "--exclude-standard")
+                .directory(here.toFile())
+                .redirectError(ProcessBuilder.Redirect.DISCARD)
+                .start();
+        List<String> files = new String(list.getInputStream().readAllBytes(), StandardCharsets.UTF_8)
+                .lines()
+                .toList();
+        assumeTrue(list.waitFor() == 0 && !files.isEmpty(), "needs a git checkout");
+        for (String file : files) {
+            if (Files.isRegularFile(here.resolve(file))) {
+                Path copy = checkout.resolve(file);
+                Files.createDirectories(copy.getParent());
+                Files.copy(here.resolve(file), copy, StandardCopyOption.COPY_ATTRIBUTES);
+            }
+        }
+    }
+
+    private static List<String> blocks(Path page) throws IOException {
+        return CODE.matcher(Files.readString(page))
+                .results()
+                .map(block -> block.group(1))
+                .toList();
+    }
+
+    private static List<String> runPage(String page) throws Exception {
+        assertThat(TRIED_HERE).contains(page);
+        return run(blocks(Path.of("docs", page)));
+    }
+
+    /** Runs the blocks in one shell, so that each has the variables of those before it, and gives what each printed. */
+    private static List<String> run(List<String> blocks) throws Exception {
+        StringBuilder script = new StringBuilder("set -e\n");
+        for (String block : blocks) {
+            script.append(block)
+                    .append("\necho '")
+                    .append(END_OF_BLOCK.pattern())
+                    .append("'\n");
+        }
+        Path output = checkout.resolve("commands.log");
+        Process process = bash(script.toString(), output);
+        assertThat(process.waitFor(PAGE_SECONDS, TimeUnit.SECONDS))
+                .as(Files.readString(output))
+                .isTrue();
+        String printed = Files.readString(output);
+        assertThat(process.exitValue()).as(printed).isZero();
+        return END_OF_BLOCK.splitAsStream(printed).map(String::strip).toList();
+    }
+
+    private static Process bash(String commands, Path output) throws IOException {
+        String here = commands.replace("localhost:8080", "localhost:" + port)
+                .replace("localhost:9000", "localhost:" + managementPort);
+        ProcessBuilder builder = new ProcessBuilder("bash", "-c", here)
+                .directory(checkout.toFile())
+                .redirectErrorStream(true)
+                .redirectOutput(output.toFile());
+        builder.environment().keySet().removeIf(name -> name.startsWith("ANNALS_"));
+        builder.environment().put("PSQLRC", checkout.resolve("psqlrc").toString());
+        builder.environment().put("ANNALS_PORT", Integer.toString(port));
+        builder.environment().put("ANNALS_MANAGEMENT_PORT", Integer.toString(managementPort));
+        if (!token.isEmpty()) {
+            builder.environment().put("ANNALS_TOKEN", token);
+            builder.environment().put("ANNALS_ADMIN_TOKEN", adminToken);
+        }
+        return builder.start();
+    }
+
+    private static String awaitStart(Path output) throws Exception {
+        for (int i = 0; i < START_SECONDS * 10; i++) {
+            String printed = Files.readString(output);
+            if (printed.contains("Listening on") && TOKEN.matcher(printed).find()) {
+                return printed;
+            }
+            assertThat(service.isAlive()).as(printed).isTrue();
+            Thread.sleep(100);
+        }
+        throw new AssertionError("The service did not start: " + Files.readString(output));
+    }
+
+    private static String first(Pattern pattern, String text) {
+        Matcher matcher = pattern.matcher(text);
+        return matcher.results()
+                .map((MatchResult found) -> found.group(1))
+                .findFirst()
+                .orElseThrow(() -> new AssertionError(pattern + " in " + text));
+    }
+
+    private static boolean commandExists(String command) throws IOException, InterruptedException {
+        return new ProcessBuilder("sh", "-c", "command -v " + command).start().waitFor() == 0;
+    }
+
+    private static int freePort() throws IOException {
+        try (ServerSocket socket = new ServerSocket(0)) {
+            return socket.getLocalPort();
+        }
+    }
+}

@@ -5,7 +5,7 @@ import urllib.parse
 import uuid
 from datetime import datetime, timezone
 
-from annals_client import Actor, ApiClient, ApiException, Configuration, NewAuditRecord, ProjectLogsApi
+from annals_client import Actor, ApiClient, ApiException, AuditRecordBatch, AuditRecordInput, Configuration, ProjectLogsApi
 
 logs = ProjectLogsApi(ApiClient(Configuration(host=os.environ["ANNALS_URL"], access_token=os.environ["ANNALS_TOKEN"])))
 
@@ -16,7 +16,7 @@ def cursor_of(page):
 
 time = datetime(2025, 9, 3, 11, 15, 19, 391447, timezone.utc)
 records = [
-    NewAuditRecord(
+    AuditRecordInput(
         id=uuid.uuid4(),
         action="volume_create",
         actor=Actor(type="user", name="jane@example.org"),
@@ -26,9 +26,10 @@ records = [
     )
     for number in range(1, 6)
 ]
-appended = logs.append_project_logs(records)
+batch = AuditRecordBatch(records=records)
+appended = logs.append_project_log_batch(batch)
 assert [(r.id, r.sequence_id) for r in appended.results] == [(r.id, i) for i, r in enumerate(records, 1)]
-assert logs.append_project_logs(records) == appended
+assert logs.append_project_log_batch(batch) == appended
 
 page = logs.list_project_logs(limit=2)
 read = list(page.results)
@@ -40,15 +41,16 @@ assert (read[4].timestamp, read[4].ip_address, read[4].metadata) == (time, "2001
 assert logs.get_project_log(read[4].id) == read[4]
 
 assert logs.list_project_logs(cursor=cursor_of(page.poll_more)).results == []
-logs.append_project_logs([NewAuditRecord(action="login")])
+login = logs.append_project_log(AuditRecordInput(action="login"))
 polled = logs.list_project_logs(cursor=cursor_of(page.poll_more))
-assert [(r.sequence_id, r.action) for r in polled.results] == [(6, "login")]
+assert polled.results == [login]
+assert (login.sequence_id, login.action) == (6, "login")
 
 try:
-    logs.append_project_logs([NewAuditRecord(action="login", ip_address="nowhere")])
+    logs.append_project_log(AuditRecordInput(action="login", ip_address="nowhere"))
     raise AssertionError("A record with a wrong address was stored")
 except ApiException as refused:
     assert refused.status == 422
     assert refused.data.type == "urn:annals:problem:invalid-record"
-    assert refused.data.errors[0].pointer == "/0/ip_address"
+    assert refused.data.errors[0].pointer == "/ip_address"
 print("tour complete")

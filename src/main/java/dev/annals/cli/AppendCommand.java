@@ -230,7 +230,7 @@ final class AppendCommand implements Callable<Integer> {
         if (batchLines.isEmpty()) {
             return;
         }
-        HttpRequest request = service.request(Connection.FEED)
+        HttpRequest request = service.request(Connection.FEED + "/import")
                 .header("Content-Type", "application/x-ndjson")
                 .POST(HttpRequest.BodyPublishers.ofByteArray(batch.toByteArray()))
                 .build();

@@ -103,9 +103,9 @@ class SdkTest {
         String small = "0." + "0".repeat(300) + "12345678901234567890";
         project.wrongRequest()
                 .contentType("application/json")
-                .body("[{\"action\": \"a\", \"metadata\": {\"" + name
-                        + "\": 1}}, {\"action\": \"b\", \"metadata\": {\"l\": " + large + ", \"s\": " + small + "}}]")
-                .post("/v1/project-logs")
+                .body("{\"records\": [{\"action\": \"a\", \"metadata\": {\"" + name
+                        + "\": 1}}, {\"action\": \"b\", \"metadata\": {\"l\": " + large + ", \"s\": " + small + "}}]}")
+                .post("/v1/project-logs/batch")
                 .then()
                 .statusCode(201);
 
@@ -194,7 +194,7 @@ class SdkTest {
         int stored = given().header("Authorization", "Bearer " + project.token())
                 .contentType("application/x-ndjson")
                 .body(lines.getBytes(StandardCharsets.UTF_8))
-                .post("/v1/project-logs")
+                .post("/v1/project-logs/import")
                 .then()
                 .statusCode(200)
                 .extract()

@@ -41,7 +41,7 @@ public class AppendResource {
             "Send JSON in UTF-8, with the header Content-Type: application/json; application/x-ndjson goes to POST "
                     + FeedLinks.PATH + "/import.";
 
-    private final AppendQueue queue;
+    private final AppendWriter queue;
     private final RecordReader reader;
     private final FeedLinks links;
     private final RequestBodies bodies;
@@ -50,7 +50,7 @@ public class AppendResource {
     private final Vertx vertx;
 
     AppendResource(
-            AppendQueue queue,
+            AppendWriter queue,
             RecordReader reader,
             FeedLinks links,
             RequestBodies bodies,
@@ -96,9 +96,9 @@ public class AppendResource {
                 NDJSON,
                 "Send one JSON record per line, with the header Content-Type: application/x-ndjson; one record as JSON"
                         + " goes to POST " + FeedLinks.PATH + ", several to POST " + FeedLinks.PATH + "/batch.");
-        RequestBodies.Held held = bodies.held(caller.projectId(), BulkAppend.mostBytes(config));
-        BulkAppend bulk =
-                new BulkAppend(bodies.parts(http), held, vertx.getOrCreateContext(), caller, reader, queue, config);
+        RequestBodies.Held held = bodies.held(caller.projectId(), NdjsonUpload.mostBytes(config));
+        NdjsonUpload bulk =
+                new NdjsonUpload(bodies.parts(http), held, vertx.getOrCreateContext(), caller, reader, queue, config);
         return Uni.createFrom()
                 .completionStage(bulk::run)
                 .onTermination()

@@ -27,7 +27,7 @@ import org.junit.jupiter.api.Timeout;
 /** Appending by NDJSON: any length, in order, each line by itself. */
 @QuarkusTest
 @Timeout(120)
-class BulkAppendTest extends ProjectTest {
+class NdjsonUploadTest extends ProjectTest {
 
     @TestHTTPResource("/")
     URI service;
@@ -73,7 +73,7 @@ class BulkAppendTest extends ProjectTest {
         send("no\n".repeat(250))
                 .statusCode(200)
                 .body("refused", equalTo(250))
-                .body("refusals", hasSize(BulkAppend.NAMED_REFUSALS));
+                .body("refusals", hasSize(NdjsonUpload.NAMED_REFUSALS));
     }
 
     @Test

@@ -40,7 +40,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Everything happens on the request's own event loop.
  */
-final class BulkAppend {
+final class NdjsonUpload {
 
     /** How many refused lines the answer names; more are only counted. */
     static final int NAMED_REFUSALS = 100;
@@ -55,7 +55,7 @@ final class BulkAppend {
     private final Context context;
     private final Caller caller;
     private final RecordReader reader;
-    private final AppendQueue queue;
+    private final AppendWriter queue;
     private final AppendConfig config;
     private final CompletableFuture<Summary> answer = new CompletableFuture<>();
     private final List<Refusal> refusals = new ArrayList<>();
@@ -87,13 +87,13 @@ final class BulkAppend {
     private long firstSequenceId = Long.MAX_VALUE;
     private long lastSequenceId;
 
-    BulkAppend(
+    NdjsonUpload(
             BodyParts request,
             RequestBodies.Held memory,
             Context context,
             Caller caller,
             RecordReader reader,
-            AppendQueue queue,
+            AppendWriter queue,
             AppendConfig config) {
         this.request = request;
         this.memory = memory;

@@ -35,8 +35,8 @@ import org.junit.jupiter.api.Timeout;
 /** The queue while a commit of its project is held up: what gathers behind it, and what is turned away. */
 @QuarkusTest
 @Timeout(60)
-@TestProfile(AppendQueueTest.ShortQueue.class)
-class AppendQueueTest {
+@TestProfile(QueuedAppendsTest.ShortQueue.class)
+class QueuedAppendsTest {
 
     private static final int QUEUE = 10;
     private static final Pattern QUEUED_BYTES = Pattern.compile("(?m)^annals_append_queue_bytes(?:\\{[^}]*})? (\\S+)$");

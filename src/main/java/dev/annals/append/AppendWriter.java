@@ -47,9 +47,9 @@ import org.jboss.logging.Logger;
  * has no queue.
  */
 @ApplicationScoped
-public class AppendQueue {
+public class AppendWriter {
 
-    private static final Logger LOG = Logger.getLogger(AppendQueue.class);
+    private static final Logger LOG = Logger.getLogger(AppendWriter.class);
     private static final String READ_PLACES = Sql.named("read_places");
     private static final String READ_RECORDS = Sql.named("read_records");
     private static final String READ_VALUES_LEFT = Sql.named("read_values_left");
@@ -62,7 +62,7 @@ public class AppendQueue {
     private final AppendConfig config;
     private volatile boolean stopping;
 
-    AppendQueue(Pool pool, SequentialGuid guids, HeadWatch heads, AppendConfig config, MeterRegistry metrics) {
+    AppendWriter(Pool pool, SequentialGuid guids, HeadWatch heads, AppendConfig config, MeterRegistry metrics) {
         this.pool = pool;
         this.guids = guids;
         this.heads = heads;
@@ -319,7 +319,7 @@ public class AppendQueue {
                         .recoverWithNull())
                 .collect()
                 .last()
-                .chain(AppendQueue::answered);
+                .chain(AppendWriter::answered);
     }
 
     /** One transaction, and behind it, in the same round trip, the question where its records stand. */

@@ -24,6 +24,13 @@ public class AuditLogFixture {
     /** The admin token that the tests configure. */
     public static final String ADMIN_TOKEN = "annals_admin_token_of_the_tests";
 
+    /** Where one record is appended, and where pages are read. */
+    public static final String LOGS = "/v1/project-logs";
+    /** Where batches are appended. */
+    public static final String BATCH = LOGS + "/batch";
+    /** Where NDJSON is appended. */
+    public static final String IMPORT = LOGS + "/import";
+
     private static final AtomicInteger PROJECTS = new AtomicInteger();
 
     /** A project of a test's own, with a token for it. */
@@ -38,6 +45,16 @@ public class AuditLogFixture {
         public RequestSpecification wrongRequest() {
             return given().urlEncodingEnabled(false).header("Authorization", "Bearer " + token);
         }
+    }
+
+    /** A batch of these records, each given as its JSON. */
+    public static String batch(String... records) {
+        return "{\"records\": [" + String.join(", ", records) + "]}";
+    }
+
+    /** The path that takes this JSON, a batch or a single record. */
+    public static String pathOf(String body) {
+        return body.startsWith("{\"records\"") ? BATCH : LOGS;
     }
 
     /** Makes a project and a read-write token by way of the API. */

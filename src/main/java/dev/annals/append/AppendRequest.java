@@ -7,7 +7,6 @@ import dev.annals.http.ProblemException;
 import dev.annals.http.ProblemType;
 import dev.annals.record.AuditRecord;
 import dev.annals.record.RecordReader;
-import dev.annals.record.SentRecords;
 import dev.annals.record.StoredRecord;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -25,7 +24,7 @@ final class AppendRequest {
     final UUID tokenId;
     final long bytes;
     final boolean numbered;
-    private final boolean inArray;
+    private final boolean inBatch;
     private final Chain chain;
     final CompletableFuture<Appended> answer = new CompletableFuture<>();
     /** Those found to be stored by an earlier try or request, by their place in {@link #records}. */
@@ -38,12 +37,13 @@ final class AppendRequest {
     /**
      * A request that comes behind those of {@code chain} which the queue was given before.
      *
+     * @param inBatch whether the records came as a batch, and not as one bare record
      * @param bytes about how much memory the records take
      */
-    AppendRequest(SentRecords sent, UUID tokenId, long bytes, Chain chain) {
-        this.records = new ArrayList<>(sent.records());
-        this.numbered = sent.wantNumbers();
-        this.inArray = sent.inArray();
+    AppendRequest(List<AuditRecord> records, boolean inBatch, UUID tokenId, long bytes, Chain chain) {
+        this.records = new ArrayList<>(records);
+        this.numbered = records.stream().anyMatch(record -> record.numberSequence() != null);
+        this.inBatch = inBatch;
         this.tokenId = tokenId;
         this.bytes = bytes;
         this.chain = chain;
@@ -105,7 +105,7 @@ final class AppendRequest {
                     records.set(i, record.withId(guids.next()));
                     redrawn = true;
                 } else if (taken.size() < RecordReader.MAX_ERRORS) {
-                    taken.add(new FieldError(inArray ? "/" + i + "/id" : "/id", "This id is taken."));
+                    taken.add(new FieldError((inBatch ? "/records/" + i : "") + "/id", "This id is taken."));
                 }
             }
         }
@@ -138,7 +138,7 @@ final class AppendRequest {
         for (int i = 0; i < found.length; i++) {
             String whyNot = found[i] == null ? left.whyNot(records.get(i), wanted) : null;
             if (whyNot != null && errors.size() < RecordReader.MAX_ERRORS) {
-                errors.add(new FieldError((inArray ? "/" + i : "") + "/number/sequence", whyNot));
+                errors.add(new FieldError((inBatch ? "/records/" + i : "") + "/number/sequence", whyNot));
             }
         }
         if (errors.isEmpty()) {

@@ -4,16 +4,16 @@ import dev.annals.feed.FeedLinks;
 import dev.annals.http.BodyConfig;
 import dev.annals.http.JsonBody;
 import dev.annals.http.RequestBodies;
+import dev.annals.http.RequestParameters;
 import dev.annals.project.Caller;
 import dev.annals.project.Requires;
+import dev.annals.record.AuditRecord;
 import dev.annals.record.RecordReader;
 import dev.annals.record.RecordWriter;
-import dev.annals.record.SentRecords;
 import dev.annals.record.StoredRecord;
 import io.smallrye.mutiny.Uni;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpServerRequest;
-import jakarta.ws.rs.Consumes;
 import jakarta.ws.rs.POST;
 import jakarta.ws.rs.Path;
 import jakarta.ws.rs.Produces;
@@ -24,18 +24,24 @@ import jakarta.ws.rs.core.MediaType;
 import jakarta.ws.rs.core.Response;
 import jakarta.ws.rs.core.UriInfo;
 import java.util.List;
+import java.util.UUID;
+import java.util.function.Function;
 
-/** Writing over HTTP: {@code POST /v1/project-logs}. */
+/** Writing over HTTP: {@code POST /v1/project-logs}, and with {@code /batch} and {@code /import} behind it. */
 @Path(FeedLinks.PATH)
 @Produces(MediaType.APPLICATION_JSON)
 public class AppendResource {
 
-    static final String NDJSON = "application/x-ndjson";
+    private static final MediaType NDJSON = new MediaType("application", "x-ndjson");
 
     /** About what a record takes in memory beside its JSON. */
     static final int RECORD_OVERHEAD_BYTES = 256;
 
-    private final AppendQueue queue;
+    private static final String TYPES =
+            "Send JSON in UTF-8, with the header Content-Type: application/json; application/x-ndjson goes to POST "
+                    + FeedLinks.PATH + "/import.";
+
+    private final AppendWriter queue;
     private final RecordReader reader;
     private final FeedLinks links;
     private final RequestBodies bodies;
@@ -44,7 +50,7 @@ public class AppendResource {
     private final Vertx vertx;
 
     AppendResource(
-            AppendQueue queue,
+            AppendWriter queue,
             RecordReader reader,
             FeedLinks links,
             RequestBodies bodies,
@@ -60,34 +66,39 @@ public class AppendResource {
         this.limits = limits;
     }
 
-    /** Appends one record, or an array of them: all or none. */
+    /** Appends one record, and answers with it. */
     @POST
-    @Consumes(MediaType.APPLICATION_JSON)
     @Requires.Write
     public Uni<Response> append(
             @Context HttpServerRequest http, @Context UriInfo uri, @Context ContainerRequestContext request) {
-        Caller caller = Caller.of(request);
-        RequestBodies.requireNoParameters(uri.getQueryParameters());
-        return bodies.read(http, limits.maxBytes(), caller.projectId(), body -> {
-            SentRecords sent = reader.read(body);
-            long bytes = body.length + (long) sent.records().size() * RECORD_OVERHEAD_BYTES;
-            // Before anything is stored: a request that no URL can be made for is refused.
-            links.record(http, uri, sent.records().get(0).id());
-            return queue.append(caller, sent, bytes).map(appended -> answer(http, uri, sent.inArray(), appended));
-        });
+        return append(http, uri, request, body -> List.of(reader.readRecord(body)), false, AppendResource::first);
     }
 
-    /** Appends records as they stream in, a line each. */
+    /** Appends the records of a batch: all or none. */
     @POST
-    @Consumes(NDJSON)
+    @Path("batch")
+    @Requires.Write
+    public Uni<Response> appendBatch(
+            @Context HttpServerRequest http, @Context UriInfo uri, @Context ContainerRequestContext request) {
+        return append(http, uri, request, reader::readBatch, true, AppendResource::places);
+    }
+
+    /** Appends records as they stream in, one per line. */
+    @POST
+    @Path("import")
     @Requires.Write
     public Uni<Response> appendStream(
             @Context HttpServerRequest http, @Context UriInfo uri, @Context ContainerRequestContext request) {
         Caller caller = Caller.of(request);
-        RequestBodies.requireNoParameters(uri.getQueryParameters());
-        RequestBodies.Held held = bodies.held(caller.projectId(), BulkAppend.mostBytes(config));
-        BulkAppend bulk =
-                new BulkAppend(bodies.parts(http), held, vertx.getOrCreateContext(), caller, reader, queue, config);
+        RequestParameters.requireKnown(uri.getQueryParameters(), List.of());
+        RequestBodies.requireType(
+                http,
+                NDJSON,
+                "Send one JSON record per line, with the header Content-Type: application/x-ndjson; one record as JSON"
+                        + " goes to POST " + FeedLinks.PATH + ", several to POST " + FeedLinks.PATH + "/batch.");
+        RequestBodies.Held held = bodies.held(caller.projectId(), NdjsonUpload.mostBytes(config));
+        NdjsonUpload bulk =
+                new NdjsonUpload(bodies.parts(http), held, vertx.getOrCreateContext(), caller, reader, queue, config);
         return Uni.createFrom()
                 .completionStage(bulk::run)
                 .onTermination()
@@ -95,15 +106,33 @@ public class AppendResource {
                 .map(summary -> Response.ok(summary.toJson()).build());
     }
 
-    private Response answer(HttpServerRequest http, UriInfo uri, boolean array, Appended appended) {
-        StoredRecord first = appended.records().get(0);
-        // Not as it was sent: an id that the service drew may have been drawn again.
-        String location = links.record(http, uri, first.record().id());
-        byte[] json = array ? places(appended.records()) : RecordWriter.toBytes(first);
-        return Response.status(appended.added() > 0 ? Response.Status.CREATED : Response.Status.OK)
-                .header(HttpHeaders.LOCATION, location)
-                .entity(json)
-                .build();
+    private Uni<Response> append(
+            HttpServerRequest http,
+            UriInfo uri,
+            ContainerRequestContext request,
+            Function<byte[], List<AuditRecord>> read,
+            boolean inBatch,
+            Function<List<StoredRecord>, byte[]> answer) {
+        Caller caller = Caller.of(request);
+        RequestParameters.requireKnown(uri.getQueryParameters(), List.of());
+        return bodies.read(http, TYPES, limits.maxBytes(), caller.projectId(), body -> {
+            List<AuditRecord> records = read.apply(body);
+            long bytes = body.length + (long) records.size() * RECORD_OVERHEAD_BYTES;
+            // Before anything is stored: a request that no URL can be made for is refused.
+            links.record(http, uri, records.get(0).id());
+            return queue.append(caller, records, inBatch, bytes).map(appended -> {
+                // Not as it was sent: an id that the service drew may have been drawn again.
+                UUID first = appended.records().get(0).record().id();
+                return Response.status(appended.added() > 0 ? Response.Status.CREATED : Response.Status.OK)
+                        .header(HttpHeaders.LOCATION, links.record(http, uri, first))
+                        .entity(answer.apply(appended.records()))
+                        .build();
+            });
+        });
+    }
+
+    private static byte[] first(List<StoredRecord> records) {
+        return RecordWriter.toBytes(records.get(0));
     }
 
     private static byte[] places(List<StoredRecord> records) {

@@ -229,7 +229,7 @@ public final class AppendCommand extends ClientCommand {
         if (batchLines.isEmpty()) {
             return;
         }
-        HttpRequest request = service.request(Connection.FEED)
+        HttpRequest request = service.request(Connection.FEED + "/import")
                 .header("Content-Type", "application/x-ndjson")
                 .POST(HttpRequest.BodyPublishers.ofByteArray(batch.toByteArray()))
                 .build();

@@ -10,10 +10,8 @@ import io.vertx.core.http.HttpServerRequest;
 import jakarta.enterprise.context.ApplicationScoped;
 import jakarta.ws.rs.core.HttpHeaders;
 import jakarta.ws.rs.core.MediaType;
-import jakarta.ws.rs.core.MultivaluedMap;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -33,6 +31,8 @@ public class RequestBodies {
 
     /** So much is taken from the budget at a time. */
     private static final int STEP_BYTES = 65_536;
+
+    private static final String SEND_JSON = "Send JSON in UTF-8, with the header Content-Type: application/json.";
 
     private final MemoryBudget memory;
     private final BodyWatch watch;
@@ -55,7 +55,17 @@ public class RequestBodies {
      *     {@code body-too-slow}, {@code malformed-encoding}
      */
     public <T> Uni<T> read(HttpServerRequest request, int maxBytes, Object caller, Function<byte[], Uni<T>> answer) {
-        requireJson(request);
+        return read(request, SEND_JSON, maxBytes, caller, answer);
+    }
+
+    /**
+     * The same.
+     *
+     * @param otherwise what to do where the body is not announced as JSON in UTF-8, for people
+     */
+    public <T> Uni<T> read(
+            HttpServerRequest request, String otherwise, int maxBytes, Object caller, Function<byte[], Uni<T>> answer) {
+        requireType(request, MediaType.APPLICATION_JSON_TYPE, otherwise);
         BodyParts parts = parts(request);
         // With a small heap a caller may have less memory than the largest body needs.
         int most = (int) Math.min(maxBytes, memory.holderLimit() / BYTES_HELD_PER_BYTE);
@@ -175,7 +185,8 @@ public class RequestBodies {
             return new ProblemException(
                     ProblemType.BODY_TOO_LARGE,
                     "The body may have " + maxBytes
-                            + " bytes. Send it in several requests, or as application/x-ndjson.");
+                            + " bytes. Send it in several requests, or records as"
+                            + " application/x-ndjson to POST /v1/project-logs/import.");
         }
     }
 
@@ -186,41 +197,31 @@ public class RequestBodies {
                         + " smaller requests.");
     }
 
-    // @Consumes lets pass what has no media type, a wildcard, or any charset.
-    private static void requireJson(HttpServerRequest request) {
+    /**
+     * Refuses a body that is not announced as this media type in UTF-8. {@code @Consumes} lets pass what has no media type,
+     * a wildcard, or any charset.
+     *
+     * @param otherwise what to do instead, for people
+     * @throws ProblemException {@code unsupported-media-type}
+     */
+    public static void requireType(HttpServerRequest request, MediaType wanted, String otherwise) {
         String type = request.getHeader(HttpHeaders.CONTENT_TYPE);
-        if (type == null || !isJsonInUtf8(type)) {
+        if (type == null || !isInUtf8(type, wanted)) {
             throw new ProblemException(
                     ProblemType.UNSUPPORTED_MEDIA_TYPE,
-                    (type == null ? "The body has no Content-Type." : "The Content-Type of the body is not read here.")
-                            + " Send JSON in UTF-8, with the header Content-Type: application/json.");
+                    (type == null
+                                    ? "The body has no Content-Type. "
+                                    : "The Content-Type of the body is not read here. ")
+                            + otherwise);
         }
     }
 
-    /**
-     * Checks the parameters of an append.
-     *
-     * @throws ProblemException {@code invalid-parameter} for any but {@code atomic=false}: what streams in cannot be
-     *     stored whole or not at all, and everything else is
-     */
-    public static void requireNoParameters(MultivaluedMap<String, String> parameters) {
-        for (Map.Entry<String, List<String>> parameter : parameters.entrySet()) {
-            if (!parameter.getKey().equals("atomic") || !parameter.getValue().equals(List.of("false"))) {
-                throw new ProblemException(Problem.of(
-                                ProblemType.INVALID_PARAMETER,
-                                "The only parameter is atomic=false, for NDJSON, which is the default: lines are stored"
-                                        + " as they come. Send an array for all or nothing.")
-                        .with("parameter", parameter.getKey()));
-            }
-        }
-    }
-
-    private static boolean isJsonInUtf8(String contentType) {
+    private static boolean isInUtf8(String contentType, MediaType wanted) {
         try {
             MediaType type = MediaType.valueOf(contentType);
             String charset = type.getParameters().get(MediaType.CHARSET_PARAMETER);
-            return type.getType().equalsIgnoreCase("application")
-                    && type.getSubtype().equalsIgnoreCase("json")
+            return type.getType().equalsIgnoreCase(wanted.getType())
+                    && type.getSubtype().equalsIgnoreCase(wanted.getSubtype())
                     && (charset == null || charset.equalsIgnoreCase("utf-8"));
         } catch (IllegalArgumentException e) {
             return false;

@@ -19,7 +19,10 @@ public final class RequestParameters {
         for (Map.Entry<String, List<String>> parameter : parameters.entrySet()) {
             if (!known.contains(parameter.getKey())) {
                 throw invalid(
-                        parameter.getKey(), "There is no such parameter. Known: " + String.join(", ", known) + ".");
+                        parameter.getKey(),
+                        known.isEmpty()
+                                ? "This operation takes no parameters."
+                                : "There is no such parameter. Known: " + String.join(", ", known) + ".");
             }
             if (parameter.getValue().size() > 1) {
                 throw invalid(parameter.getKey(), "It is given more than once.");

@@ -422,7 +422,8 @@ final class RecordParser {
         return true;
     }
 
-    private void wrongAndSkipped(String detail) throws IOException {
+    /** Notes that the current value is wrong, and goes to its end. */
+    void wrongAndSkipped(String detail) throws IOException {
         wrong(detail);
         json.skipChildren();
     }

@@ -37,7 +37,7 @@ import org.jspecify.annotations.Nullable;
 @Singleton
 public final class RecordReader {
 
-    /** The most records one body may hold. */
+    /** The most records one batch may hold. */
     public static final int MAX_RECORDS = 1_000;
     /** The most bytes the JSON of one record may have, from its opening to its closing brace. */
     public static final int MAX_RECORD_BYTES = 65_535;
@@ -45,6 +45,7 @@ public final class RecordReader {
     public static final int MAX_ERRORS = 100;
 
     private static final int MAX_MESSAGE_LENGTH = 200;
+    private static final String ARRAY = "an array of 1 to " + MAX_RECORDS + " records";
 
     /** Jackson only guards its memory here: the limits that clients are told of are the parser's. */
     private static final JsonFactory JSON = new JsonFactoryBuilder()
@@ -73,12 +74,22 @@ public final class RecordReader {
     }
 
     /**
-     * Reads a whole body: one record, or an array of 1 to {@link #MAX_RECORDS} of them, no id twice.
+     * Reads a whole body that is one record.
      *
-     * @throws ProblemException as above; pointers of an array begin at {@code /0}
+     * @throws ProblemException as above
      */
-    public SentRecords read(byte[] body) {
-        return parse(body, 0, body.length, true, RecordReader::oneOrMany);
+    public AuditRecord readRecord(byte[] body) {
+        return parse(body, 0, body.length, true, RecordReader::one);
+    }
+
+    /**
+     * Reads a whole body that is a batch: an object whose field {@code records} has 1 to {@link #MAX_RECORDS} of them, no
+     * id twice.
+     *
+     * @throws ProblemException as above; pointers into a record begin at {@code /records/0}
+     */
+    public List<AuditRecord> readBatch(byte[] body) {
+        return parse(body, 0, body.length, true, RecordReader::batch);
     }
 
     /**
@@ -88,7 +99,7 @@ public final class RecordReader {
      * @throws ProblemException as above, except that malformed JSON is located by its column alone
      */
     public AuditRecord readLine(byte[] bytes, int from, int to) {
-        return parse(bytes, from, to, false, RecordReader::one);
+        return parse(bytes, from, to, false, RecordReader::line);
     }
 
     private interface Body<T> {
@@ -117,43 +128,22 @@ public final class RecordReader {
         }
     }
 
-    private static SentRecords oneOrMany(JsonParser json, RecordParser records) throws IOException {
-        JsonToken first = json.nextToken();
-        if (first != JsonToken.START_ARRAY) {
-            return new SentRecords(false, List.of(one(first, json, records)));
-        }
-        List<AuditRecord> read = new ArrayList<>();
-        Map<UUID, Integer> placeById = new HashMap<>();
-        int place = 0;
-        while (json.nextToken() != JsonToken.END_ARRAY) {
-            if (place == MAX_RECORDS) {
-                throw new ProblemException(
-                        ProblemType.TOO_MANY_RECORDS,
-                        "One array may hold " + MAX_RECORDS
-                                + " records: send them in several requests, or as application/x-ndjson");
-            }
-            AuditRecord record = records.record();
-            if (record != null) {
-                read.add(record);
-                Integer earlier = placeById.putIfAbsent(record.id(), place);
-                if (earlier != null) {
-                    records.wrongField("id", "is the id of /" + earlier + " too: give each record its own");
-                }
-            }
-            place++;
-        }
-        if (place == 0) {
-            records.wrong("must hold at least one record");
-        }
-        finish(json, records);
-        return new SentRecords(true, read);
-    }
-
     private static AuditRecord one(JsonParser json, RecordParser records) throws IOException {
-        return one(json.nextToken(), json, records);
+        JsonToken first = json.nextToken();
+        if (first == JsonToken.START_ARRAY) {
+            records.wrongAndSkipped(
+                    "must be one record, an object: send an array of records to POST /v1/project-logs/batch, as {\"records\":"
+                            + " [...]}");
+            finish(json, records);
+        }
+        return record(first, json, records);
     }
 
-    private static AuditRecord one(@Nullable JsonToken first, JsonParser json, RecordParser records)
+    private static AuditRecord line(JsonParser json, RecordParser records) throws IOException {
+        return record(json.nextToken(), json, records);
+    }
+
+    private static AuditRecord record(@Nullable JsonToken first, JsonParser json, RecordParser records)
             throws IOException {
         if (first == null) {
             throw new ProblemException(ProblemType.MALFORMED_JSON, "There is no JSON here: send a record");
@@ -164,6 +154,66 @@ public final class RecordReader {
             throw records.refusal();
         }
         return record;
+    }
+
+    private static List<AuditRecord> batch(JsonParser json, RecordParser records) throws IOException {
+        JsonToken first = json.nextToken();
+        if (first == null) {
+            throw new ProblemException(ProblemType.MALFORMED_JSON, "There is no JSON here: send records");
+        }
+        @Nullable List<AuditRecord> read = null;
+        if (first != JsonToken.START_OBJECT) {
+            records.wrongAndSkipped("must be an object with records, " + ARRAY);
+            finish(json, records);
+        }
+        while (json.nextToken() == JsonToken.FIELD_NAME) {
+            boolean known = json.currentName().equals("records");
+            json.nextToken();
+            if (!known) {
+                records.wrongAndSkipped("is no field of a batch, which has only records; send one record by itself to"
+                        + " POST /v1/project-logs");
+            } else if (read != null) {
+                records.wrongAndSkipped("is there twice: keep one");
+            } else {
+                read = array(json, records);
+            }
+        }
+        if (read == null) {
+            records.wrongField("records", "is required: " + ARRAY);
+        }
+        finish(json, records);
+        return read == null ? List.of() : read;
+    }
+
+    private static List<AuditRecord> array(JsonParser json, RecordParser records) throws IOException {
+        List<AuditRecord> read = new ArrayList<>();
+        if (json.currentToken() != JsonToken.START_ARRAY) {
+            records.wrongAndSkipped("must be " + ARRAY);
+            return read;
+        }
+        Map<UUID, Integer> placeById = new HashMap<>();
+        int place = 0;
+        while (json.nextToken() != JsonToken.END_ARRAY) {
+            if (place == MAX_RECORDS) {
+                throw new ProblemException(
+                        ProblemType.TOO_MANY_RECORDS,
+                        "One batch may hold " + MAX_RECORDS + " records: send several batches, or the records as"
+                                + " application/x-ndjson to POST /v1/project-logs/import");
+            }
+            AuditRecord record = records.record();
+            if (record != null) {
+                read.add(record);
+                Integer earlier = placeById.putIfAbsent(record.id(), place);
+                if (earlier != null) {
+                    records.wrongField("id", "is the id of /records/" + earlier + " too: give each record its own");
+                }
+            }
+            place++;
+        }
+        if (place == 0) {
+            records.wrong("must hold at least one record");
+        }
+        return read;
     }
 
     private static void finish(JsonParser json, RecordParser records) throws IOException {

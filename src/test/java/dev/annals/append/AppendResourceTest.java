@@ -1,6 +1,12 @@
 package dev.annals.append;
 
+import static dev.annals.AuditLogFixture.BATCH;
+import static dev.annals.AuditLogFixture.IMPORT;
+import static dev.annals.AuditLogFixture.LOGS;
+import static dev.annals.AuditLogFixture.batch;
+import static dev.annals.AuditLogFixture.pathOf;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.hamcrest.Matchers.containsString;
 import static org.hamcrest.Matchers.equalTo;
 
 import com.fasterxml.jackson.databind.DeserializationFeature;
@@ -36,7 +42,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What a client that keeps to the contract gets from {@code POST /v1/project-logs}. */
+/** What a client that keeps to the contract gets where it appends a record or a batch. */
 @QuarkusTest
 class AppendResourceTest extends ProjectTest {
 
@@ -61,17 +67,42 @@ class AppendResourceTest extends ProjectTest {
 
     @Test
     void anUnknownParameterIsRefused() throws Exception {
-        for (String parameter : List.of("atomic=true", "atomic=AAA", "wait=1")) {
-            project.wrongRequest()
-                    .filter(ContractFilter.ofAnswers())
-                    .contentType("application/json")
-                    .body("{\"action\": \"a\"}")
-                    .post("/v1/project-logs?" + parameter)
-                    .then()
-                    .statusCode(400)
-                    .body("type", equalTo("urn:annals:problem:invalid-parameter"))
-                    .body("parameter", equalTo(parameter.replaceAll("=.*", "")));
+        for (String parameter : List.of("atomic=true", "atomic=false", "wait=1")) {
+            for (String path : List.of(LOGS, BATCH, IMPORT)) {
+                project.wrongRequest()
+                        .filter(ContractFilter.ofAnswers())
+                        .contentType(path.equals(IMPORT) ? "application/x-ndjson" : "application/json")
+                        .body((path.equals(BATCH) ? batch("{\"action\": \"a\"}") : "{\"action\": \"a\"}")
+                                .getBytes(StandardCharsets.UTF_8))
+                        .post(path + "?" + parameter)
+                        .then()
+                        .statusCode(400)
+                        .body("type", equalTo("urn:annals:problem:invalid-parameter"))
+                        .body("parameter", equalTo(parameter.replaceAll("=.*", "")));
+            }
         }
+        assertThat(log.checkFeed(project.id())).isZero();
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "/v1/project-logs, application/x-ndjson, POST /v1/project-logs/import",
+        "/v1/project-logs/batch, application/x-ndjson, POST /v1/project-logs/import",
+        "/v1/project-logs/import, application/json, POST /v1/project-logs/batch",
+        "/v1/project-logs/import, application/x-ndjson; charset=utf-16, Content-Type: application/x-ndjson",
+        "/v1/project-logs/import, text/plain, Content-Type: application/x-ndjson",
+    })
+    void aMediaTypeOfAnotherOperationIsRefusedAndThatOneIsNamed(String path, String type, String named)
+            throws Exception {
+        project.wrongRequest()
+                .filter(ContractFilter.ofAnswers())
+                .header("Content-Type", type)
+                .body("{\"action\": \"a\"}".getBytes(StandardCharsets.UTF_8))
+                .post(path)
+                .then()
+                .statusCode(415)
+                .body("type", equalTo("urn:annals:problem:unsupported-media-type"))
+                .body("detail", containsString(named));
         assertThat(log.checkFeed(project.id())).isZero();
     }
 
@@ -189,11 +220,11 @@ class AppendResourceTest extends ProjectTest {
     }
 
     @Test
-    void anArrayIsAnsweredInItsOrderWithConsecutiveSequenceIds() throws Exception {
+    void aBatchIsAnsweredInItsOrderWithConsecutiveSequenceIds() throws Exception {
         append("{\"action\": \"before\"}", 201);
 
         ExtractableResponse<Response> answer =
-                append("[{\"action\": \"a\"}, {\"action\": \"b\"}, {\"action\": \"c\"}]", 201);
+                append(batch("{\"action\": \"a\"}", "{\"action\": \"b\"}", "{\"action\": \"c\"}"), 201);
 
         assertThat(answer.<List<Integer>>path("results.sequence_id")).containsExactly(2, 3, 4);
         List<String> ids = answer.path("results.id");
@@ -206,17 +237,17 @@ class AppendResourceTest extends ProjectTest {
     }
 
     @Test
-    void anArrayOfOneIsAnsweredAsAnArray() throws Exception {
-        assertThat(append("[{\"action\": \"a\"}]", 201).<List<Integer>>path("results.sequence_id"))
+    void aBatchOfOneIsAnsweredAsABatch() throws Exception {
+        assertThat(append(batch("{\"action\": \"a\"}"), 201).<List<Integer>>path("results.sequence_id"))
                 .containsExactly(1);
         assertThat(log.checkFeed(project.id())).isEqualTo(1);
     }
 
     @Test
     void aThousandRecordsAreStoredTogetherInTheirOrder() throws Exception {
-        String records = IntStream.range(0, 1000)
+        String records = batch(IntStream.range(0, 1000)
                 .mapToObj(i -> "{\"action\": \"a" + i + "\"}")
-                .collect(Collectors.joining(",", "[", "]"));
+                .toArray(String[]::new));
 
         ExtractableResponse<Response> answer = append(records, 201);
 
@@ -234,16 +265,16 @@ class AppendResourceTest extends ProjectTest {
     }
 
     @Test
-    void oneBadRecordInAnArrayKeepsAllFromBeingStored() throws Exception {
+    void oneBadRecordInABatchKeepsAllFromBeingStored() throws Exception {
         ExtractableResponse<Response> problem = project.wrongRequest()
                 .contentType("application/json")
-                .body("[{\"action\": \"a\"}, {\"action\": \"b\", \"outcome\": 7}, {\"action\": \"c\"}]")
-                .post("/v1/project-logs")
+                .body(batch("{\"action\": \"a\"}", "{\"action\": \"b\", \"outcome\": 7}", "{\"action\": \"c\"}"))
+                .post(BATCH)
                 .then()
                 .statusCode(422)
                 .extract();
 
-        assertThat(problem.<List<String>>path("errors.pointer")).containsExactly("/1/outcome");
+        assertThat(problem.<List<String>>path("errors.pointer")).containsExactly("/records/1/outcome");
         assertThat(log.checkFeed(project.id())).isZero();
     }
 
@@ -290,10 +321,10 @@ class AppendResourceTest extends ProjectTest {
     }
 
     @Test
-    void anArrayThatIsSentAgainIsAnsweredAsTheFirstTime() throws Exception {
-        String records = IntStream.range(0, 600)
+    void aBatchThatIsSentAgainIsAnsweredAsTheFirstTime() throws Exception {
+        String records = batch(IntStream.range(0, 600)
                 .mapToObj(i -> "{\"id\": \"" + UUID.randomUUID() + "\", \"action\": \"a" + i + "\"}")
-                .collect(Collectors.joining(",", "[", "]"));
+                .toArray(String[]::new));
         ExtractableResponse<Response> first = append(records, 201);
 
         ExtractableResponse<Response> again = append(records, 200);
@@ -303,14 +334,14 @@ class AppendResourceTest extends ProjectTest {
     }
 
     @Test
-    void ofAnArrayOnlyWhatIsNotStoredYetIsAdded() throws Exception {
+    void ofABatchOnlyWhatIsNotStoredYetIsAdded() throws Exception {
         String b = "{\"id\": \"" + UUID.randomUUID() + "\", \"action\": \"b\"}";
         String d = "{\"id\": \"" + UUID.randomUUID() + "\", \"action\": \"d\"}";
         append(d, 201);
         append(b, 201);
 
         ExtractableResponse<Response> answer =
-                append("[{\"action\": \"a\"}, " + b + ", {\"action\": \"c\"}, " + d + ", {\"action\": \"e\"}]", 201);
+                append(batch("{\"action\": \"a\"}", b, "{\"action\": \"c\"}", d, "{\"action\": \"e\"}"), 201);
 
         assertThat(answer.<List<Integer>>path("results.sequence_id")).containsExactly(3, 2, 4, 1, 5);
         assertThat(project.request().get("/v1/project-logs").<List<String>>path("results.action"))
@@ -319,17 +350,21 @@ class AppendResourceTest extends ProjectTest {
     }
 
     @Test
-    void anArrayWithTakenIdsIsRefusedWholeAndNamesEach() throws Exception {
+    void aBatchWithTakenIdsIsRefusedWholeAndNamesEach() throws Exception {
         UUID one = UUID.randomUUID();
         UUID two = UUID.randomUUID();
-        append("[{\"id\": \"" + one + "\", \"action\": \"a\"}, {\"id\": \"" + two + "\", \"action\": \"b\"}]", 201);
+        append(
+                batch("{\"id\": \"" + one + "\", \"action\": \"a\"}", "{\"id\": \"" + two + "\", \"action\": \"b\"}"),
+                201);
 
         ExtractableResponse<Response> problem = append(
-                "[{\"action\": \"new\"}, {\"id\": \"" + two + "\", \"action\": \"x\"}, {\"id\": \"" + one
-                        + "\", \"action\": \"x\"}]",
+                batch(
+                        "{\"action\": \"new\"}",
+                        "{\"id\": \"" + two + "\", \"action\": \"x\"}",
+                        "{\"id\": \"" + one + "\", \"action\": \"x\"}"),
                 409);
 
-        assertThat(problem.<List<String>>path("errors.pointer")).containsExactly("/1/id", "/2/id");
+        assertThat(problem.<List<String>>path("errors.pointer")).containsExactly("/records/1/id", "/records/2/id");
         assertThat(log.checkFeed(project.id())).isEqualTo(2);
     }
 
@@ -381,7 +416,7 @@ class AppendResourceTest extends ProjectTest {
         List<ExtractableResponse<Response>> answers = atTheSameTime(64, client -> {
             List<ExtractableResponse<Response>> own = new ArrayList<>();
             for (int i = 0; i < 4; i++) {
-                own.add(send("[{\"action\": \"a\"}, {\"action\": \"b\"}, {\"action\": \"c\"}]"));
+                own.add(send(batch("{\"action\": \"a\"}", "{\"action\": \"b\"}", "{\"action\": \"c\"}")));
             }
             return own;
         });
@@ -433,7 +468,7 @@ class AppendResourceTest extends ProjectTest {
         return (asInContract ? project.request() : project.wrongRequest())
                 .contentType("application/json")
                 .body(body.getBytes(StandardCharsets.UTF_8))
-                .post("/v1/project-logs")
+                .post(pathOf(body))
                 .then()
                 .statusCode(status)
                 .extract();
@@ -443,7 +478,7 @@ class AppendResourceTest extends ProjectTest {
         return project.request()
                 .contentType("application/json")
                 .body(body)
-                .post("/v1/project-logs")
+                .post(pathOf(body))
                 .then()
                 .extract();
     }

@@ -1,5 +1,9 @@
 package dev.annals.append;
 
+import static dev.annals.AuditLogFixture.BATCH;
+import static dev.annals.AuditLogFixture.LOGS;
+import static dev.annals.AuditLogFixture.batch;
+import static dev.annals.AuditLogFixture.pathOf;
 import static dev.annals.ProblemAssertions.assertProblem;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.params.provider.Arguments.arguments;
@@ -32,6 +36,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -104,6 +109,52 @@ class BadInputTest extends ProjectTest {
             strings = {"null", "true", "7", "\"a record\"", "[]", "[[]]", "[null]", "[7]", "[[{\"action\": \"a\"}]]"})
     void whatIsNoRecordIsRefused(String body) {
         problem(send(body), 422, "invalid-record");
+        problem(send(BATCH, body.getBytes(StandardCharsets.UTF_8)), 422, "invalid-record");
+        problem(send(batch(body)), 422, "invalid-record");
+    }
+
+    @Test
+    void anArrayInPlaceOfARecordIsToldWhereBatchesGo() {
+        ExtractableResponse<Response> answer =
+                problem(send("[{\"action\": \"a\"}, {\"action\": \"b\"}]"), 422, "invalid-record");
+        assertThat(pointers(answer)).containsExactly("");
+        assertThat(answer.<String>path("errors[0].detail")).contains("POST /v1/project-logs/batch");
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "{} | /records",
+                "{\"records\": null} | /records",
+                "{\"records\": []} | /records",
+                "{\"records\": {\"action\": \"a\"}} | /records",
+                "{\"records\": [{\"action\": \"a\"}], \"records\": [{\"action\": \"a\"}]} | /records",
+                "{\"records\": [{\"action\": \"a\"}], \"atomic\": true} | /atomic",
+                "{\"records\": [{\"action\": \"a\"}, {}], \"x\": [{\"y\": 1}]} | /records/1/action /x",
+                "{\"action\": \"a\"} | /action /records",
+            })
+    void whatIsNoBatchIsRefused(String body, String pointers) {
+        ExtractableResponse<Response> answer =
+                problem(send(BATCH, body.getBytes(StandardCharsets.UTF_8)), 422, "invalid-record");
+        assertThat(pointers(answer)).containsExactly(pointers.split(" ", -1));
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "",
+                "{",
+                "{\"records\"",
+                "{\"records\": [",
+                "{\"records\": [{\"action\": \"a\"}",
+                "{\"records\": [{\"action\": \"a\"}]",
+                "{\"records\": [{\"action\": \"a\"},]}",
+                "{\"records\": [{\"action\": \"a\"}]} x",
+                "{\"records\": [{\"action\": \"a\"}]}{}"
+            })
+    void aBatchThatIsNoJsonIsRefused(String body) {
+        problem(send(BATCH, body.getBytes(StandardCharsets.UTF_8)), 400, "malformed-json");
     }
 
     static Stream<Arguments> wrongRecords() {
@@ -155,10 +206,11 @@ class BadInputTest extends ProjectTest {
     void everyWrongFieldIsNamed(String record, String pointers) {
         assertThat(pointers(problem(send(record), 422, "invalid-record")))
                 .containsExactlyInAnyOrder(pointers.split(" ", -1));
-        List<String> inArray =
-                Arrays.stream(pointers.split(" ", -1)).map(p -> "/1" + p).toList();
-        assertThat(pointers(problem(send("[{\"action\": \"a\"}, " + record + "]"), 422, "invalid-record")))
-                .containsExactlyInAnyOrderElementsOf(inArray);
+        List<String> inBatch = Arrays.stream(pointers.split(" ", -1))
+                .map(p -> "/records/1" + p)
+                .toList();
+        assertThat(pointers(problem(send(batch("{\"action\": \"a\"}", record)), 422, "invalid-record")))
+                .containsExactlyInAnyOrderElementsOf(inBatch);
     }
 
     @ParameterizedTest
@@ -241,6 +293,7 @@ class BadInputTest extends ProjectTest {
         String arrays = "[".repeat(depth) + "]".repeat(depth);
         problem(send("{\"action\": \"a\", \"metadata\": {\"x\": " + arrays + "}}"), 422, "invalid-record");
         problem(send(arrays), 422, "invalid-record");
+        problem(send(batch(arrays)), 422, "invalid-record");
         String objects = "{\"x\":".repeat(depth) + "1" + "}".repeat(depth);
         problem(send(objects), 422, "invalid-record");
         assertThat(problem(
@@ -253,29 +306,29 @@ class BadInputTest extends ProjectTest {
 
     @Test
     void aThousandAndOneRecordsAreTooMany() {
-        String records = IntStream.range(0, 1001)
-                .mapToObj(i -> "{\"action\": \"a\"}")
-                .collect(Collectors.joining(",", "[", "]"));
-        problem(send(records), 422, "too-many-records");
+        String records =
+                IntStream.range(0, 1001).mapToObj(i -> "{\"action\": \"a\"}").collect(Collectors.joining(","));
+        problem(send(batch(records)), 422, "too-many-records");
     }
 
     @Test
-    void oneIdTwiceInAnArrayIsRefused() {
+    void oneIdTwiceInABatchIsRefused() {
         String id = "019a9d5e-7c1a-7b52-9e0d-3f6a1c2b4d5e";
         assertThat(pointers(problem(
-                        send("[{\"id\": \"" + id + "\", \"action\": \"a\"}, {\"id\": \"" + id.toUpperCase(Locale.ROOT)
-                                + "\", \"action\": \"a\"}]"),
+                        send(batch(
+                                "{\"id\": \"" + id + "\", \"action\": \"a\"}",
+                                "{\"id\": \"" + id.toUpperCase(Locale.ROOT) + "\", \"action\": \"a\"}")),
                         422,
                         "invalid-record")))
-                .containsExactly("/1/id");
+                .containsExactly("/records/1/id");
     }
 
     @Test
     void aThousandWrongRecordsGetAnAnswerOfBoundedSize() {
         String records = IntStream.range(0, 1000)
                 .mapToObj(i -> "{\"" + "x".repeat(1_000) + "\": " + i + "}")
-                .collect(Collectors.joining(",", "[", "]"));
-        ExtractableResponse<Response> answer = problem(send(records), 422, "invalid-record");
+                .collect(Collectors.joining(","));
+        ExtractableResponse<Response> answer = problem(send(batch(records)), 422, "invalid-record");
         assertThat(pointers(answer)).hasSize(100);
         assertThat(answer.asByteArray()).hasSizeLessThan(100_000);
     }
@@ -285,8 +338,8 @@ class BadInputTest extends ProjectTest {
     void metadataOfTooManyValuesIsRefused() {
         String record = "{\"action\": \"a\", \"metadata\": {\"zeros\": [" + "0,".repeat(4_094) + "0]}}";
         assertThat(pointers(problem(send(record), 422, "invalid-record"))).containsExactly("/metadata");
-        assertThat(pointers(problem(send("[{\"action\": \"a\"}, " + record + "]"), 422, "invalid-record")))
-                .containsExactly("/1/metadata");
+        assertThat(pointers(problem(send(batch("{\"action\": \"a\"}", record)), 422, "invalid-record")))
+                .containsExactly("/records/1/metadata");
     }
 
     @ParameterizedTest
@@ -456,12 +509,16 @@ class BadInputTest extends ProjectTest {
     }
 
     private Response send(String body) {
-        return send(body.getBytes(StandardCharsets.UTF_8));
+        return send(pathOf(body), body.getBytes(StandardCharsets.UTF_8));
     }
 
     private Response send(byte[] body) {
+        return send(LOGS, body);
+    }
+
+    private Response send(String path, byte[] body) {
         RequestSpecification request = project.wrongRequest().contentType("application/json");
-        return (body.length == 0 ? request : request.body(body)).post("/v1/project-logs");
+        return (body.length == 0 ? request : request.body(body)).post(path);
     }
 
     private static ExtractableResponse<Response> problem(Response response, int status, String slug) {

@@ -1,5 +1,8 @@
 package dev.annals.append;
 
+import static dev.annals.AuditLogFixture.IMPORT;
+import static dev.annals.AuditLogFixture.batch;
+import static dev.annals.AuditLogFixture.pathOf;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.hamcrest.Matchers.endsWith;
 import static org.hamcrest.Matchers.equalTo;
@@ -32,7 +35,7 @@ class DrawnIdTest extends ProjectTest {
         return project.request()
                 .contentType("application/json")
                 .body(body)
-                .post("/v1/project-logs")
+                .post(pathOf(body))
                 .then();
     }
 
@@ -50,10 +53,10 @@ class DrawnIdTest extends ProjectTest {
     }
 
     @Test
-    void ofOneRecordOfAnArrayIsDrawnAgainAlone() throws Exception {
+    void ofOneRecordOfABatchIsDrawnAgainAlone() throws Exception {
         UUID own = UUID.randomUUID();
         List<UUID> ids = new ArrayList<>();
-        append("[" + taken("record", 1) + ",{\"action\": \"b\", \"id\": \"" + own + "\"},{\"action\": \"c\"}]")
+        append(batch(taken("record", 1), "{\"action\": \"b\", \"id\": \"" + own + "\"}", "{\"action\": \"c\"}"))
                 .statusCode(201)
                 .extract()
                 .jsonPath()
@@ -70,7 +73,7 @@ class DrawnIdTest extends ProjectTest {
         project.wrongRequest()
                 .contentType("application/x-ndjson")
                 .body(lines.getBytes(StandardCharsets.UTF_8))
-                .post("/v1/project-logs")
+                .post(IMPORT)
                 .then()
                 .statusCode(200)
                 .body("stored", equalTo(2))
@@ -80,7 +83,7 @@ class DrawnIdTest extends ProjectTest {
 
     @Test
     void ofAnAppendIsDrawnAgain() throws Exception {
-        append("[" + taken("append", 2) + ",{\"action\": \"b\"}]").statusCode(201);
+        append(batch(taken("append", 2), "{\"action\": \"b\"}")).statusCode(201);
         assertThat(log.feed(project.id())).hasSize(4);
     }
 

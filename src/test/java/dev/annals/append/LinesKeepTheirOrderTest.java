@@ -1,5 +1,7 @@
 package dev.annals.append;
 
+import static dev.annals.AuditLogFixture.IMPORT;
+import static dev.annals.AuditLogFixture.LOGS;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.annals.ProjectTest;
@@ -47,8 +49,8 @@ class LinesKeepTheirOrderTest extends ProjectTest {
     private static final int BATCH = 50;
     private static final int LINES = 6 * BATCH;
 
-    @TestHTTPResource("/v1/project-logs")
-    URI logs;
+    @TestHTTPResource("/")
+    URI service;
 
     private final HttpClient http =
             HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
@@ -352,7 +354,7 @@ class LinesKeepTheirOrderTest extends ProjectTest {
     }
 
     private CompletableFuture<HttpResponse<String>> post(String type, HttpRequest.BodyPublisher text) {
-        HttpRequest request = HttpRequest.newBuilder(logs)
+        HttpRequest request = HttpRequest.newBuilder(service.resolve(type.equals("application/json") ? LOGS : IMPORT))
                 .header("Authorization", "Bearer " + project.token())
                 .header("Content-Type", type)
                 .POST(text)

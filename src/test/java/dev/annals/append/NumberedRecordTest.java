@@ -1,5 +1,8 @@
 package dev.annals.append;
 
+import static dev.annals.AuditLogFixture.IMPORT;
+import static dev.annals.AuditLogFixture.batch;
+import static dev.annals.AuditLogFixture.pathOf;
 import static io.restassured.RestAssured.given;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -64,11 +67,15 @@ class NumberedRecordTest extends ProjectTest {
     }
 
     @Test
-    void numbersOfAnArrayFollowItsOrderInEachSequence() {
+    void numbersOfABatchFollowItsOrderInEachSequence() {
         define("order", "{\"kind\": \"SYNCHRONOUS\"}");
         for (int i = 0; i < 2; i++) {
-            post("[" + record("order") + "," + record("invoice") + ", {\"action\": \"none\"}," + record("invoice") + ","
-                            + record("order") + "]")
+            post(batch(
+                            record("order"),
+                            record("invoice"),
+                            "{\"action\": \"none\"}",
+                            record("invoice"),
+                            record("order")))
                     .statusCode(201)
                     .body("results.number.value", contains(1 + 2 * i, 1043 + 2 * i, 1044 + 2 * i, 2 + 2 * i));
         }
@@ -80,9 +87,7 @@ class NumberedRecordTest extends ProjectTest {
         String one = withId(UUID.randomUUID(), "invoice");
         post(one).statusCode(201).body("number.value", equalTo(1043));
         post(one).statusCode(200).body("number.value", equalTo(1043));
-        post("[" + one + "," + record("invoice") + "]")
-                .statusCode(201)
-                .body("results.number.value", contains(1043, 1044));
+        post(batch(one, record("invoice"))).statusCode(201).body("results.number.value", contains(1043, 1044));
         post(one).statusCode(200).body("number.value", equalTo(1043));
         post(record("invoice")).body("number.value", equalTo(1045));
         assertThat(numbers("invoice")).containsExactly(1043L, 1044L, 1045L);
@@ -95,9 +100,9 @@ class NumberedRecordTest extends ProjectTest {
         post(withId(id, "invoice")).statusCode(201);
         post(withId(id, "order")).statusCode(409).body("errors.pointer", contains("/id"));
         post("{\"id\": \"" + id + "\", \"action\": \"a\"}").statusCode(409);
-        post("[" + record("order") + "," + withId(id, "order") + "]")
+        post(batch(record("order"), withId(id, "order")))
                 .statusCode(409)
-                .body("errors.pointer", contains("/1/id"));
+                .body("errors.pointer", contains("/records/1/id"));
         post(record("order")).body("number.value", equalTo(1));
         assertThat(numbers("invoice")).containsExactly(1043L);
     }
@@ -111,21 +116,30 @@ class NumberedRecordTest extends ProjectTest {
         for (String sequence : List.of("unknown", "gone", "fast")) {
             post(record(sequence)).statusCode(422).body("errors.pointer", contains("/number/sequence"));
         }
-        post("[" + record("short") + "," + record("unknown") + "," + record("invoice") + "," + record("gone") + ","
-                        + record("fast") + "," + record("short") + "," + record("short") + "," + record("short")
-                        + "]")
+        post(batch(
+                        record("short"),
+                        record("unknown"),
+                        record("invoice"),
+                        record("gone"),
+                        record("fast"),
+                        record("short"),
+                        record("short"),
+                        record("short")))
                 .statusCode(422)
                 .body("type", equalTo("urn:annals:problem:invalid-record"))
                 .body(
                         "errors.pointer",
                         contains(
-                                "/1/number/sequence", "/3/number/sequence", "/4/number/sequence", "/7/number/sequence"))
+                                "/records/1/number/sequence",
+                                "/records/3/number/sequence",
+                                "/records/4/number/sequence",
+                                "/records/7/number/sequence"))
                 .body("errors[0].detail", containsString("PUT /v1/sequences/unknown"))
                 .body("errors[1].detail", containsString("deleted"))
                 .body("errors[2].detail", containsString("ASYNC_BATCH"))
                 .body("errors[3].detail", containsString("exhausted"));
         get("").body("results", hasSize(0));
-        post("[" + record("short") + "," + record("short") + "," + record("short") + "," + record("invoice") + "]")
+        post(batch(record("short"), record("short"), record("short"), record("invoice")))
                 .statusCode(201)
                 .body("results.number.value", contains(1, 2, 3, 1043));
         post(record("short")).statusCode(422);
@@ -177,7 +191,7 @@ class NumberedRecordTest extends ProjectTest {
         project.wrongRequest()
                 .contentType("application/x-ndjson")
                 .body(body.toString().getBytes(StandardCharsets.UTF_8))
-                .post("/v1/project-logs")
+                .post(IMPORT)
                 .then()
                 .statusCode(200)
                 .body("stored", equalTo(5_000 - 150 - 30))
@@ -403,7 +417,7 @@ class NumberedRecordTest extends ProjectTest {
     private static ValidatableResponse post(RequestSpecification request, String body) {
         return request.contentType("application/json")
                 .body(body)
-                .post("/v1/project-logs")
+                .post(pathOf(body))
                 .then();
     }
 

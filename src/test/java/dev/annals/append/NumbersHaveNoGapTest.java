@@ -1,5 +1,7 @@
 package dev.annals.append;
 
+import static dev.annals.AuditLogFixture.batch;
+import static dev.annals.AuditLogFixture.pathOf;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.annals.AuditLogFixture;
@@ -67,7 +69,7 @@ class NumbersHaveNoGapTest {
     @BeforeEach
     void makeProject() throws SQLException {
         project = log.newProject();
-        assertThat(send("POST", "project-logs", "{\"id\": \"" + TAKEN + "\", \"action\": \"was here first\"}")
+        assertThat(append("{\"id\": \"" + TAKEN + "\", \"action\": \"was here first\"}")
                         .join()
                         .statusCode())
                 .isEqualTo(201);
@@ -83,7 +85,7 @@ class NumbersHaveNoGapTest {
     @Test
     void tenThousandAppendsOfWhichEveryFifthFailsLeaveTheNumbersFromOneOnWithoutAGap() throws Exception {
         define("invoice", "SYNCHRONOUS");
-        appendAll(10_000, i -> send("POST", "project-logs", body(i, ", \"number\": {\"sequence\": \"invoice\"}")));
+        appendAll(10_000, i -> append(body(i, ", \"number\": {\"sequence\": \"invoice\"}")));
         assertThat(stored).hasValue(8_000);
         assertThat(refused).hasValue(2_000);
         assertThat(killed).as("connections that were ended").hasPositiveValue();
@@ -99,8 +101,7 @@ class NumbersHaveNoGapTest {
         appendAll(
                 1_000,
                 i -> draw("naive")
-                        .thenCompose(value ->
-                                send("POST", "project-logs", body(i, ", \"metadata\": {\"number\": " + value + "}"))));
+                        .thenCompose(value -> append(body(i, ", \"metadata\": {\"number\": " + value + "}"))));
         List<Long> numbers = numbers("(metadata ->> 'number')::bigint");
         assertThat(numbers).hasSize(800).doesNotHaveDuplicates();
         assertThat(numbers.stream().mapToLong(Long::longValue).max().orElseThrow())
@@ -170,9 +171,9 @@ class NumbersHaveNoGapTest {
         }
         return switch (i / 5 % 4) {
             case 0 -> taken;
-            case 1 -> "[" + good + ", " + good + ", " + taken + "]";
+            case 1 -> batch(good, good, taken);
             case 2 -> "{\"action\": \"numbered\", \"number\": {\"sequence\": \"unknown\"}}";
-            default -> "[" + good + ", {\"action\": \"numbered\", \"number\": {\"sequence\": \"unknown\"}}]";
+            default -> batch(good, "{\"action\": \"numbered\", \"number\": {\"sequence\": \"unknown\"}}");
         };
     }
 
@@ -217,6 +218,10 @@ class NumbersHaveNoGapTest {
                         .join()
                         .statusCode())
                 .isEqualTo(201);
+    }
+
+    private CompletableFuture<HttpResponse<String>> append(String body) {
+        return send("POST", pathOf(body), body);
     }
 
     private CompletableFuture<HttpResponse<String>> send(String method, String path, String body) {

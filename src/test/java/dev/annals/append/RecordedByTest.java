@@ -1,5 +1,10 @@
 package dev.annals.append;
 
+import static dev.annals.AuditLogFixture.BATCH;
+import static dev.annals.AuditLogFixture.IMPORT;
+import static dev.annals.AuditLogFixture.LOGS;
+import static dev.annals.AuditLogFixture.batch;
+import static dev.annals.AuditLogFixture.pathOf;
 import static io.restassured.RestAssured.given;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -29,8 +34,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Every record says who wrote it, and no writer can say otherwise. */
 @QuarkusTest
 class RecordedByTest extends ProjectTest {
-
-    private static final String LOGS = "/v1/project-logs";
 
     /** A token with its id. */
     private record Token(String id, String token) {
@@ -74,11 +77,11 @@ class RecordedByTest extends ProjectTest {
         assertThat(answer.<String>path("recorded_by")).isEqualTo(jane.recorder());
         Response one = joe.request().get(LOGS + "/" + answer.path("id"));
         assertThat(one.<String>path("recorded_by")).isEqualTo(jane.recorder());
-        joe.request().body("[{\"action\": \"b\"}, {\"action\": \"c\"}]").post(LOGS);
+        joe.request().body(batch("{\"action\": \"b\"}", "{\"action\": \"c\"}")).post(BATCH);
         joe.request()
                 .contentType("application/x-ndjson")
                 .body("{\"action\": \"d\"}\n{\"action\": \"e\"}\n".getBytes(StandardCharsets.UTF_8))
-                .post(LOGS);
+                .post(IMPORT);
         assertThat(recorders(LOGS))
                 .containsExactly(jane.recorder(), joe.recorder(), joe.recorder(), joe.recorder(), joe.recorder());
     }
@@ -107,8 +110,8 @@ class RecordedByTest extends ProjectTest {
             for (int i = 0; i < 120; i++) {
                 Token token = i % 2 == 0 ? jane : joe;
                 String record = "{\"action\": \"" + token.id() + "\"}";
-                String body = i % 3 == 0 ? "[" + record + "," + record + "]" : record;
-                answers.add(clients.submit(() -> token.request().body(body).post(LOGS)));
+                String body = i % 3 == 0 ? batch(record, record) : record;
+                answers.add(clients.submit(() -> token.request().body(body).post(pathOf(body))));
             }
             for (Future<Response> answer : answers) {
                 answer.get().then().statusCode(201);
@@ -164,7 +167,7 @@ class RecordedByTest extends ProjectTest {
         assertThat(project.wrongRequest()
                         .contentType("application/x-ndjson")
                         .body((record + "\n").getBytes(StandardCharsets.UTF_8))
-                        .post(LOGS)
+                        .post(IMPORT)
                         .<Integer>path("refused"))
                 .isEqualTo(1);
     }

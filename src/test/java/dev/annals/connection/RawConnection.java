@@ -1,5 +1,6 @@
 package dev.annals.connection;
 
+import dev.annals.AuditLogFixture;
 import io.restassured.RestAssured;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -45,7 +46,8 @@ public final class RawConnection implements AutoCloseable {
 
     /** Sends the head of an append, and {@code bytes} of a body that is said to have {@code length} of them. */
     public RawConnection beginAppend(String token, String type, int length, byte[] bytes) throws IOException {
-        return send("POST /v1/project-logs HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + token
+        String path = type.equals("application/x-ndjson") ? AuditLogFixture.IMPORT : AuditLogFixture.LOGS;
+        return send("POST " + path + " HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + token
                         + "\r\nContent-Type: " + type + "\r\nContent-Length: " + length + "\r\n\r\n")
                 .send(bytes);
     }

@@ -8,6 +8,7 @@ import dev.annals.AuditLogFixture;
 import io.quarkus.test.junit.QuarkusTest;
 import io.restassured.response.ValidatableResponse;
 import io.restassured.specification.RequestSpecification;
+import java.nio.charset.StandardCharsets;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -19,7 +20,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 /** A walk through the API as a client that was written from openapi.yaml: requests and answers are held against it. */
 @QuarkusTest
 class EveryOperationAnswersAsDescribedTest {
-    private static final String LOGS = "/v1/project-logs";
+    private static final String LOGS = AuditLogFixture.LOGS;
+    private static final String BATCH = AuditLogFixture.BATCH;
 
     private final AuditLogFixture log = new AuditLogFixture();
 
@@ -60,14 +62,20 @@ class EveryOperationAnswersAsDescribedTest {
     }
 
     @Test
-    void anArrayIsAnsweredWithPlacesAndTheSameAgainWith200() {
+    void aBatchIsAnsweredWithPlacesAndTheSameAgainWith200() {
         String token = log.newProject().token();
         List<Map<String, Object>> sent = List.of(record(), record());
 
-        ValidatableResponse first =
-                json(client(token)).body(sent).post(LOGS).then().statusCode(201);
-        ValidatableResponse again =
-                json(client(token)).body(sent).post(LOGS).then().statusCode(200);
+        ValidatableResponse first = json(client(token))
+                .body(Map.of("records", sent))
+                .post(BATCH)
+                .then()
+                .statusCode(201);
+        ValidatableResponse again = json(client(token))
+                .body(Map.of("records", sent))
+                .post(BATCH)
+                .then()
+                .statusCode(200);
 
         assertThat(first.extract().<List<Integer>>path("results.sequence_id")).containsExactly(1, 2);
         assertThat(first.extract().<List<String>>path("results.id"))
@@ -77,11 +85,24 @@ class EveryOperationAnswersAsDescribedTest {
     }
 
     @Test
+    void anImportIsAnsweredWithASummary() {
+        String token = log.newProject().token();
+        ValidatableResponse summary = client(token)
+                .contentType("application/x-ndjson")
+                .body("{\"action\": \"a\"}\nnone\n".getBytes(StandardCharsets.UTF_8))
+                .post(AuditLogFixture.IMPORT)
+                .then()
+                .statusCode(200);
+        assertThat(summary.extract().<Integer>path("stored")).isEqualTo(1);
+        assertThat(summary.extract().<List<Integer>>path("refusals.line")).containsExactly(2);
+    }
+
+    @Test
     void pagesLeadThroughTheFeedBothWaysAndOnToNewRecords() {
         String token = log.newProject().token();
         json(client(token))
-                .body(List.of(record(), record(), record()))
-                .post(LOGS)
+                .body(Map.of("records", List.of(record(), record(), record())))
+                .post(BATCH)
                 .then()
                 .statusCode(201);
 
@@ -207,8 +228,8 @@ class EveryOperationAnswersAsDescribedTest {
         assertRefused(
                 bearer(project.token())
                         .contentType("application/json")
-                        .body("[" + "{\"action\": \"a\"},".repeat(1000) + "{\"action\": \"a\"}]")
-                        .post(LOGS)
+                        .body(AuditLogFixture.batch("{\"action\": \"a\"},".repeat(1000) + "{\"action\": \"a\"}"))
+                        .post(BATCH)
                         .then(),
                 422,
                 "too-many-records");

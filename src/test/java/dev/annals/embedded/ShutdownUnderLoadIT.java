@@ -109,13 +109,13 @@ class ShutdownUnderLoadIT {
     /** Sends one append after the other until one is not taken. */
     private CompletableFuture<?> send(ServiceProcess service, String token, int records) {
         List<UUID> ids = Stream.generate(UUID::randomUUID).limit(records).toList();
-        HttpRequest request = HttpRequest.newBuilder(service.uri("/v1/project-logs"))
+        HttpRequest request = HttpRequest.newBuilder(service.uri(AuditLogFixture.BATCH))
                 .header("Authorization", "Bearer " + token)
                 .header("Content-Type", "application/json")
                 .timeout(Duration.ofSeconds(45))
                 .POST(HttpRequest.BodyPublishers.ofString(ids.stream()
                         .map(id -> "{\"id\": \"" + id + "\", \"action\": \"under_load\"}")
-                        .collect(Collectors.joining(", ", "[", "]"))))
+                        .collect(Collectors.joining(", ", "{\"records\": [", "]}"))))
                 .build();
         return client.sendAsync(request, HttpResponse.BodyHandlers.ofString())
                 .handle((answer, failure) -> failure == null ? answer.statusCode() : 0)

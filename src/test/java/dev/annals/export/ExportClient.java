@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.annals.AuditLogFixture;
 import dev.annals.AuditLogFixture.Project;
 import java.io.IOException;
 import java.io.InputStream;
@@ -89,8 +90,8 @@ record ExportClient(Project project, URI service) {
     void append(String... records) {
         project.request()
                 .contentType("application/json")
-                .body(("[" + String.join(",", records) + "]").getBytes(UTF_8))
-                .post("/v1/project-logs")
+                .body(AuditLogFixture.batch(records).getBytes(UTF_8))
+                .post(AuditLogFixture.BATCH)
                 .then()
                 .statusCode(201);
     }

@@ -67,7 +67,7 @@ class ExportIT {
             }
         };
         HttpResponse<String> answer = HTTP.send(
-                request(service, "")
+                request(service, "/import")
                         .header("Content-Type", "application/x-ndjson")
                         .POST(HttpRequest.BodyPublishers.ofByteArrays(lines))
                         .build(),

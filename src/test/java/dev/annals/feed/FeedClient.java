@@ -48,8 +48,8 @@ public record FeedClient(AuditLogFixture.Project project) {
     public void append(String... records) {
         project.request()
                 .contentType("application/json")
-                .body(("[" + String.join(",", records) + "]").getBytes(StandardCharsets.UTF_8))
-                .post(FEED)
+                .body(AuditLogFixture.batch(records).getBytes(StandardCharsets.UTF_8))
+                .post(AuditLogFixture.BATCH)
                 .then()
                 .statusCode(201);
     }

@@ -289,12 +289,13 @@ public final class FeedLoad {
             Project project = projects.get(random.nextInt(projects.size()));
             int size = random.nextInt(4) == 0 ? random.nextInt(2, 20) : 1;
             List<UUID> ids = new ArrayList<>();
-            StringBuilder body = new StringBuilder(size == 1 ? "" : "[");
+            List<String> records = new ArrayList<>();
             for (int i = 0; i < size; i++) {
                 ids.add(UUID.randomUUID());
-                body.append(i == 0 ? "" : ",").append("{\"action\": \"rest\", \"id\": \"" + ids.get(i) + "\"}");
+                records.add("{\"action\": \"rest\", \"id\": \"" + ids.get(i) + "\"}");
             }
-            JsonNode answer = post(project, body.append(size == 1 ? "" : "]").toString());
+            JsonNode answer =
+                    post(project, size == 1 ? records.get(0) : AuditLogFixture.batch(records.toArray(String[]::new)));
             committed.get(project.id()).addAll(ids);
             JsonNode first = size == 1 ? answer : answer.get("results").get(0);
             requireVisible(project, ids.get(0), first.get("sequence_id").longValue());
@@ -395,7 +396,7 @@ public final class FeedLoad {
     }
 
     private JsonNode post(Project project, String body) throws Exception {
-        HttpRequest.Builder request = HttpRequest.newBuilder(service.resolve(FeedLinks.PATH))
+        HttpRequest.Builder request = HttpRequest.newBuilder(service.resolve(AuditLogFixture.pathOf(body)))
                 .header("Content-Type", "application/json")
                 .POST(HttpRequest.BodyPublishers.ofString(body));
         return send(project, request, 201);

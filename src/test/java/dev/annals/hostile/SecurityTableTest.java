@@ -175,6 +175,9 @@ class SecurityTableTest {
         }
         return switch (operation) {
             case "POST /v1/project-logs" -> new Call(method, path, "{\"action\": \"a\"}", "");
+            case "POST /v1/project-logs/batch" ->
+                new Call(method, path, AuditLogFixture.batch("{\"action\": \"a\"}"), "");
+            case "POST /v1/project-logs/import" -> new Call(method, path, "{\"action\": \"a\"}\n", "");
             case "GET /v1/project-logs/statistics" ->
                 new Call(method, path + "?start=2026-01-01&end=2026-02-01&by=action", "", "");
             case "POST /v1/projects" -> new Call(method, path, "{\"name\": \"" + UUID.randomUUID() + "\"}", "");
@@ -198,7 +201,9 @@ class SecurityTableTest {
                                 ? HttpRequest.BodyPublishers.noBody()
                                 : HttpRequest.BodyPublishers.ofString(call.body()));
         if (!call.body().isEmpty()) {
-            request.header("Content-Type", "application/json");
+            request.header(
+                    "Content-Type",
+                    call.path().equals(AuditLogFixture.IMPORT) ? "application/x-ndjson" : "application/json");
         }
         if (!token.isEmpty()) {
             request.header("Authorization", "Bearer " + token);

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.annals.AuditLogFixture;
 import dev.annals.PackagedService;
 import java.io.IOException;
 import java.net.http.HttpClient;
@@ -41,7 +42,9 @@ import org.junit.jupiter.api.io.TempDir;
 class SurviveHostileClientsIT {
 
     private static final int HEAP_MEBIBYTES = 256;
-    private static final String LOGS = "/v1/project-logs";
+    private static final String LOGS = AuditLogFixture.LOGS;
+    private static final String BATCH = AuditLogFixture.BATCH;
+    private static final String IMPORT = AuditLogFixture.IMPORT;
     private static final String JSON_BODY = "Content-Type: application/json\r\n";
     private static final String NDJSON_BODY = "Content-Type: application/x-ndjson\r\n";
     private static final int LARGE_RECORDS = 1_000;
@@ -118,8 +121,9 @@ class SurviveHostileClientsIT {
         try (Crowd crowd = new Crowd(service.uri())) {
             for (String authorization : List.of("", authorization("annals_" + "x".repeat(43)), authorization(tenant))) {
                 for (String type : List.of(JSON_BODY, NDJSON_BODY)) {
+                    String path = type.equals(NDJSON_BODY) ? IMPORT : BATCH;
                     crowd.attack(15, connection -> {
-                        connection.send(post(LOGS, authorization + type + "Content-Encoding: gzip\r\n", bomb.length));
+                        connection.send(post(path, authorization + type + "Content-Encoding: gzip\r\n", bomb.length));
                         connection.offer(bomb);
                         return connection.status();
                     });
@@ -146,17 +150,17 @@ class SurviveHostileClientsIT {
     @Test
     void bodiesThatAreNeverFinished() throws Exception {
         int length = 16 << 20;
-        byte[] almost = "[".concat(" ".repeat(length - 2)).getBytes(StandardCharsets.US_ASCII);
+        byte[] almost = "{".concat(" ".repeat(length - 2)).getBytes(StandardCharsets.US_ASCII);
         byte[] chunk = "10000\r\n".concat("x".repeat(0x10000)).concat("\r\n").getBytes(StandardCharsets.US_ASCII);
         try (Crowd crowd = new Crowd(service.uri())) {
             crowd.attack(32, connection -> {
-                connection.send(post(LOGS, authorization(tenant) + JSON_BODY, length));
+                connection.send(post(BATCH, authorization(tenant) + JSON_BODY, length));
                 connection.offer(almost);
                 return connection.status();
             });
             crowd.attack(8, connection -> {
                 connection.send(
-                        head("POST", LOGS, authorization(tenant) + JSON_BODY + "Transfer-Encoding: chunked\r\n"));
+                        head("POST", BATCH, authorization(tenant) + JSON_BODY + "Transfer-Encoding: chunked\r\n"));
                 for (int sent = 0; sent < 2 * length && connection.offer(chunk); sent += 0x10000) {
                     // until it is refused
                 }
@@ -173,7 +177,7 @@ class SurviveHostileClientsIT {
         try (Crowd crowd = new Crowd(service.uri())) {
             crowd.attack(32, connection -> {
                 connection.send(
-                        head("POST", LOGS, authorization(tenant) + NDJSON_BODY + "Transfer-Encoding: chunked\r\n"));
+                        head("POST", IMPORT, authorization(tenant) + NDJSON_BODY + "Transfer-Encoding: chunked\r\n"));
                 for (int sent = 0; sent < 32 << 20 && connection.offer(chunk); sent += 0x10000) {
                     // until it is refused
                 }
@@ -212,11 +216,11 @@ class SurviveHostileClientsIT {
     void numbersThatAreLongerThanTheyLook() throws Exception {
         String record = "{\"action\": \"numbers\", \"metadata\": {\"n\": ["
                 + String.join(",", Collections.nCopies(4_000, "1e300")) + "]}}";
-        byte[] body =
-                ("[" + String.join(",", Collections.nCopies(200, record)) + "]").getBytes(StandardCharsets.US_ASCII);
+        byte[] body = AuditLogFixture.batch(String.join(",", Collections.nCopies(200, record)))
+                .getBytes(StandardCharsets.US_ASCII);
         try (Crowd crowd = new Crowd(service.uri())) {
             crowd.attack(4, connection -> {
-                connection.send(post(LOGS, authorization(tenant) + JSON_BODY, body.length));
+                connection.send(post(BATCH, authorization(tenant) + JSON_BODY, body.length));
                 connection.offer(body);
                 return connection.status();
             });

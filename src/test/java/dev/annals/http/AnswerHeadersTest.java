@@ -42,7 +42,7 @@ class AnswerHeadersTest extends ProjectTest {
                 "GET|/v1/project-logs/statistics?start=2026-01-01&end=2026-01-02|",
                 "GET|/v1/sequences/none|",
                 "POST|/v1/project-logs|{\"action\": \"a\"}",
-                "POST|/v1/project-logs|[{\"action\": \"a\"}]",
+                "POST|/v1/project-logs/batch|{\"records\": [{\"action\": \"a\"}]}",
                 "POST|/v1/project-logs|{\"action\": 7}",
             })
     void noAnswerWithRecordsIsKept(Method method, String path, String body) {
@@ -63,7 +63,7 @@ class AnswerHeadersTest extends ProjectTest {
         assertNotKept(project.wrongRequest()
                 .contentType("application/x-ndjson")
                 .body(lines.getBytes(StandardCharsets.UTF_8))
-                .post(LOGS));
+                .post(AuditLogFixture.IMPORT));
     }
 
     @ParameterizedTest

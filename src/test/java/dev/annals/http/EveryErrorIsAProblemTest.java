@@ -100,6 +100,7 @@ class EveryErrorIsAProblemTest {
             delimiter = '|',
             value = {
                 "/v1/project-logs                | GET, HEAD, OPTIONS, POST",
+                "/v1/project-logs/import         | GET, HEAD, OPTIONS, POST",
                 "/v1/project-logs/1              | GET, HEAD, OPTIONS",
                 "/v1/sequences/a                 | DELETE, GET, HEAD, OPTIONS, PUT",
                 "/v1/sequences/a/values          | OPTIONS, POST",

@@ -29,7 +29,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 @TestProfile(TightLimits.class)
 class HostileBodiesTest extends ProjectTest {
 
-    private static final String LOGS = "/v1/project-logs";
     private static final String NDJSON = "application/x-ndjson";
     private static final String JSON = "application/json";
     private static final byte[] RECORD = "{\"action\": \"a\"}".getBytes(StandardCharsets.UTF_8);
@@ -44,7 +43,7 @@ class HostileBodiesTest extends ProjectTest {
                 .header("Content-Encoding", encoding)
                 .contentType(type)
                 .body(body)
-                .post(LOGS)
+                .post(type.equals(NDJSON) ? AuditLogFixture.IMPORT : AuditLogFixture.LOGS)
                 .then()
                 .extract();
     }

@@ -49,7 +49,8 @@ class TokenTest extends ProjectTest {
         return List.of(
                 new Operation(Method.GET, LOGS, ""),
                 new Operation(Method.GET, LOGS + "/" + UUID.randomUUID(), ""),
-                new Operation(Method.POST, LOGS, "{\"action\": \"a\"}"));
+                new Operation(Method.POST, LOGS, "{\"action\": \"a\"}"),
+                new Operation(Method.POST, LOGS + "/batch", AuditLogFixture.batch("{\"action\": \"a\"}")));
     }
 
     private List<Operation> ofAdministration() {

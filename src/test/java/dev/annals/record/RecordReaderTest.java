@@ -89,18 +89,15 @@ class RecordReaderTest {
     }
 
     @Test
-    void anArrayIsReadInTheOrderSentAndItsAssignedIdsIncrease() {
-        SentRecords sent = reader.read(utf8("[" + repeat("{\"action\":\"a\"}", 1_000) + "]"));
-        assertThat(sent.inArray()).isTrue();
-        assertThat(sent.records()).hasSize(1_000);
+    void aBatchIsReadInTheOrderSentAndItsAssignedIdsIncrease() {
+        List<AuditRecord> sent = reader.readBatch(utf8(batch(repeat("{\"action\":\"a\"}", 1_000))));
+        assertThat(sent).hasSize(1_000);
         for (int i = 1; i < 1_000; i++) {
-            assertThat(SequentialGuid.compare(
-                            sent.records().get(i - 1).id(),
-                            sent.records().get(i).id()))
+            assertThat(SequentialGuid.compare(sent.get(i - 1).id(), sent.get(i).id()))
                     .isNegative();
         }
-        assertThat(reader.read(utf8("{\"action\":\"a\"}")).inArray()).isFalse();
-        assertThat(reader.read(utf8(" [ {\"action\":\"a\"} ] \n")).inArray()).isTrue();
+        assertThat(reader.readBatch(utf8(" { \"records\" : [ {\"action\":\"a\"} ] } \n")))
+                .hasSize(1);
     }
 
     @Test
@@ -173,18 +170,41 @@ class RecordReaderTest {
     @ParameterizedTest
     @ValueSource(strings = {"1", "\"a\"", "null", "true", "[1]", "[null]", "[[]]", "[[{\"action\":\"a\"}]]"})
     void whatIsNoObjectIsNoRecord(String body) {
-        assertThat(refused(body).errors())
-                .containsExactly(new FieldError(body.startsWith("[") ? "/0" : "", "must be a record: an object"));
+        assertThat(refused(body).errors()).singleElement().satisfies(error -> {
+            assertThat(error.pointer()).isEmpty();
+            assertThat(error.detail())
+                    .contains(body.startsWith("[") ? "POST /v1/project-logs/batch" : "must be a record: an object");
+        });
+        assertThat(refusedBatch(batch(body)).errors())
+                .containsExactly(new FieldError("/records/0", "must be a record: an object"));
     }
 
-    @Test
-    void anEmptyArrayIsRefused() {
-        assertThat(refused("[]").errors()).containsExactly(new FieldError("", "must hold at least one record"));
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            quoteCharacter = '`',
+            value = {
+                "[]||must be an object with records",
+                "7||must be an object with records",
+                "{}|/records|is required",
+                "{\"records\":[]}|/records|must hold at least one record",
+                "{\"records\":null}|/records|must be an array of 1 to 1000 records",
+                "{\"records\":{\"action\":\"a\"}}|/records|must be an array of 1 to 1000 records",
+                "{\"records\":[{\"action\":\"a\"}],\"records\":[{\"action\":\"a\"}]}|/records|is there twice",
+                "{\"records\":[{\"action\":\"a\"}],\"x/y\":[{\"records\":1}]}|/x~1y|is no field of a batch",
+                "{\"x\":[{\"records\":1}],\"records\":[{\"action\":\"a\"}]}|/x|is no field of a batch",
+            })
+    void whatIsNoBatchIsRefused(String body, String pointer, String detail) {
+        Problem problem = refusedBatch(body);
+        assertThat(problem.type()).isEqualTo(ProblemType.INVALID_RECORD);
+        assertThat(problem.errors()).hasSize(1);
+        assertThat(problem.errors().get(0).pointer()).isEqualTo(pointer == null ? "" : pointer);
+        assertThat(problem.errors().get(0).detail()).contains(detail);
     }
 
     @Test
     void aThousandAndOneRecordsAreTooMany() {
-        Problem problem = refused("[" + repeat("{\"action\":\"a\"}", 1_001) + "]");
+        Problem problem = refusedBatch(batch(repeat("{\"action\":\"a\"}", 1_001)));
         assertThat(problem.type()).isEqualTo(ProblemType.TOO_MANY_RECORDS);
         assertThat(problem.status()).isEqualTo(422);
     }
@@ -247,10 +267,10 @@ class RecordReaderTest {
         assertThat(problem.errors()).hasSize(1);
         assertThat(problem.errors().get(0).pointer()).isEqualTo(pointer);
         assertThat(problem.errors().get(0).detail()).contains(detail);
-        Problem inArray = refused("[{\"action\":\"first\"}," + body + "]");
-        assertThat(inArray.errors())
-                .containsExactly(
-                        new FieldError("/1" + pointer, problem.errors().get(0).detail()));
+        Problem inBatch = refusedBatch(batch("{\"action\":\"first\"}," + body));
+        assertThat(inBatch.errors())
+                .containsExactly(new FieldError(
+                        "/records/1" + pointer, problem.errors().get(0).detail()));
     }
 
     @Test
@@ -275,10 +295,10 @@ class RecordReaderTest {
 
     @Test
     void allWrongFieldsAreNamedAtOnce() {
-        Problem problem = refused("""
-                [{"action": "a", "ip_address": "x", "timestamp": "x", "extra": [1, {"y": 2}], "id": 5},
+        Problem problem = refusedBatch("""
+                {"records": [{"action": "a", "ip_address": "x", "timestamp": "x", "extra": [1, {"y": 2}], "id": 5},
                  7,
-                 {"actor": {"type": 1, "kind": 2}, "metadata": {"n": [1e999, "ok"]}}]""");
+                 {"actor": {"type": 1, "kind": 2}, "metadata": {"n": [1e999, "ok"]}}]}""");
         assertThat(problem.errors())
                 .extracting(FieldError::pointer)
                 .containsExactly(
@@ -296,7 +316,7 @@ class RecordReaderTest {
 
     @Test
     void noMoreThanAHundredWrongFieldsAreNamed() {
-        Problem problem = refused("[" + repeat("{}", 101) + "]");
+        Problem problem = refusedBatch(batch(repeat("{}", 101)));
         assertThat(problem.errors()).hasSize(100);
         assertThat(problem.detail()).startsWith("These are the first 100 wrong fields");
     }
@@ -312,8 +332,9 @@ class RecordReaderTest {
     @Test
     void theSameIdTwiceInOneRequestIsRefused() {
         String record = "{\"action\":\"a\",\"id\":\"" + ID + "\"}";
-        assertThat(refused("[" + record + ",{\"action\":\"b\"}," + record + "]").errors())
-                .containsExactly(new FieldError("/2/id", "is the id of /0 too: give each record its own"));
+        assertThat(refusedBatch(batch(record + ",{\"action\":\"b\"}," + record)).errors())
+                .containsExactly(
+                        new FieldError("/records/2/id", "is the id of /records/0 too: give each record its own"));
     }
 
     @Test
@@ -344,9 +365,9 @@ class RecordReaderTest {
         one("  " + largest + "  ");
         String larger = largest.replace("\"a\"", "\"ab\"");
         assertThat(refused(larger).errors()).extracting(FieldError::pointer).containsExactly("");
-        assertThat(refused("[{\"action\":\"a\"},\n" + larger + "]").errors())
-                .containsExactly(
-                        new FieldError("/1", "is a record of more than 65535 bytes: shorten its message or metadata"));
+        assertThat(refusedBatch(batch("{\"action\":\"a\"},\n" + larger)).errors())
+                .containsExactly(new FieldError(
+                        "/records/1", "is a record of more than 65535 bytes: shorten its message or metadata"));
     }
 
     @Test
@@ -368,6 +389,9 @@ class RecordReaderTest {
             }
         }
         assertThat(refused("[".repeat(depth)).status()).isIn(400, 422);
+        for (String body : List.of("[".repeat(depth), "{\"records\":" + "[".repeat(depth), "{\"x\":".repeat(depth))) {
+            assertThat(refusedBatch(body).status()).isIn(400, 422);
+        }
     }
 
     @Test
@@ -414,7 +438,7 @@ class RecordReaderTest {
             body.writeBytes(utf8("{\"action\":\n\"some é text "));
             body.writeBytes(fault);
             body.writeBytes(utf8("\"}"));
-            Problem problem = problem(() -> reader.read(body.toByteArray()));
+            Problem problem = problem(() -> reader.readRecord(body.toByteArray()));
             assertThat(problem.type()).isEqualTo(ProblemType.MALFORMED_JSON);
             assertThat(problem.detail()).contains("line 2, column 15: Invalid UTF-8");
         }
@@ -425,7 +449,7 @@ class RecordReaderTest {
         assertThat(refused("{\"action\":\"a\0\"}").type()).isEqualTo(ProblemType.MALFORMED_JSON);
         assertThat(refused("\uFEFF{\"action\":\"a\"}").type()).isEqualTo(ProblemType.MALFORMED_JSON);
         byte[] utf16 = "{\"action\":\"a\"}".getBytes(StandardCharsets.UTF_16LE);
-        assertThat(problem(() -> reader.read(utf16)).type()).isEqualTo(ProblemType.MALFORMED_JSON);
+        assertThat(problem(() -> reader.readRecord(utf16)).type()).isEqualTo(ProblemType.MALFORMED_JSON);
     }
 
     @Test
@@ -445,10 +469,10 @@ class RecordReaderTest {
     void randomlyDamagedJsonIsReadOrRefusedAndNeverFailsOtherwise() {
         Random random = new Random(20260301);
         byte[] sound = utf8("""
-                [{"id":"019a9d5e-7c3a-7f00-8a4e-2b1c0d9e8f7a","action":"volume_create","actor":{"type":"user","id":"é"},
+                {"records":[{"id":"019a9d5e-7c3a-7f00-8a4e-2b1c0d9e8f7a","action":"volume_create","actor":{"type":"user","id":"é"},
                 "subject":{"name":"cache"},"outcome":"success","ip_address":"::ffff:10.0.0.1","message":"\\ud83d\\ude00 \\n",
                 "timestamp":"2025-09-03T13:15:19.391447+02:00","metadata":{"n":[1,-2.5e3,{"k":null}],"t":true}},
-                {"action":"b","metadata":{"a":{"b":{"c":"d"}}}}]""");
+                {"action":"b","metadata":{"a":{"b":{"c":"d"}}}}]}""");
         int read = 0;
         for (int i = 0; i < 60_000; i++) {
             byte[] damaged = sound.clone();
@@ -464,7 +488,8 @@ class RecordReaderTest {
             }
             int to = random.nextInt(3) == 0 ? random.nextInt(damaged.length) : damaged.length;
             byte[] body = Arrays.copyOf(damaged, to);
-            read += clean(() -> reader.read(body)) ? 1 : 0;
+            read += clean(() -> reader.readBatch(body)) ? 1 : 0;
+            clean(() -> reader.readRecord(body));
             int from = random.nextInt(to + 1);
             clean(() -> reader.readLine(body, from, to));
         }
@@ -477,7 +502,8 @@ class RecordReaderTest {
         for (int i = 0; i < 50_000; i++) {
             byte[] body = new byte[random.nextInt(60)];
             random.nextBytes(body);
-            clean(() -> reader.read(body));
+            clean(() -> reader.readRecord(body));
+            clean(() -> reader.readBatch(body));
         }
     }
 
@@ -497,16 +523,23 @@ class RecordReaderTest {
     }
 
     private AuditRecord one(String body) {
-        List<AuditRecord> records = reader.read(utf8(body)).records();
-        assertThat(records).hasSize(1);
+        AuditRecord record = reader.readRecord(utf8(body));
         byte[] line = utf8("\n" + body + "\n");
         AuditRecord again = reader.readLine(line, 1, line.length - 1);
-        assertThat(again).usingRecursiveComparison().ignoringFields("id").isEqualTo(records.get(0));
-        return records.get(0);
+        assertThat(again).usingRecursiveComparison().ignoringFields("id").isEqualTo(record);
+        return record;
     }
 
     private Problem refused(String body) {
-        return problem(() -> reader.read(utf8(body)));
+        return problem(() -> reader.readRecord(utf8(body)));
+    }
+
+    private Problem refusedBatch(String body) {
+        return problem(() -> reader.readBatch(utf8(body)));
+    }
+
+    private static String batch(String records) {
+        return "{\"records\":[" + records + "]}";
     }
 
     private static Problem problem(ThrowingCallable reading) {

@@ -59,7 +59,7 @@ class RecordWriterTest {
                 .replace("\"sequence_id\":7,", "")
                 .replaceAll("\"recorded_at\":\"[^\"]*\",", "");
         RecordReader reader = new RecordReader(new SequentialGuid());
-        assertThat(reader.read(json.getBytes(StandardCharsets.UTF_8)).records()).containsExactly(record);
+        assertThat(reader.readRecord(json.getBytes(StandardCharsets.UTF_8))).isEqualTo(record);
     }
 
     private static String written(StoredRecord stored) throws IOException {

@@ -75,8 +75,10 @@ class ViewerPictureTest {
         for (int i = 0; i < records.size(); i += 1000) {
             project.request()
                     .contentType("application/json")
-                    .body(new ObjectMapper().writeValueAsBytes(records.subList(i, Math.min(records.size(), i + 1000))))
-                    .post("/v1/project-logs")
+                    .body(new ObjectMapper()
+                            .writeValueAsBytes(
+                                    Map.of("records", records.subList(i, Math.min(records.size(), i + 1000)))))
+                    .post(AuditLogFixture.BATCH)
                     .then()
                     .statusCode(201);
         }

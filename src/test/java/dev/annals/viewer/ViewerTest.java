@@ -640,8 +640,8 @@ class ViewerTest {
     private static void append(AuditLogFixture.Project project, String... records) {
         project.request()
                 .contentType("application/json")
-                .body(("[" + String.join(",", records) + "]").getBytes(StandardCharsets.UTF_8))
-                .post("/v1/project-logs")
+                .body(AuditLogFixture.batch(records).getBytes(StandardCharsets.UTF_8))
+                .post(AuditLogFixture.BATCH)
                 .then()
                 .statusCode(201);
     }

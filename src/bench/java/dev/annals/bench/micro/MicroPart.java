@@ -44,7 +44,7 @@ public final class MicroPart implements Part {
     private static Map<String, String> texts() {
         Map<String, String> titles = new LinkedHashMap<>();
         titles.put("readOne", "read a record, alone in a body");
-        titles.put("readArray", "read a record, one of 200 in an array");
+        titles.put("readBatch", "read a record, one of 200 in a batch");
         titles.put("writePage", "write a record, one of a page of 200");
         titles.put("readCursor", "read a cursor");
         titles.put("writeCursor", "write a cursor");

@@ -7,9 +7,9 @@ import dev.annals.http.JsonBody;
 import dev.annals.record.AuditRecord;
 import dev.annals.record.RecordReader;
 import dev.annals.record.RecordWriter;
-import dev.annals.record.SentRecords;
 import dev.annals.record.StoredRecord;
 import java.io.ByteArrayOutputStream;
+import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Optional;
 import java.util.UUID;
@@ -32,32 +32,32 @@ public class TextBenchmark {
             .map(record -> new StoredRecord(record, 1_000_000, record.timestamp(), StoredRecord.byToken(RECORDER)))
             .toList();
     private final byte[] one = SampleRecords.toJson(records.get(0));
-    private final byte[] array = arrayOf(records);
+    private final byte[] batch = batchOf(records);
     private final UUID project = UUID.randomUUID();
     private final String cursor =
             Cursor.behind(project, 1_000_000, records.get(0).id()).toString();
 
-    private static byte[] arrayOf(List<AuditRecord> records) {
+    private static byte[] batchOf(List<AuditRecord> records) {
         ByteArrayOutputStream bytes = new ByteArrayOutputStream();
         for (AuditRecord record : records) {
-            bytes.write(bytes.size() == 0 ? '[' : ',');
+            bytes.writeBytes((bytes.size() == 0 ? "{\"records\":[" : ",").getBytes(StandardCharsets.US_ASCII));
             bytes.writeBytes(SampleRecords.toJson(record));
         }
-        bytes.write(']');
+        bytes.writeBytes("]}".getBytes(StandardCharsets.US_ASCII));
         return bytes.toByteArray();
     }
 
     /** A body of one record. */
     @Benchmark
-    public SentRecords readOne() {
-        return reader.read(one);
+    public AuditRecord readOne() {
+        return reader.readRecord(one);
     }
 
-    /** A body with an array. */
+    /** A body with a batch. */
     @Benchmark
     @OperationsPerInvocation(PAGE)
-    public SentRecords readArray() {
-        return reader.read(array);
+    public List<AuditRecord> readBatch() {
+        return reader.readBatch(batch);
     }
 
     /** The records of a page. */

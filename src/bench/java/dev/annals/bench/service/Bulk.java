@@ -8,7 +8,7 @@ import java.util.List;
 /** Many records a request, into one project. */
 final class Bulk {
 
-    private static final int ARRAY = 1000;
+    private static final int BATCH = 1000;
     private static final int WARM_UPS = 2;
 
     private final Target annals;
@@ -21,16 +21,16 @@ final class Bulk {
 
     String run() throws Exception {
         Table table = new Table("many records a request, one project", "records/s", "lowest – highest");
-        LoadClient.closedLoop(annals, 4, Calls.arrays(annals, ARRAY), settings.warmUp());
+        LoadClient.closedLoop(annals, 4, Calls.batches(annals, BATCH), settings.warmUp());
         for (int connections : List.of(1, 4)) {
             String title =
-                    "arrays of " + ARRAY + ", " + connections + (connections == 1 ? " connection" : " connections");
+                    "batches of " + BATCH + ", " + connections + (connections == 1 ? " connection" : " connections");
             Rates rates = Rates.ofRounds(
                     List.of(title),
                     settings.rounds(),
-                    load -> ARRAY
+                    load -> BATCH
                             * LoadClient.closedLoop(
-                                    annals, connections, Calls.arrays(annals, ARRAY), settings.measurement()));
+                                    annals, connections, Calls.batches(annals, BATCH), settings.measurement()));
             table.row(title, String.format("%,.0f", rates.median(title)), rates.range(title));
         }
         addNdjson(table);

@@ -20,8 +20,8 @@ final class Calls {
         return appends(target, projects, BODIES, 1);
     }
 
-    /** Appends of many records in an array to the first project. */
-    static Supplier<HttpCall> arrays(Target target, int records) {
+    /** Appends of batches to the first project. */
+    static Supplier<HttpCall> batches(Target target, int records) {
         return appends(target, 1, 8, records);
     }
 
@@ -29,16 +29,20 @@ final class Calls {
         SampleRecords samples = new SampleRecords(1, new SequentialGuid());
         List<Buffer> bodies = new ArrayList<>();
         for (int i = 0; i < variety; i++) {
-            bodies.add(records == 1 ? Buffer.buffer(SampleRecords.toJson(samples.next())) : array(samples, records));
+            bodies.add(records == 1 ? Buffer.buffer(SampleRecords.toJson(samples.next())) : batch(samples, records));
         }
         SplittableRandom random = new SplittableRandom(1);
-        return () -> HttpCall.post(target.tokens().get(random.nextInt(projects)), bodies.get(random.nextInt(variety)));
+        return () -> {
+            String token = target.tokens().get(random.nextInt(projects));
+            Buffer body = bodies.get(random.nextInt(variety));
+            return records == 1 ? HttpCall.post(token, body) : HttpCall.postBatch(token, body);
+        };
     }
 
-    private static Buffer array(SampleRecords samples, int records) {
-        Buffer body = Buffer.buffer("[");
+    private static Buffer batch(SampleRecords samples, int records) {
+        Buffer body = Buffer.buffer("{\"records\":[");
         for (int i = 0; i < records; i++) {
-            body.appendBytes(SampleRecords.toJson(samples.next())).appendString(i < records - 1 ? "," : "]");
+            body.appendBytes(SampleRecords.toJson(samples.next())).appendString(i < records - 1 ? "," : "]}");
         }
         return body;
     }

@@ -23,6 +23,10 @@ record HttpCall(
         return new HttpCall(HttpMethod.POST, FEED, token, body, 201);
     }
 
+    static HttpCall postBatch(String token, Buffer body) {
+        return new HttpCall(HttpMethod.POST, FEED + "/batch", token, body, 201);
+    }
+
     static HttpCall page(String token, long cursor) {
         return new HttpCall(HttpMethod.GET, FEED + "?cursor=" + cursor, token, null, 200);
     }

@@ -55,7 +55,7 @@ final class NdjsonUpload {
     }
 
     private int send(int blocks) throws IOException {
-        URI uri = URI.create("http://127.0.0.1:" + target.port() + "/v1/project-logs");
+        URI uri = URI.create("http://127.0.0.1:" + target.port() + "/v1/project-logs/import");
         HttpURLConnection connection = (HttpURLConnection) uri.toURL().openConnection();
         connection.setRequestMethod("POST");
         connection.setDoOutput(true);

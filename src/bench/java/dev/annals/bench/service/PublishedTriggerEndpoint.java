@@ -78,7 +78,7 @@ public final class PublishedTriggerEndpoint {
     }
 
     private Future<UUID> append(UUID project, Buffer body) {
-        AuditRecord record = reader.read(body.getBytes()).records().get(0);
+        AuditRecord record = reader.readRecord(body.getBytes());
         Tuple values = Tuple.tuple();
         RecordColumns.of(project, List.of(record)).forEach(values::addValue);
         return pool.preparedQuery(INSERT).execute(values).map(record.id());

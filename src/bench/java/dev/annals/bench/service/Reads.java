@@ -11,7 +11,7 @@ import java.util.function.Supplier;
 final class Reads {
 
     private static final int PAGE = 200;
-    private static final int ARRAY = 1000;
+    private static final int BATCH = 1000;
 
     private final Target annals;
     private final Settings settings;
@@ -40,10 +40,10 @@ final class Reads {
     }
 
     private static long write(Target target, int records) throws InterruptedException {
-        Supplier<HttpCall> arrays = Calls.arrays(target, ARRAY);
+        Supplier<HttpCall> batches = Calls.batches(target, BATCH);
         long head = 0;
-        for (int written = 0; written < records; written += ARRAY) {
-            head = LoadClient.lastSequenceId(target, arrays.get());
+        for (int written = 0; written < records; written += BATCH) {
+            head = LoadClient.lastSequenceId(target, batches.get());
         }
         return head;
     }

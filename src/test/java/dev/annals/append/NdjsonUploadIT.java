@@ -4,4 +4,4 @@ import io.quarkus.test.junit.QuarkusIntegrationTest;
 
 /** The same against the packaged service. */
 @QuarkusIntegrationTest
-class BulkAppendIT extends BulkAppendTest {}
+class NdjsonUploadIT extends NdjsonUploadTest {}

@@ -1,5 +1,6 @@
 package dev.annals.append;
 
+import static dev.annals.AuditLogFixture.IMPORT;
 import static io.restassured.RestAssured.given;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.hamcrest.Matchers.contains;
@@ -26,7 +27,7 @@ import org.junit.jupiter.api.Timeout;
 /** Appending by NDJSON: any length, in order, each line by itself. */
 @QuarkusTest
 @Timeout(120)
-class BulkAppendTest extends ProjectTest {
+class NdjsonUploadTest extends ProjectTest {
 
     @TestHTTPResource("/")
     URI service;
@@ -72,7 +73,7 @@ class BulkAppendTest extends ProjectTest {
         send("no\n".repeat(250))
                 .statusCode(200)
                 .body("refused", equalTo(250))
-                .body("refusals", hasSize(BulkAppend.NAMED_REFUSALS));
+                .body("refusals", hasSize(NdjsonUpload.NAMED_REFUSALS));
     }
 
     @Test
@@ -113,7 +114,7 @@ class BulkAppendTest extends ProjectTest {
                 .contentType("application/x-ndjson")
                 .header("Content-Encoding", "gzip")
                 .body(packed.toByteArray())
-                .post("/v1/project-logs")
+                .post(IMPORT)
                 .then()
                 .statusCode(200)
                 .body("stored", equalTo(20_000));
@@ -122,19 +123,6 @@ class BulkAppendTest extends ProjectTest {
     @Test
     void anEmptyBodyStoresNothing() {
         send("").statusCode(200).body("stored", equalTo(0)).body("refused", equalTo(0));
-    }
-
-    @Test
-    void atomicTrueIsRefused() {
-        given().auth()
-                .oauth2(project.token())
-                .contentType("application/x-ndjson")
-                .queryParam("atomic", "true")
-                .body(line(UUID.randomUUID()).getBytes(StandardCharsets.UTF_8))
-                .post("/v1/project-logs")
-                .then()
-                .statusCode(400)
-                .body("parameter", equalTo("atomic"));
     }
 
     @Test
@@ -148,7 +136,7 @@ class BulkAppendTest extends ProjectTest {
         try (Socket socket = new Socket(service.getHost(), service.getPort())) {
             byte[] half = body.substring(0, body.length() - 1_000).getBytes(StandardCharsets.UTF_8);
             socket.getOutputStream()
-                    .write(("POST /v1/project-logs HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer "
+                    .write(("POST /v1/project-logs/import HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer "
                                     + project.token() + "\r\nContent-Type: application/x-ndjson\r\nContent-Length: "
                                     + body.length() + "\r\n\r\n")
                             .getBytes(StandardCharsets.UTF_8));
@@ -175,7 +163,7 @@ class BulkAppendTest extends ProjectTest {
                 .oauth2(project.token())
                 .contentType("application/x-ndjson")
                 .body(body.getBytes(StandardCharsets.UTF_8))
-                .post("/v1/project-logs")
+                .post(IMPORT)
                 .then();
     }
 }

@@ -9,7 +9,6 @@ import dev.annals.live.HeadWatch;
 import dev.annals.project.Caller;
 import dev.annals.record.AuditRecord;
 import dev.annals.record.RecordRow;
-import dev.annals.record.SentRecords;
 import dev.annals.record.StoredRecord;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.quarkus.runtime.ShutdownEvent;
@@ -48,9 +47,9 @@ import org.jboss.logging.Logger;
  * has no queue.
  */
 @ApplicationScoped
-public class AppendQueue {
+public class AppendWriter {
 
-    private static final Logger LOG = Logger.getLogger(AppendQueue.class);
+    private static final Logger LOG = Logger.getLogger(AppendWriter.class);
     private static final String READ_PLACES = Sql.named("read_places");
     private static final String READ_RECORDS = Sql.named("read_records");
     private static final String READ_VALUES_LEFT = Sql.named("read_values_left");
@@ -63,7 +62,7 @@ public class AppendQueue {
     private final AppendConfig config;
     private volatile boolean stopping;
 
-    AppendQueue(Pool pool, SequentialGuid guids, HeadWatch heads, AppendConfig config, MeterRegistry metrics) {
+    AppendWriter(Pool pool, SequentialGuid guids, HeadWatch heads, AppendConfig config, MeterRegistry metrics) {
         this.pool = pool;
         this.guids = guids;
         this.heads = heads;
@@ -88,17 +87,19 @@ public class AppendQueue {
      * Appends records to a project: all of them or none.
      *
      * @param caller whose token names the project, and is what the records are recorded by
-     * @param sent one record or more, each with an id of its own
+     * @param records one or more, each with an id of its own
+     * @param inBatch whether they came as a batch, and not as one bare record
      * @param bytes about how much memory they take
      * @return what is stored, after its commit. Fails with a problem: {@code queue-full}, {@code record-id-taken} where
      *     an id belongs to a record with other content, {@code invalid-record} where the database refuses a value or a
      *     sequence has no number for a record, {@code unavailable} where the database cannot be reached
      */
-    public Uni<Appended> append(Caller caller, SentRecords sent, long bytes) {
+    public Uni<Appended> append(Caller caller, List<AuditRecord> records, boolean inBatch, long bytes) {
         return Uni.createFrom()
                 .deferred(() -> Uni.createFrom()
                         .completionStage(append(
-                                caller.projectId(), new AppendRequest(sent, caller.tokenId(), bytes, new Chain()))));
+                                caller.projectId(),
+                                new AppendRequest(records, inBatch, caller.tokenId(), bytes, new Chain()))));
     }
 
     /** The same for a request of a chain; what is turned away breaks the chain, too. */
@@ -318,7 +319,7 @@ public class AppendQueue {
                         .recoverWithNull())
                 .collect()
                 .last()
-                .chain(AppendQueue::answered);
+                .chain(AppendWriter::answered);
     }
 
     /** One transaction, and behind it, in the same round trip, the question where its records stand. */

@@ -11,7 +11,6 @@ import dev.annals.http.RequestBodies;
 import dev.annals.project.Caller;
 import dev.annals.record.AuditRecord;
 import dev.annals.record.RecordReader;
-import dev.annals.record.SentRecords;
 import dev.annals.record.StoredRecord;
 import io.vertx.core.Context;
 import io.vertx.core.buffer.Buffer;
@@ -41,12 +40,13 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Everything happens on the request's own event loop.
  */
-final class BulkAppend {
+final class NdjsonUpload {
 
     /** How many refused lines the answer names; more are only counted. */
     static final int NAMED_REFUSALS = 100;
 
     private static final int BATCHES_ON_THEIR_WAY = 2;
+    private static final String RECORDS = "/records/";
     private static final long FULL_QUEUE_DELAY_MILLIS = 50;
     private static final int FULL_QUEUE_TRIES = 200;
 
@@ -55,7 +55,7 @@ final class BulkAppend {
     private final Context context;
     private final Caller caller;
     private final RecordReader reader;
-    private final AppendQueue queue;
+    private final AppendWriter queue;
     private final AppendConfig config;
     private final CompletableFuture<Summary> answer = new CompletableFuture<>();
     private final List<Refusal> refusals = new ArrayList<>();
@@ -87,13 +87,13 @@ final class BulkAppend {
     private long firstSequenceId = Long.MAX_VALUE;
     private long lastSequenceId;
 
-    BulkAppend(
+    NdjsonUpload(
             BodyParts request,
             RequestBodies.Held memory,
             Context context,
             Caller caller,
             RecordReader reader,
-            AppendQueue queue,
+            AppendWriter queue,
             AppendConfig config) {
         this.request = request;
         this.memory = memory;
@@ -312,8 +312,7 @@ final class BulkAppend {
     }
 
     private void send(Lines batch) {
-        AppendRequest append =
-                new AppendRequest(new SentRecords(true, batch.records), caller.tokenId(), batch.bytes, chain);
+        AppendRequest append = new AppendRequest(batch.records, true, caller.tokenId(), batch.bytes, chain);
         var unused = queue.append(caller.projectId(), append)
                 .whenComplete((appended, failure) -> context.runOnContext(now -> {
                     if (failure == null) {
@@ -390,10 +389,10 @@ final class BulkAppend {
     /** Refuses the lines of a batch that a problem names, each with what concerns it. */
     private Set<Integer> refuse(Lines batch, Problem problem) {
         for (FieldError error : problem.errors()) {
-            int end = error.pointer().indexOf('/', 1);
+            int end = error.pointer().indexOf('/', RECORDS.length());
             FieldError inLine = new FieldError(error.pointer().substring(end), error.detail());
             refuse(
-                    batch.numbers.get(Integer.parseInt(error.pointer().substring(1, end))),
+                    batch.numbers.get(Integer.parseInt(error.pointer().substring(RECORDS.length(), end))),
                     Problem.of(problem.type(), "The record cannot have a number, so the line was not stored")
                             .withErrors(List.of(inLine)));
         }
@@ -404,7 +403,7 @@ final class BulkAppend {
         Set<Integer> places = new HashSet<>();
         for (FieldError error : errors) {
             places.add(Integer.parseInt(
-                    error.pointer().substring(1, error.pointer().indexOf('/', 1))));
+                    error.pointer().substring(RECORDS.length(), error.pointer().indexOf('/', RECORDS.length()))));
         }
         return places;
     }

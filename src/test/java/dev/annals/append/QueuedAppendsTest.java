@@ -1,5 +1,7 @@
 package dev.annals.append;
 
+import static dev.annals.AuditLogFixture.batch;
+import static dev.annals.AuditLogFixture.pathOf;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.annals.AuditLogFixture;
@@ -33,8 +35,8 @@ import org.junit.jupiter.api.Timeout;
 /** The queue while a commit of its project is held up: what gathers behind it, and what is turned away. */
 @QuarkusTest
 @Timeout(60)
-@TestProfile(AppendQueueTest.ShortQueue.class)
-class AppendQueueTest {
+@TestProfile(QueuedAppendsTest.ShortQueue.class)
+class QueuedAppendsTest {
 
     private static final int QUEUE = 10;
     private static final Pattern QUEUED_BYTES = Pattern.compile("(?m)^annals_append_queue_bytes(?:\\{[^}]*})? (\\S+)$");
@@ -42,8 +44,8 @@ class AppendQueueTest {
     @Inject
     AuditLogFixture log;
 
-    @TestHTTPResource("/v1/project-logs")
-    URI logs;
+    @TestHTTPResource("/")
+    URI service;
 
     private final HttpClient http = HttpClient.newHttpClient();
     private Project project;
@@ -163,8 +165,8 @@ class AppendQueueTest {
         List<CompletableFuture<HttpResponse<String>>> answers = new ArrayList<>();
         answers.add(append("first"));
         awaitWaitingCommit();
-        String fifteen = "[" + "{\"action\": \"a\"},".repeat(14) + "{\"action\": \"a\"}]";
-        String thirty = "[" + "{\"action\": \"a\"},".repeat(29) + "{\"action\": \"a\"}]";
+        String fifteen = batch("{\"action\": \"a\"},".repeat(14) + "{\"action\": \"a\"}");
+        String thirty = batch("{\"action\": \"a\"},".repeat(29) + "{\"action\": \"a\"}");
         for (String body : List.of(fifteen, fifteen, thirty)) {
             answers.add(queue(body));
         }
@@ -249,7 +251,7 @@ class AppendQueueTest {
     }
 
     private CompletableFuture<HttpResponse<String>> post(Project to, String body) {
-        HttpRequest request = HttpRequest.newBuilder(logs)
+        HttpRequest request = HttpRequest.newBuilder(service.resolve(pathOf(body)))
                 .header("Authorization", "Bearer " + to.token())
                 .header("Content-Type", "application/json")
                 .POST(HttpRequest.BodyPublishers.ofString(body))

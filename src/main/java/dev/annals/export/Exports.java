@@ -51,7 +51,8 @@ class Exports {
     private static Bounds bounds(UUID projectId, Row row) {
         Long head = row.getLong("last_sequence_id");
         return new Bounds(
-                row.getString("name"), head == null ? Cursor.START : Cursor.behind(projectId, head, row.getUUID("record_id")));
+                row.getString("name"),
+                head == null ? Cursor.START : Cursor.behind(projectId, head, row.getUUID("record_id")));
     }
 
     /**

@@ -196,12 +196,14 @@ public class Projector {
         List<Lagging> lagging = new ArrayList<>();
         Map<String, Long> missing = new HashMap<>(found);
         for (Row row : rows) {
-            Projection projection = row.getString("projection") == null ? null : projections.get(row.getString("projection"));
+            Projection projection =
+                    row.getString("projection") == null ? null : projections.get(row.getString("projection"));
             if (projection == null) {
                 after = row.getUUID("project_id");
             } else {
                 long records = row.getLong("lag");
-                lagging.add(new Lagging(new Target(projection, row.getUUID("project_id")), records, row.getInteger("step")));
+                lagging.add(new Lagging(
+                        new Target(projection, row.getUUID("project_id")), records, row.getInteger("step")));
                 missing.merge(projection.name(), records, Long::sum);
             }
         }

@@ -124,8 +124,7 @@ public final class RecordRow {
         private int at(Column column, Row row) {
             if (!known) {
                 for (Column each : ALL) {
-                    positions[each.ordinal()] =
-                            row.getColumnIndex(each.name().toLowerCase(Locale.ROOT));
+                    positions[each.ordinal()] = row.getColumnIndex(each.name().toLowerCase(Locale.ROOT));
                 }
                 known = true;
             }

@@ -155,8 +155,8 @@ class DumpAndRestoreTest {
     private static void insertSingle(Connection connection, UUID project) throws SQLException {
         UUID id = UUID.randomUUID();
         try (Statement statement = connection.createStatement()) {
-            statement.execute("insert into annals.audit_record (project_id, id, placed_with, action) values ('" + project
-                    + "', '" + id + "', '" + id + "', 'single')");
+            statement.execute("insert into annals.audit_record (project_id, id, placed_with, action) values ('"
+                    + project + "', '" + id + "', '" + id + "', 'single')");
         }
     }
 

@@ -12,7 +12,7 @@ with record as materialized (
     coalesce('token:' || r.recorded_by_token, 'role:' || r.recorded_by_role) as recorded_by,
     case when octet_length(r.message) <= $3 then annals.words(r.message) end as words,
     coalesce(octet_length(r.message) > $3, false) as any_word
-  from annals.places($1, $2 + 1, $2 + 1024) as place
+  from annals.places($1, $2::bigint + 1, $2 + 1024) as place
   -- a lateral subquery, so that a bad guess of the planner's cannot read all records of the project instead
   cross join lateral (
     select * from annals.audit_record where project_id = $1 and id = place.record_id

@@ -9,7 +9,7 @@
 with record as materialized (
   select place.sequence_id, (r."timestamp" at time zone 'UTC')::date as day, r.action,
     coalesce(r.actor_id, r.actor_name) as actor, r.outcome
-  from annals.places($1, $2 + 1, $2 + $3) as place
+  from annals.places($1, $2::bigint + 1, $2 + $3::bigint) as place
   -- a lateral subquery, so that a bad guess of the planner's cannot read all records of the project instead
   cross join lateral (
     select * from annals.audit_record where project_id = $1 and id = place.record_id

@@ -31,7 +31,7 @@ cross join lateral unnest(coalesce(
 -- OFFSET 0 keeps both bounds of the segments in one probe of their index.
 create function annals.places(project_id uuid, first bigint, last bigint) returns table (sequence_id bigint, record_id uuid)
 language sql stable parallel safe
-begin atomic
+as $$
   select place.sequence_id, place.record_id
   from (
     -- the segment that holds the first place
@@ -42,8 +42,8 @@ begin atomic
     from annals.place
     where place.project_id = $1 and place.first_sequence_id between holding.first_sequence_id and $3
       and place.sequence_id between $2 and $3
-    offset 0) as place;
-end;
+    offset 0) as place
+$$;
 
 -- The feed with its sequence ids as a plain column, for people with psql. The service reads ranges of places.
 --

@@ -1,7 +1,6 @@
 package dev.annals.record;
 
 import io.vertx.mutiny.sqlclient.Row;
-import java.util.Locale;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
@@ -25,110 +24,123 @@ public final class RecordRow {
         return columns.record(row, columns.sequenceId(row));
     }
 
-    /** A column by its name in the statements, in lower case. */
-    private enum Column {
-        SEQUENCE_ID,
-        RECORD_ID,
-        ID,
-        TIMESTAMP,
-        RECORDED_AT,
-        ACTION,
-        ACTOR_TYPE,
-        ACTOR_ID,
-        ACTOR_NAME,
-        SUBJECT_TYPE,
-        SUBJECT_ID,
-        SUBJECT_NAME,
-        OUTCOME,
-        IP_ADDRESS,
-        MESSAGE,
-        METADATA,
-        NUMBER_SEQUENCE,
-        NUMBER_VALUE,
-        RECORDED_BY_TOKEN,
-        RECORDED_BY_ROLE,
-        IS_CUT
+    /** Where each column stands in a statement's rows; -1 where the statement has none of that name. */
+    private static final class Positions {
+        final int sequenceId;
+        final int recordId;
+        final int id;
+        final int timestamp;
+        final int recordedAt;
+        final int action;
+        final int actorType;
+        final int actorId;
+        final int actorName;
+        final int subjectType;
+        final int subjectId;
+        final int subjectName;
+        final int outcome;
+        final int ipAddress;
+        final int message;
+        final int metadata;
+        final int numberSequence;
+        final int numberValue;
+        final int recordedByToken;
+        final int recordedByRole;
+        final int isCut;
+
+        Positions(Row row) {
+            sequenceId = row.getColumnIndex("sequence_id");
+            recordId = row.getColumnIndex("record_id");
+            id = row.getColumnIndex("id");
+            timestamp = row.getColumnIndex("timestamp");
+            recordedAt = row.getColumnIndex("recorded_at");
+            action = row.getColumnIndex("action");
+            actorType = row.getColumnIndex("actor_type");
+            actorId = row.getColumnIndex("actor_id");
+            actorName = row.getColumnIndex("actor_name");
+            subjectType = row.getColumnIndex("subject_type");
+            subjectId = row.getColumnIndex("subject_id");
+            subjectName = row.getColumnIndex("subject_name");
+            outcome = row.getColumnIndex("outcome");
+            ipAddress = row.getColumnIndex("ip_address");
+            message = row.getColumnIndex("message");
+            metadata = row.getColumnIndex("metadata");
+            numberSequence = row.getColumnIndex("number_sequence");
+            numberValue = row.getColumnIndex("number_value");
+            recordedByToken = row.getColumnIndex("recorded_by_token");
+            recordedByRole = row.getColumnIndex("recorded_by_role");
+            isCut = row.getColumnIndex("is_cut");
+        }
     }
 
     /** The columns of one statement's rows: their names are looked up in the first row, not in each. */
     public static final class Columns {
 
-        private static final Column[] ALL = Column.values();
-
-        private final int[] positions = new int[ALL.length];
-        private boolean known;
+        private @Nullable Positions positions;
 
         /** The sequence id of the row's place. */
         public long sequenceId(Row row) {
-            return row.getLong(at(Column.SEQUENCE_ID, row));
+            return row.getLong(of(row).sequenceId);
         }
 
         /** The id of the record that stands at the row's place. */
         public UUID recordId(Row row) {
-            return row.getUUID(at(Column.RECORD_ID, row));
+            return row.getUUID(of(row).recordId);
         }
 
         /** Whether the row brings the record itself, too. */
         public boolean hasRecord(Row row) {
-            return row.getUUID(at(Column.ID, row)) != null;
+            return row.getUUID(of(row).id) != null;
         }
 
         /** Whether the row brings a record without its large fields. */
         public boolean isCut(Row row) {
-            return Boolean.TRUE.equals(row.getBoolean(at(Column.IS_CUT, row)));
+            return Boolean.TRUE.equals(row.getBoolean(of(row).isCut));
         }
 
         /** The record of a row that has one, at a place that is known from elsewhere. */
         public StoredRecord record(Row row, long sequenceId) {
+            Positions at = of(row);
             AuditRecord record = new AuditRecord(
-                    row.getUUID(at(Column.ID, row)),
+                    row.getUUID(at.id),
                     false,
-                    text(Column.ACTION, row),
-                    party(Column.ACTOR_TYPE, Column.ACTOR_ID, Column.ACTOR_NAME, row),
-                    party(Column.SUBJECT_TYPE, Column.SUBJECT_ID, Column.SUBJECT_NAME, row),
-                    text(Column.OUTCOME, row),
-                    text(Column.IP_ADDRESS, row),
-                    text(Column.MESSAGE, row),
-                    row.getOffsetDateTime(at(Column.TIMESTAMP, row)),
+                    row.getString(at.action),
+                    party(row, at.actorType, at.actorId, at.actorName),
+                    party(row, at.subjectType, at.subjectId, at.subjectName),
+                    row.getString(at.outcome),
+                    row.getString(at.ipAddress),
+                    row.getString(at.message),
+                    row.getOffsetDateTime(at.timestamp),
                     false,
-                    text(Column.METADATA, row),
-                    text(Column.NUMBER_SEQUENCE, row));
+                    row.getString(at.metadata),
+                    row.getString(at.numberSequence));
             return new StoredRecord(
-                    record,
-                    sequenceId,
-                    row.getOffsetDateTime(at(Column.RECORDED_AT, row)),
-                    row.getLong(at(Column.NUMBER_VALUE, row)),
-                    recordedBy(row));
+                    record, sequenceId, row.getOffsetDateTime(at.recordedAt), row.getLong(at.numberValue), recordedBy(row));
         }
 
         private @Nullable String recordedBy(Row row) {
-            UUID token = row.getUUID(at(Column.RECORDED_BY_TOKEN, row));
+            UUID token = row.getUUID(of(row).recordedByToken);
             if (token != null) {
                 return StoredRecord.byToken(token);
             }
-            String role = text(Column.RECORDED_BY_ROLE, row);
+            String role = row.getString(of(row).recordedByRole);
             return role == null ? null : StoredRecord.byRole(role);
         }
 
-        private @Nullable Party party(Column typeColumn, Column idColumn, Column nameColumn, Row row) {
-            String type = text(typeColumn, row);
-            String id = text(idColumn, row);
-            String name = text(nameColumn, row);
+        private static @Nullable Party party(Row row, int typeColumn, int idColumn, int nameColumn) {
+            String type = row.getString(typeColumn);
+            String id = row.getString(idColumn);
+            String name = row.getString(nameColumn);
             return type == null && id == null && name == null ? null : new Party(type, id, name);
         }
 
-        private String text(Column column, Row row) {
-            return row.getString(at(column, row));
-        }
-
-        private int at(Column column, Row row) {
-            if (!known) {
-                for (Column each : ALL) {
-                    positions[each.ordinal()] = row.getColumnIndex(each.name().toLowerCase(Locale.ROOT));
-                }
-                known = true;
+        private Positions of(Row row) {
+            Positions known = positions;
+            if (known == null) {
+                known = new Positions(row);
+                positions = known;
             }
-            return positions[column.ordinal()];
+            return known;
         }
     }
 }

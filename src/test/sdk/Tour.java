@@ -1,14 +1,17 @@
 import dev.annals.client.ApiClient;
 import dev.annals.client.ApiException;
 import dev.annals.client.ProjectLogsApi;
+import dev.annals.client.ProjectLogsApi.APIExportProjectLogsRequest;
 import dev.annals.client.ProjectLogsApi.APIListProjectLogsRequest;
 import dev.annals.client.model.Actor;
 import dev.annals.client.model.AppendedRecord;
 import dev.annals.client.model.AuditRecord;
-import dev.annals.client.model.NewAuditRecord;
+import dev.annals.client.model.AuditRecordBatch;
+import dev.annals.client.model.AuditRecordInput;
 import dev.annals.client.model.Problem;
 import dev.annals.client.model.ProjectLogPage;
 import java.net.URI;
+import java.nio.file.Files;
 import java.time.OffsetDateTime;
 import java.util.ArrayList;
 import java.util.List;
@@ -26,9 +29,9 @@ public class Tour {
                 request -> request.header("Authorization", "Bearer " + System.getenv("ANNALS_TOKEN")));
         ProjectLogsApi logs = new ProjectLogsApi(client);
 
-        List<NewAuditRecord> records = new ArrayList<>();
+        List<AuditRecordInput> records = new ArrayList<>();
         for (int i = 1; i <= 5; i++) {
-            records.add(new NewAuditRecord()
+            records.add(new AuditRecordInput()
                     .id(UUID.randomUUID())
                     .action("volume_create")
                     .actor(new Actor().type("user").name("jane@example.org"))
@@ -36,9 +39,10 @@ public class Tour {
                     .timestamp(TIME)
                     .metadata(Map.of("number", i)));
         }
-        List<AppendedRecord> appended = logs.appendProjectLogs(records).getResults();
+        AuditRecordBatch batch = new AuditRecordBatch().records(records);
+        List<AppendedRecord> appended = logs.appendProjectLogBatch(batch).getResults();
         check(appended.size() == 5 && appended.get(4).getSequenceId() == 5, "appends records in their order");
-        check(appended.equals(logs.appendProjectLogs(records).getResults()), "repeats an append without storing twice");
+        check(appended.equals(logs.appendProjectLogBatch(batch).getResults()), "repeats an append without storing twice");
 
         List<AuditRecord> read = new ArrayList<>();
         ProjectLogPage page = page(logs, null);
@@ -54,17 +58,23 @@ public class Tour {
         check(logs.getProjectLog(last.getId()).equals(last), "reads a single record");
 
         check(page(logs, cursor(page.getPollMore())).getResults().isEmpty(), "polls nothing where nothing is new");
-        logs.appendProjectLogs(List.of(new NewAuditRecord().action("login")));
+        AuditRecord stored = logs.appendProjectLog(new AuditRecordInput().action("login"));
+        check(stored.getSequenceId() == 6, "appends a single record");
         List<AuditRecord> polled = page(logs, cursor(page.getPollMore())).getResults();
-        check(polled.size() == 1 && polled.get(0).getSequenceId() == 6, "polls what is new");
+        check(polled.equals(List.of(stored)), "polls what is new");
+
+        List<String> lines = Files.readAllLines(logs.exportProjectLogs(
+                        APIExportProjectLogsRequest.newBuilder().build())
+                .toPath());
+        check(lines.size() == 6 && lines.get(5).contains("\"login\""), "exports");
 
         try {
-            logs.appendProjectLogs(List.of(new NewAuditRecord().action("")));
+            logs.appendProjectLogBatch(new AuditRecordBatch().addRecordsItem(new AuditRecordInput().action("")));
             throw new AssertionError("A record without action was stored");
         } catch (ApiException e) {
             Problem problem = client.getObjectMapper().readValue(e.getResponseBody(), Problem.class);
             check(e.getCode() == 422 && problem.getType().equals(URI.create("urn:annals:problem:invalid-record")), "problem");
-            check(problem.getErrors().get(0).getPointer().equals("/0/action"), "names the wrong field");
+            check(problem.getErrors().get(0).getPointer().equals("/records/0/action"), "names the wrong field");
         }
         System.out.println("tour complete");
     }

@@ -16,12 +16,12 @@ const records = [1, 2, 3, 4, 5].map((number) => ({
     timestamp,
     metadata: { number },
 }));
-const appended = await logs.appendProjectLogs({ records });
+const appended = await logs.appendProjectLogBatch({ auditRecordBatch: { records } });
 assert.deepEqual(
     appended.results.map(({ id, sequenceId }) => ({ id, sequenceId })),
     records.map(({ id }, i) => ({ id, sequenceId: i + 1 })),
 );
-assert.deepEqual(await logs.appendProjectLogs({ records }), appended);
+assert.deepEqual(await logs.appendProjectLogBatch({ auditRecordBatch: { records } }), appended);
 
 let page = await logs.listProjectLogs({ limit: 2 });
 const read: AuditRecord[] = [...page.results];
@@ -36,17 +36,20 @@ assert.deepEqual(
 assert.deepEqual(await logs.getProjectLog({ id: records[4]!.id }), read[4]);
 
 assert.deepEqual((await logs.listProjectLogs({ cursor: cursorOf(page.pollMore) })).results, []);
-await logs.appendProjectLogs({ records: [{ action: 'login' }] });
-const polled = await logs.listProjectLogs({ cursor: cursorOf(page.pollMore) });
-assert.deepEqual(
-    polled.results.map(({ sequenceId, action }) => ({ sequenceId, action })),
-    [{ sequenceId: 6, action: 'login' }],
-);
+const stored = await logs.appendProjectLog({ auditRecordInput: { action: 'login' } });
+assert.equal(stored.sequenceId, 6);
+assert.deepEqual((await logs.listProjectLogs({ cursor: cursorOf(page.pollMore) })).results, [stored]);
 
-const refused = await logs.appendProjectLogs({ records: [{ action: '' }] }).catch((failure: unknown) => failure);
+const lines = (await (await logs.exportProjectLogs()).text()).trimEnd().split('\n');
+assert.equal(lines.length, 6);
+assert.match(lines[5]!, /"login"/);
+
+const refused = await logs
+    .appendProjectLogBatch({ auditRecordBatch: { records: [{ action: '' }] } })
+    .catch((failure: unknown) => failure);
 assert.ok(refused instanceof ResponseError);
 const problem = ProblemFromJSON(await refused.response.json());
 assert.equal(refused.response.status, 422);
 assert.equal(problem.type, 'urn:annals:problem:invalid-record');
-assert.equal(problem.errors?.[0]?.pointer, '/0/action');
+assert.equal(problem.errors?.[0]?.pointer, '/records/0/action');
 console.log('tour complete');

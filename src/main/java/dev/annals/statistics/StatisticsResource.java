@@ -102,9 +102,11 @@ public class StatisticsResource {
     private static void writeResult(StatisticsQuery query, Row row, JsonGenerator json) throws IOException {
         json.writeStartObject();
         for (Dimension dimension : query.by()) {
-            json.writeStringField(
-                    dimension.text(),
-                    dimension == Dimension.DAY ? row.getLocalDate("day").toString() : row.getString(dimension.text()));
+            String value =
+                    dimension == Dimension.DAY ? row.getLocalDate("day").toString() : row.getString(dimension.text());
+            if (value != null) {
+                json.writeStringField(dimension.text(), value);
+            }
         }
         json.writeNumberField("count", row.getLong("record_count"));
         json.writeEndObject();

@@ -2,6 +2,7 @@ package dev.annals.sdk;
 
 import static dev.annals.Tools.need;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.io.File;
 import java.io.IOException;
@@ -33,6 +34,11 @@ record SdkProgram(List<String> command, Path importsFrom) {
 
     private static final int OLDEST_NODE = 20;
     private static final int OLDEST_PYTHON = 10;
+    /** Of Go 1, and likewise of Rust. */
+    private static final int OLDEST_GO = 23;
+
+    private static final int OLDEST_RUST = 85;
+    private static final int OLDEST_DOTNET = 8;
 
     /** The interpreter of the virtual environment that has what the Python client needs. */
     static final Path PYTHON = PROGRAMS.resolve(Path.of("python", "bin", "python"));
@@ -125,6 +131,87 @@ record SdkProgram(List<String> command, Path importsFrom) {
         return new SdkProgram(List.of(PYTHON.toString(), script.toString()), client);
     }
 
+    /** A program in Go. The client has no dependencies. */
+    static SdkProgram go(String source, String name) throws Exception {
+        need(version("go version", "go version go1\\.(\\d+).*") >= OLDEST_GO, "Go 1." + OLDEST_GO + " or newer");
+        Path client = generated("go");
+        Path folder = Files.createDirectories(PROGRAMS.resolve("go"));
+        Files.writeString(folder.resolve("go.mod"), """
+                module %s
+
+                go 1.%d
+
+                require annals.dev/client/go v0.0.0
+
+                replace annals.dev/client/go => %s
+                """.formatted(name, OLDEST_GO, client));
+        Files.writeString(folder.resolve(name + ".go"), source);
+        run(folder, "go", "build", "-o", name, ".");
+        return new SdkProgram(List.of(folder.resolve(name).toString()), client);
+    }
+
+    /** A program in Rust. What both depend on comes from crates.io, is compiled once and kept. */
+    static SdkProgram rust(String source, String name) throws Exception {
+        need(version("cargo --version", "cargo 1\\.(\\d+).*") >= OLDEST_RUST, "Rust 1." + OLDEST_RUST + " or newer");
+        Path client = generated("rust");
+        Path folder = Files.createDirectories(PROGRAMS.resolve("rust"));
+        // Without TLS, which takes another minute to compile, and libraries of the machine.
+        Files.writeString(folder.resolve("Cargo.toml"), """
+                [package]
+                name = "%1$s"
+                version = "0.0.0"
+                edition = "2021"
+
+                [[bin]]
+                name = "%1$s"
+                path = "%1$s.rs"
+
+                [dependencies]
+                annals-client = { path = "%2$s", default-features = false }
+                chrono = "0.4"
+                serde_json = "1"
+                tokio = { version = "1", features = ["macros", "rt"] }
+                uuid = { version = "1", features = ["v4"] }
+
+                [profile.dev]
+                debug = false
+                """.formatted(name, client));
+        Files.writeString(folder.resolve(name + ".rs"), source);
+        fetch(folder, "cargo", "fetch", "--quiet");
+        run(folder, "cargo", "build", "--quiet", "--offline", "--target-dir", "target");
+        return new SdkProgram(
+                List.of(folder.resolve(Path.of("target", "debug", name)).toString()), client);
+    }
+
+    /** A program in C#. Nothing else here uses .NET, so no machine is required to have it. */
+    static SdkProgram cSharp(String source, String name) throws Exception {
+        assumeTrue(
+                version("dotnet --version", "(\\d+)\\..*") >= OLDEST_DOTNET,
+                "this needs .NET " + OLDEST_DOTNET + " or newer");
+        Path client = generated("csharp");
+        Path folder = Files.createDirectories(PROGRAMS.resolve("csharp"));
+        Files.writeString(folder.resolve(name + ".csproj"), """
+                <Project Sdk="Microsoft.NET.Sdk">
+                  <PropertyGroup>
+                    <OutputType>Exe</OutputType>
+                    <TargetFramework>net%d.0</TargetFramework>
+                    <RollForward>Major</RollForward>
+                    <ImplicitUsings>enable</ImplicitUsings>
+                    <Nullable>enable</Nullable>
+                  </PropertyGroup>
+                  <ItemGroup>
+                    <ProjectReference Include="%s" />
+                  </ItemGroup>
+                </Project>
+                """.formatted(
+                        OLDEST_DOTNET, client.resolve("src/Annals.Client/Annals.Client.csproj")));
+        Files.writeString(folder.resolve(name + ".cs"), source);
+        fetch(folder, "dotnet", "restore");
+        run(folder, "dotnet", "build", "--no-restore", "--output", "out");
+        return new SdkProgram(
+                List.of("dotnet", folder.resolve(Path.of("out", name + ".dll")).toString()), client);
+    }
+
     /** Starts the program in this folder, with the service and the token in its environment. */
     Process start(Path folder, URI service, String token) throws IOException {
         ProcessBuilder builder = new ProcessBuilder(command)
@@ -135,6 +222,15 @@ record SdkProgram(List<String> command, Path importsFrom) {
         builder.environment().put("ANNALS_TOKEN", token);
         builder.environment().put("PYTHONPATH", importsFrom.toString());
         return builder.start();
+    }
+
+    /** The languages in which clients were generated. */
+    static List<String> languages() throws IOException {
+        try (Stream<Path> folders = Files.list(SDK)) {
+            return folders.filter(Files::isDirectory)
+                    .map(folder -> folder.getFileName().toString())
+                    .toList();
+        }
     }
 
     private static Path generated(String language) {
@@ -192,7 +288,7 @@ record SdkProgram(List<String> command, Path importsFrom) {
                     .redirectErrorStream(true)
                     .redirectOutput(output.toFile())
                     .start();
-            if (!process.waitFor(240, TimeUnit.SECONDS)) {
+            if (!process.waitFor(480, TimeUnit.SECONDS)) {
                 process.destroyForcibly().waitFor();
             }
             assertThat(process.exitValue())

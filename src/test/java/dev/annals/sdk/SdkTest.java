@@ -27,7 +27,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** The generated clients, in processes of their own against the running service. */
 @QuarkusTest
-@Timeout(300)
+@Timeout(600)
 class SdkTest {
 
     private static final int MANY = 100_000;
@@ -68,6 +68,30 @@ class SdkTest {
     }
 
     @Test
+    void theGoClientAppendsPagesPollsAndTellsProblems() throws Exception {
+        takeTheTour(SdkProgram.go(Files.readString(Path.of("src/test/sdk/tour.go")), "tour"));
+    }
+
+    @Test
+    void theRustClientAppendsPagesPollsAndTellsProblems() throws Exception {
+        takeTheTour(SdkProgram.rust(Files.readString(Path.of("src/test/sdk/tour.rs")), "tour"));
+    }
+
+    @Test
+    void theCSharpClientAppendsPagesPollsAndTellsProblems() throws Exception {
+        takeTheTour(SdkProgram.cSharp(Files.readString(Path.of("src/test/sdk/tour.cs")), "tour"));
+    }
+
+    @Test
+    void theClientsAreGeneratedFromTheContractThatIsServed() throws Exception {
+        byte[] generatedFrom = Files.readAllBytes(Path.of("openapi.yaml"));
+
+        assertThat(given().get("/q/openapi").asByteArray()).isEqualTo(generatedFrom);
+        assertThat(SdkProgram.languages())
+                .containsExactlyInAnyOrder("java", "typescript", "python", "go", "rust", "csharp");
+    }
+
+    @Test
     void aJavaFollowerThatIsKilledAgainAndAgainHasEveryRecordOnce() throws Exception {
         followWhileKilled(SdkProgram.java(documented("java"), "Follow"), new FileCopy(folder));
     }
@@ -103,9 +127,9 @@ class SdkTest {
         String small = "0." + "0".repeat(300) + "12345678901234567890";
         project.wrongRequest()
                 .contentType("application/json")
-                .body("[{\"action\": \"a\", \"metadata\": {\"" + name
-                        + "\": 1}}, {\"action\": \"b\", \"metadata\": {\"l\": " + large + ", \"s\": " + small + "}}]")
-                .post("/v1/project-logs")
+                .body("{\"records\": [{\"action\": \"a\", \"metadata\": {\"" + name
+                        + "\": 1}}, {\"action\": \"b\", \"metadata\": {\"l\": " + large + ", \"s\": " + small + "}}]}")
+                .post("/v1/project-logs/batch")
                 .then()
                 .statusCode(201);
 
@@ -194,7 +218,7 @@ class SdkTest {
         int stored = given().header("Authorization", "Bearer " + project.token())
                 .contentType("application/x-ndjson")
                 .body(lines.getBytes(StandardCharsets.UTF_8))
-                .post("/v1/project-logs")
+                .post("/v1/project-logs/import")
                 .then()
                 .statusCode(200)
                 .extract()
@@ -210,7 +234,7 @@ class SdkTest {
         List<Long> sequenceIds() throws Exception;
     }
 
-    /** A file with a record a line, of which those bytes count that the file of the cursor says. */
+    /** A file with one record per line, of which those bytes count that the file of the cursor says. */
     private record FileCopy(Path folder) implements FeedCopy {
         private static final Pattern SEQUENCE_ID = Pattern.compile("\"sequence_id\":(\\d+)");
 

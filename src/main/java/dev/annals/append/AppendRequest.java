@@ -1,12 +1,9 @@
 package dev.annals.append;
 
+import dev.annals.append.AppendOutcome.Reason;
+import dev.annals.append.AppendOutcome.Rejection;
 import dev.annals.guid.SequentialGuid;
-import dev.annals.http.FieldError;
-import dev.annals.http.Problem;
-import dev.annals.http.ProblemException;
-import dev.annals.http.ProblemType;
 import dev.annals.record.AuditRecord;
-import dev.annals.record.RecordReader;
 import dev.annals.record.StoredRecord;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -17,16 +14,17 @@ import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
-/** The records of one request, and its answer. Used by one thread at a time: that of the batch it is in. */
+/** The records of one request, and its outcome. Used by one thread at a time: that of the batch it is in. */
 final class AppendRequest {
 
+    final Lane lane;
     final List<AuditRecord> records;
     final UUID tokenId;
     final long bytes;
-    final boolean numbered;
-    private final boolean inBatch;
+    /** Completed once, and never exceptionally. */
+    final CompletableFuture<AppendOutcome> outcome = new CompletableFuture<>();
+
     private final Chain chain;
-    final CompletableFuture<Appended> answer = new CompletableFuture<>();
     /** Those found to be stored by an earlier try or request, by their place in {@link #records}. */
     private final @Nullable StoredRecord[] found;
     /** How many of the records this request stored. */
@@ -34,16 +32,21 @@ final class AppendRequest {
     /** How often ids that the service had drawn for this request were found taken, and drawn again. */
     private int redraws;
 
+    /** A request in a chain of its own. */
+    AppendRequest(UUID projectId, UUID tokenId, List<AuditRecord> records, long bytes) {
+        this(projectId, tokenId, records, bytes, new Chain());
+    }
+
     /**
-     * A request that comes behind those of {@code chain} which the queue was given before.
+     * A request that comes behind those of {@code chain} which were appended before.
      *
-     * @param inBatch whether the records came as a batch, and not as one bare record
+     * @param tokenId what the records are recorded by
+     * @param records one or more, each with an id of its own
      * @param bytes about how much memory the records take
      */
-    AppendRequest(List<AuditRecord> records, boolean inBatch, UUID tokenId, long bytes, Chain chain) {
+    AppendRequest(UUID projectId, UUID tokenId, List<AuditRecord> records, long bytes, Chain chain) {
+        this.lane = new Lane(projectId, records.stream().anyMatch(record -> record.numberSequence() != null));
         this.records = new ArrayList<>(records);
-        this.numbered = records.stream().anyMatch(record -> record.numberSequence() != null);
-        this.inBatch = inBatch;
         this.tokenId = tokenId;
         this.bytes = bytes;
         this.chain = chain;
@@ -61,12 +64,12 @@ final class AppendRequest {
         return open;
     }
 
-    /** Whether this request is not answered yet and may be written. Fails it where its chain is broken. */
+    /** Whether this request has no outcome yet and may be written. Fails it where its chain is broken. */
     boolean isOpen() {
         if (chain.isBroken()) {
-            fail(new Chain.Broken());
+            fail(new AppendOutcome.ChainBroken());
         }
-        return !answer.isDone();
+        return !outcome.isDone();
     }
 
     /** The records that are not stored yet, as far as is known. */
@@ -81,7 +84,7 @@ final class AppendRequest {
     }
 
     /**
-     * Takes over what is stored already, and draws the service's own ids again where another record has them. Answers the
+     * Takes over what is stored already, and draws the service's own ids again where another record has them. Ends the
      * request where that settles it: all of its records are stored, or an id that the client sent belongs to a record with
      * other content.
      *
@@ -91,7 +94,7 @@ final class AppendRequest {
     boolean compareWith(Map<UUID, StoredRecord> stored, SequentialGuid guids, int maxRedraws) {
         boolean any = false;
         boolean redrawn = false;
-        List<FieldError> taken = new ArrayList<>();
+        List<Rejection> taken = new ArrayList<>();
         for (int i = 0; i < found.length; i++) {
             AuditRecord record = records.get(i);
             StoredRecord there = found[i] == null ? stored.get(record.id()) : null;
@@ -104,22 +107,17 @@ final class AppendRequest {
                 } else if (record.idAssigned()) {
                     records.set(i, record.withId(guids.next()));
                     redrawn = true;
-                } else if (taken.size() < RecordReader.MAX_ERRORS) {
-                    taken.add(new FieldError((inBatch ? "/records/" + i : "") + "/id", "This id is taken."));
+                } else {
+                    taken.add(new Rejection(i, "/id", "This id is taken."));
                 }
             }
         }
         redraws += redrawn ? 1 : 0;
         if (!taken.isEmpty()) {
-            fail(new ProblemException(Problem.of(
-                            ProblemType.RECORD_ID_TAKEN,
-                            "A record with this id and other content is stored already. To add a record, give it an id of its own; to"
-                                    + " retry one, send it unchanged.")
-                    .withErrors(taken)));
+            fail(new AppendOutcome.Rejected(Reason.ID_TAKEN, taken));
         } else if (redraws > maxRedraws) {
             fail(
-                    new ProblemException(
-                            ProblemType.UNAVAILABLE,
+                    new AppendOutcome.Unavailable(
                             "Other writers took the ids that the service drew, so nothing was stored. Send the request again."));
         } else if (any && Arrays.stream(found).allMatch(record -> record != null)) {
             succeed();
@@ -128,35 +126,33 @@ final class AppendRequest {
     }
 
     /**
-     * Answers the request where a record of it cannot have the number that it wants.
+     * Rejects the request where a record of it cannot have the number that it wants.
      *
      * @param left what the requests before it in the batch left
      */
     void refuseNumbers(ValuesLeft left) {
         Map<String, Long> wanted = new HashMap<>();
-        List<FieldError> errors = new ArrayList<>();
+        List<Rejection> rejections = new ArrayList<>();
         for (int i = 0; i < found.length; i++) {
             String whyNot = found[i] == null ? left.whyNot(records.get(i), wanted) : null;
-            if (whyNot != null && errors.size() < RecordReader.MAX_ERRORS) {
-                errors.add(new FieldError((inBatch ? "/records/" + i : "") + "/number/sequence", whyNot));
+            if (whyNot != null) {
+                rejections.add(new Rejection(i, "/number/sequence", whyNot));
             }
         }
-        if (errors.isEmpty()) {
+        if (rejections.isEmpty()) {
             left.take(wanted);
-            return;
+        } else {
+            fail(new AppendOutcome.Rejected(Reason.NO_NUMBER, rejections));
         }
-        fail(new ProblemException(Problem.of(
-                        ProblemType.INVALID_RECORD,
-                        "Not every record can have the number that it wants, so nothing was stored: correct what errors names")
-                .withErrors(errors)));
     }
 
-    /** Answers with the records that were found. */
-    void succeed() {
-        answer.complete(new Appended(List.of(found), added));
+    /** Ends the request, all of whose records were found. */
+    private void succeed() {
+        List<StoredRecord> stored = List.of(found);
+        outcome.complete(added > 0 ? new AppendOutcome.Stored(stored, added) : new AppendOutcome.Duplicate(stored));
     }
 
-    /** Answers the requests of a batch with what it stored. */
+    /** Ends the requests of a batch with what it stored. */
     static void succeed(List<AppendRequest> requests, List<StoredRecord> stored) {
         int next = 0;
         for (AppendRequest request : requests) {
@@ -170,9 +166,16 @@ final class AppendRequest {
         }
     }
 
-    /** Answers with a failure, and breaks the chain first: whoever learns of the one may count on the other. */
-    void fail(Throwable failure) {
+    /** Ends the request without success, and breaks the chain first: whoever learns of the one may count on the other. */
+    void fail(AppendOutcome why) {
         chain.breakOff();
-        answer.completeExceptionally(failure);
+        outcome.complete(why);
+    }
+
+    /** Ends all of some requests that have no outcome yet. */
+    static void fail(List<AppendRequest> requests, AppendOutcome why) {
+        for (AppendRequest request : requests) {
+            request.fail(why);
+        }
     }
 }

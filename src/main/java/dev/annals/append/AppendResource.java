@@ -11,9 +11,12 @@ import dev.annals.record.AuditRecord;
 import dev.annals.record.RecordReader;
 import dev.annals.record.RecordWriter;
 import dev.annals.record.StoredRecord;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.quarkus.runtime.ShutdownEvent;
 import io.smallrye.mutiny.Uni;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpServerRequest;
+import jakarta.enterprise.event.Observes;
 import jakarta.ws.rs.POST;
 import jakarta.ws.rs.Path;
 import jakarta.ws.rs.Produces;
@@ -41,7 +44,7 @@ public class AppendResource {
             "Send JSON in UTF-8, with the header Content-Type: application/json; application/x-ndjson goes to POST "
                     + FeedLinks.PATH + "/import.";
 
-    private final AppendWriter queue;
+    private final ProjectQueues queues;
     private final RecordReader reader;
     private final FeedLinks links;
     private final RequestBodies bodies;
@@ -50,16 +53,17 @@ public class AppendResource {
     private final Vertx vertx;
 
     AppendResource(
-            AppendWriter queue,
+            AppendWriter writer,
             RecordReader reader,
             FeedLinks links,
             RequestBodies bodies,
             AppendConfig config,
             BodyConfig limits,
+            MeterRegistry metrics,
             Vertx vertx) {
         this.vertx = vertx;
         this.bodies = bodies;
-        this.queue = queue;
+        this.queues = new ProjectQueues(writer::write, config, metrics);
         this.reader = reader;
         this.links = links;
         this.config = config;
@@ -97,10 +101,10 @@ public class AppendResource {
                 "Send one JSON record per line, with the header Content-Type: application/x-ndjson; one record as JSON"
                         + " goes to POST " + FeedLinks.PATH + ", several to POST " + FeedLinks.PATH + "/batch.");
         RequestBodies.Held held = bodies.held(caller.projectId(), NdjsonUpload.mostBytes(config));
-        NdjsonUpload bulk =
-                new NdjsonUpload(bodies.parts(http), held, vertx.getOrCreateContext(), caller, reader, queue, config);
+        NdjsonUpload upload =
+                new NdjsonUpload(bodies.parts(http), held, vertx.getOrCreateContext(), caller, reader, queues, config);
         return Uni.createFrom()
-                .completionStage(bulk::run)
+                .completionStage(upload::run)
                 .onTermination()
                 .invoke(held::close)
                 .map(summary -> Response.ok(summary.toJson()).build());
@@ -120,15 +124,40 @@ public class AppendResource {
             long bytes = body.length + (long) records.size() * RECORD_OVERHEAD_BYTES;
             // Before anything is stored: a request that no URL can be made for is refused.
             links.record(http, uri, records.get(0).id());
-            return queue.append(caller, records, inBatch, bytes).map(appended -> {
-                // Not as it was sent: an id that the service drew may have been drawn again.
-                UUID first = appended.records().get(0).record().id();
-                return Response.status(appended.added() > 0 ? Response.Status.CREATED : Response.Status.OK)
-                        .header(HttpHeaders.LOCATION, links.record(http, uri, first))
-                        .entity(answer.apply(appended.records()))
-                        .build();
-            });
+            AppendRequest append = new AppendRequest(caller.projectId(), caller.tokenId(), records, bytes);
+            return Uni.createFrom()
+                    .completionStage(() -> queues.append(append))
+                    .map(outcome -> answer(http, uri, outcome, inBatch, answer));
         });
+    }
+
+    private Response answer(
+            HttpServerRequest http,
+            UriInfo uri,
+            AppendOutcome outcome,
+            boolean inBatch,
+            Function<List<StoredRecord>, byte[]> answer) {
+        if (outcome instanceof AppendOutcome.Stored stored) {
+            return answer(http, uri, Response.Status.CREATED, stored.records(), answer);
+        }
+        if (outcome instanceof AppendOutcome.Duplicate duplicate) {
+            return answer(http, uri, Response.Status.OK, duplicate.records(), answer);
+        }
+        throw AppendProblems.of(outcome, inBatch);
+    }
+
+    private Response answer(
+            HttpServerRequest http,
+            UriInfo uri,
+            Response.Status status,
+            List<StoredRecord> records,
+            Function<List<StoredRecord>, byte[]> answer) {
+        // Not as it was sent: an id that the service drew may have been drawn again.
+        UUID first = records.get(0).record().id();
+        return Response.status(status)
+                .header(HttpHeaders.LOCATION, links.record(http, uri, first))
+                .entity(answer.apply(records))
+                .build();
     }
 
     private static byte[] first(List<StoredRecord> records) {
@@ -149,5 +178,10 @@ public class AppendResource {
             json.writeEndArray();
             json.writeEndObject();
         });
+    }
+
+    /** Turns new requests away. Those that wait are still written and answered, before the pool closes. */
+    void stop(@Observes ShutdownEvent event) {
+        queues.stop();
     }
 }

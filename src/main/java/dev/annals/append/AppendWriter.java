@@ -1,198 +1,76 @@
 package dev.annals.append;
 
 import dev.annals.database.DatabaseFailure;
+import dev.annals.database.DatabaseUnavailableException;
 import dev.annals.database.Sql;
 import dev.annals.guid.SequentialGuid;
-import dev.annals.http.ProblemException;
-import dev.annals.http.ProblemType;
-import dev.annals.live.HeadWatch;
-import dev.annals.project.Caller;
 import dev.annals.record.AuditRecord;
 import dev.annals.record.RecordRow;
 import dev.annals.record.StoredRecord;
-import io.micrometer.core.instrument.MeterRegistry;
-import io.quarkus.runtime.ShutdownEvent;
 import io.smallrye.mutiny.Multi;
 import io.smallrye.mutiny.Uni;
 import io.vertx.mutiny.sqlclient.Pool;
 import io.vertx.mutiny.sqlclient.Row;
 import io.vertx.mutiny.sqlclient.SqlConnection;
 import io.vertx.mutiny.sqlclient.Tuple;
+import io.vertx.pgclient.PgException;
 import jakarta.enterprise.context.ApplicationScoped;
-import jakarta.enterprise.event.Observes;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.UUID;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.atomic.AtomicLong;
 import org.jboss.logging.Logger;
 
 /**
- * Turns many concurrent requests into few commits.
- *
- * <p>In one project each commit waits for the one before it. So while one commit of a project is under way, what arrives
- * for it gathers here, and the next commit takes it all: no timer, and no wait where there is no load. Every request is
- * answered after its commit, or with its own error: a record that the database refuses fails its own request alone.
- *
- * <p>Records that want numbers go their own way, {@link Lane}, so that the others never wait for a sequence.
- *
- * <p>Queues are bounded; a request that finds its queue full is turned away at once. A project without waiting requests
- * has no queue.
+ * Writes requests into the database, many in one transaction. A record that the database refuses fails its own request
+ * alone, what broke in passing is tried again, and what is stored already is not stored twice.
  */
 @ApplicationScoped
-public class AppendWriter {
+class AppendWriter {
 
     private static final Logger LOG = Logger.getLogger(AppendWriter.class);
     private static final String READ_PLACES = Sql.named("read_places");
     private static final String READ_RECORDS = Sql.named("read_records");
     private static final String READ_VALUES_LEFT = Sql.named("read_values_left");
 
-    private final Map<Lane, ProjectQueue> queues = new ConcurrentHashMap<>();
-    private final AtomicLong totalBytes = new AtomicLong();
     private final Pool pool;
     private final SequentialGuid guids;
     private final HeadWatch heads;
     private final AppendConfig config;
-    private volatile boolean stopping;
 
-    AppendWriter(Pool pool, SequentialGuid guids, HeadWatch heads, AppendConfig config, MeterRegistry metrics) {
+    AppendWriter(Pool pool, SequentialGuid guids, HeadWatch heads, AppendConfig config) {
         this.pool = pool;
         this.guids = guids;
         this.heads = heads;
         this.config = config;
-        metrics.gauge("annals.append.queue.bytes", totalBytes);
-        metrics.gaugeMapSize("annals.append.queue.projects", List.of(), queues);
     }
 
     /**
-     * What a queue is for: the requests of a project that hold a record with a number, or its other requests. A sequence
-     * stays locked while anybody's transaction that has drawn from it is open; only the former wait for that.
-     */
-    private record Lane(UUID projectId, boolean numbered) {}
-
-    /** The requests of one project that wait while a commit of it is under way. */
-    private static final class ProjectQueue {
-        final ArrayDeque<AppendRequest> waiting = new ArrayDeque<>();
-        long bytes;
-    }
-
-    /**
-     * Appends records to a project: all of them or none.
+     * Writes requests of one project, all of which want numbers or none of which does.
      *
-     * @param caller whose token names the project, and is what the records are recorded by
-     * @param records one or more, each with an id of its own
-     * @param inBatch whether they came as a batch, and not as one bare record
-     * @param bytes about how much memory they take
-     * @return what is stored, after its commit. Fails with a problem: {@code queue-full}, {@code record-id-taken} where
-     *     an id belongs to a record with other content, {@code invalid-record} where the database refuses a value or a
-     *     sequence has no number for a record, {@code unavailable} where the database cannot be reached
+     * @return as {@link ProjectQueues.Flush} has it; never fails
      */
-    public Uni<Appended> append(Caller caller, List<AuditRecord> records, boolean inBatch, long bytes) {
+    Uni<Runnable> write(List<AppendRequest> requests) {
         return Uni.createFrom()
-                .deferred(() -> Uni.createFrom()
-                        .completionStage(append(
-                                caller.projectId(),
-                                new AppendRequest(records, inBatch, caller.tokenId(), bytes, new Chain()))));
-    }
-
-    /** The same for a request of a chain; what is turned away breaks the chain, too. */
-    CompletableFuture<Appended> append(UUID projectId, AppendRequest request) {
-        Lane lane = new Lane(projectId, request.numbered);
-        try {
-            if (stopping) {
-                throw new ProblemException(
-                        ProblemType.UNAVAILABLE,
-                        "The service is stopping. Send the request again to another instance.");
-            }
-            if (offer(lane, request)) {
-                write(lane, List.of(request));
-            }
-        } catch (RuntimeException e) {
-            request.fail(e);
-        }
-        return request.answer;
-    }
-
-    /** @return true where no commit of the project is under way, so that the caller must begin one with its request */
-    private boolean offer(Lane lane, AppendRequest request) {
-        boolean[] first = {false};
-        queues.compute(lane, (same, queue) -> {
-            if (queue == null) {
-                first[0] = true;
-                return new ProjectQueue();
-            }
-            if (queue.waiting.size() >= config.queueRequests() || queue.bytes + request.bytes > config.queueBytes()) {
-                throw new ProblemException(
-                        ProblemType.QUEUE_FULL, "Too many records of this project are waiting to be written.");
-            }
-            if (totalBytes.addAndGet(request.bytes) > config.totalQueueBytes()) {
-                totalBytes.addAndGet(-request.bytes);
-                throw new ProblemException(ProblemType.QUEUE_FULL, "Too many records are waiting to be written.");
-            }
-            queue.waiting.add(request);
-            queue.bytes += request.bytes;
-            return queue;
-        });
-        return first[0];
-    }
-
-    /** Takes what has gathered, as much as one transaction may have; drops the queue where nothing has. */
-    private List<AppendRequest> take(Lane lane) {
-        List<AppendRequest> taken = new ArrayList<>();
-        queues.computeIfPresent(lane, (same, queue) -> {
-            int records = 0;
-            long bytes = 0;
-            for (AppendRequest next = queue.waiting.peek(); next != null; next = queue.waiting.peek()) {
-                records += next.records.size();
-                bytes += next.bytes;
-                if (!taken.isEmpty() && (records > config.batchRecords() || bytes > config.batchBytes())) {
-                    break;
-                }
-                taken.add(queue.waiting.remove());
-                queue.bytes -= next.bytes;
-                totalBytes.addAndGet(-next.bytes);
-            }
-            return taken.isEmpty() ? null : queue;
-        });
-        return taken;
-    }
-
-    /** Writes the requests, then whatever has gathered meanwhile, until nothing has. */
-    private void write(Lane lane, List<AppendRequest> requests) {
-        writeTogether(lane.projectId(), requests, 0)
+                .deferred(() -> writeTogether(requests.get(0).lane.projectId(), requests, 0))
                 .onFailure()
-                .recoverWithItem(failure -> {
-                    // At once: what hangs on these requests must not be in the next commit.
-                    requests.forEach(request -> request.fail(failure));
-                    return () -> {};
-                })
-                .subscribe()
-                .with(answers -> {
-                    // The next commit is under way before those are answered whose records are stored: making the
-                    // answers takes about as long.
-                    try {
-                        List<AppendRequest> gathered = take(lane);
-                        if (!gathered.isEmpty()) {
-                            write(lane, gathered);
-                        }
-                    } finally {
-                        answers.run();
-                    }
-                });
+                .recoverWithUni(failure -> ended(
+                        requests,
+                        failure instanceof DatabaseUnavailableException e
+                                ? new AppendOutcome.Unavailable(Objects.requireNonNull(e.getMessage()))
+                                : new AppendOutcome.Failed(failure)));
     }
 
     /**
-     * Writes those of the requests that are not answered yet in one transaction. Where that fails for one of them, finds
-     * out which.
+     * Writes those of the requests that have no outcome yet in one transaction. Where that fails for one of them, finds out
+     * which.
      *
-     * @return the answers that are still to be given
+     * @return what gives the others theirs
      */
     private Uni<Runnable> writeTogether(UUID projectId, List<AppendRequest> together, int attempt) {
         List<AppendRequest> requests = AppendRequest.open(together);
@@ -203,7 +81,7 @@ public class AppendWriter {
             tokenIds.addAll(Collections.nCopies(records.size() - tokenIds.size(), request.tokenId));
         }
         if (records.isEmpty()) {
-            return answered();
+            return ended();
         }
         return store(projectId, records, tokenIds)
                 .<Runnable>map(stored -> () -> {
@@ -214,19 +92,28 @@ public class AppendWriter {
                 .recoverWithUni(failure -> afterFailure(projectId, requests, attempt, failure));
     }
 
-    /** What is left to answer where all requests have been. */
-    private static Uni<Runnable> answered() {
+    /** What is left to do where all requests have their outcomes. */
+    private static Uni<Runnable> ended() {
         return Uni.createFrom().<Runnable>item(() -> () -> {});
+    }
+
+    private static Uni<Runnable> ended(List<AppendRequest> requests, AppendOutcome outcome) {
+        AppendRequest.fail(requests, outcome);
+        return ended();
     }
 
     private Uni<Runnable> afterFailure(UUID projectId, List<AppendRequest> requests, int attempt, Throwable failure) {
         return switch (AppendFailure.of(failure)) {
-            case GIVE_WAY -> {
+            case RETRYABLE -> {
                 // The connection may have broken during COMMIT, so the batch may be stored. It is sent again under the
-                // same ids: where it is there already, that shows as TAKEN.
+                // same ids: where it is there already, that shows as DUPLICATE.
                 if (attempt >= config.retries()) {
                     LOG.warnf(failure, "Gave up on %d requests of project %s", requests.size(), projectId);
-                    yield Uni.createFrom().failure(AppendFailure.asProblem(failure));
+                    yield ended(
+                            requests,
+                            new AppendOutcome.Unavailable(
+                                    "The database could not take the records in time. They may have been stored: send the"
+                                            + " request again with the same ids."));
                 }
                 yield Uni.createFrom()
                         .voidItem()
@@ -235,17 +122,17 @@ public class AppendWriter {
                         .by(DatabaseFailure.backOff(config.retryDelay(), config.maxRetryDelay(), attempt))
                         .chain(() -> writeTogether(projectId, requests, attempt + 1));
             }
-            case TAKEN -> writeWithoutStored(projectId, requests, attempt);
+            case DUPLICATE -> writeWithoutStored(projectId, requests, attempt);
             case NO_NUMBER -> writeWithoutUnnumbered(projectId, requests, attempt);
             case REFUSED ->
                 requests.size() > 1
-                        ? writeAlone(projectId, requests)
-                        : Uni.createFrom().failure(AppendFailure.asProblem(failure));
-            case BROKEN -> Uni.createFrom().failure(failure);
+                        ? writeAlone(requests)
+                        : ended(requests, new AppendOutcome.RejectedByDatabase(((PgException) failure).getSqlState()));
+            case FATAL -> ended(requests, new AppendOutcome.Failed(failure));
         };
     }
 
-    /** Some ids exist: answers the requests whose records are stored or whose ids are taken, and writes the others. */
+    /** Some ids exist: ends the requests whose records are stored or whose ids are taken, and writes the others. */
     private Uni<Runnable> writeWithoutStored(UUID projectId, List<AppendRequest> requests, int attempt) {
         return readStored(projectId, requests).chain(stored -> {
             boolean progress = false;
@@ -254,22 +141,21 @@ public class AppendWriter {
             }
             List<AppendRequest> others = AppendRequest.open(requests);
             if (others.isEmpty()) {
-                return answered();
+                return ended();
             }
             if (!progress && others.size() > 1) {
                 // Two requests of this batch share an id: the first of them wins.
-                return writeAlone(projectId, others);
+                return writeAlone(others);
             }
             if (!progress && attempt >= config.retries()) {
-                return Uni.createFrom()
-                        .failure(new ProblemException(
-                                ProblemType.UNAVAILABLE, "Another writer holds one of these ids. Try again."));
+                return ended(
+                        others, new AppendOutcome.Unavailable("Another writer holds one of these ids. Try again."));
             }
             return writeTogether(projectId, others, progress ? attempt : attempt + 1);
         });
     }
 
-    /** Some records cannot have the numbers they want: answers their requests, and writes the others. */
+    /** Some records cannot have the numbers they want: rejects their requests, and writes the others. */
     private Uni<Runnable> writeWithoutUnnumbered(UUID projectId, List<AppendRequest> requests, int attempt) {
         return readValuesLeft(projectId, requests).chain(left -> {
             for (AppendRequest request : requests) {
@@ -279,13 +165,11 @@ public class AppendWriter {
             }
             List<AppendRequest> others = AppendRequest.open(requests);
             if (others.isEmpty()) {
-                return answered();
+                return ended();
             }
             boolean progress = others.size() < requests.size();
             if (!progress && attempt >= config.retries()) {
-                return Uni.createFrom()
-                        .failure(new ProblemException(
-                                ProblemType.UNAVAILABLE, "Other writers took the numbers. Try again."));
+                return ended(others, new AppendOutcome.Unavailable("Other writers took the numbers. Try again."));
             }
             return writeTogether(projectId, others, progress ? attempt : attempt + 1);
         });
@@ -307,19 +191,14 @@ public class AppendWriter {
     }
 
     /** Each request in a transaction of its own, so that one which the database refuses fails alone. */
-    private Uni<Runnable> writeAlone(UUID projectId, List<AppendRequest> requests) {
+    private Uni<Runnable> writeAlone(List<AppendRequest> requests) {
         return Multi.createFrom()
                 .iterable(requests)
                 .onItem()
-                .transformToUniAndConcatenate(request -> writeTogether(projectId, List.of(request), 0)
-                        .invoke(Runnable::run)
-                        .onFailure()
-                        .invoke(request::fail)
-                        .onFailure()
-                        .recoverWithNull())
+                .transformToUniAndConcatenate(request -> write(List.of(request)).invoke(Runnable::run))
                 .collect()
                 .last()
-                .chain(AppendWriter::answered);
+                .chain(() -> ended());
     }
 
     /** One transaction, and behind it, in the same round trip, the question where its records stand. */
@@ -379,10 +258,5 @@ public class AppendWriter {
                     }
                     return stored;
                 }));
-    }
-
-    /** Turns new requests away. Those that wait are still written and answered, before the pool closes. */
-    void stop(@Observes ShutdownEvent event) {
-        stopping = true;
     }
 }

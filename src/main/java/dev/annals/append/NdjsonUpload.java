@@ -1,7 +1,6 @@
 package dev.annals.append;
 
 import dev.annals.http.BodyParts;
-import dev.annals.http.FieldError;
 import dev.annals.http.JsonBody;
 import dev.annals.http.Problem;
 import dev.annals.http.ProblemException;
@@ -28,10 +27,11 @@ import java.util.function.IntPredicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Appends an {@code application/x-ndjson} body of any length while it streams in: a record a line, many lines an append.
+ * Appends an {@code application/x-ndjson} body of any length while it streams in: one record per line, many lines in one
+ * append.
  *
- * <p>At most two batches are on their way at a time, one being committed and one gathering behind it; while both places
- * are taken the connection is not read, so that memory stays flat and the sender feels the database's pace. A line that
+ * <p>At most two batches are in flight at a time, one being committed and one gathering behind it; while both places are
+ * taken the connection is not read, so that memory stays flat and the sender feels the database's pace. A line that
  * is refused is counted and named, and the others are stored. What was answered for, or was committed before a
  * connection broke, stays stored: a sender that gave its records ids may send them all again.
  *
@@ -45,8 +45,7 @@ final class NdjsonUpload {
     /** How many refused lines the answer names; more are only counted. */
     static final int NAMED_REFUSALS = 100;
 
-    private static final int BATCHES_ON_THEIR_WAY = 2;
-    private static final String RECORDS = "/records/";
+    private static final int BATCHES_IN_FLIGHT = 2;
     private static final long FULL_QUEUE_DELAY_MILLIS = 50;
     private static final int FULL_QUEUE_TRIES = 200;
 
@@ -55,7 +54,7 @@ final class NdjsonUpload {
     private final Context context;
     private final Caller caller;
     private final RecordReader reader;
-    private final AppendWriter queue;
+    private final ProjectQueues queues;
     private final AppendConfig config;
     private final CompletableFuture<Summary> answer = new CompletableFuture<>();
     private final List<Refusal> refusals = new ArrayList<>();
@@ -69,12 +68,12 @@ final class NdjsonUpload {
     /** Batches that are still to be sent, in the order of their lines. */
     private final ArrayDeque<Lines> held = new ArrayDeque<>();
 
-    private final List<Lines> onTheirWay = new ArrayList<>();
-    /** What was not stored of batches that came back while another one was still on its way. */
+    private final List<Lines> inFlight = new ArrayList<>();
+    /** What was not stored of batches that came back while another one was still in flight. */
     private final List<Lines> notStored = new ArrayList<>();
 
     private Chain chain = new Chain();
-    /** Whether the batches on their way hold numbers: those with and those without are different lanes of the queue. */
+    /** Whether the batches in flight hold numbers: those with and those without are different lanes of the queue. */
     private boolean numbered;
     /** How often the queue was full since a batch was stored. */
     private int fullQueueTries;
@@ -93,20 +92,20 @@ final class NdjsonUpload {
             Context context,
             Caller caller,
             RecordReader reader,
-            AppendWriter queue,
+            ProjectQueues queues,
             AppendConfig config) {
         this.request = request;
         this.memory = memory;
         this.context = context;
         this.caller = caller;
         this.reader = reader;
-        this.queue = queue;
+        this.queues = queues;
         this.config = config;
     }
 
-    /** How much of a body is held at a time at most: what is on its way, what gathers, and the line that is not complete. */
+    /** How much of a body is held at a time at most: what is in flight, what gathers, and the line that is not complete. */
     static long mostBytes(AppendConfig config) {
-        return (BATCHES_ON_THEIR_WAY + 2) * config.bulkBytes() + 4L * RecordReader.MAX_RECORD_BYTES;
+        return (BATCHES_IN_FLIGHT + 2) * config.bulkBytes() + 4L * RecordReader.MAX_RECORD_BYTES;
     }
 
     /** A line that was not stored, counted from 1. */
@@ -287,7 +286,7 @@ final class NdjsonUpload {
     private void append(Lines batch) {
         held.add(batch);
         sendHeld();
-        if (onTheirWay.size() >= BATCHES_ON_THEIR_WAY || !held.isEmpty()) {
+        if (inFlight.size() >= BATCHES_IN_FLIGHT || !held.isEmpty()) {
             request.pause();
         }
     }
@@ -296,88 +295,80 @@ final class NdjsonUpload {
         while (mayBeSent(held.peek())) {
             Lines batch = held.remove();
             numbered = batch.numbered;
-            onTheirWay.add(batch);
+            inFlight.add(batch);
             send(batch);
         }
     }
 
-    /** Whether there is such a batch, and room for it in the chain that is on its way. */
+    /** Whether there is such a batch, and room for it in the chain that is in flight. */
     private boolean mayBeSent(@Nullable Lines batch) {
         return batch != null
                 && !answer.isDone()
                 && notStored.isEmpty()
                 && !queueWasFull
-                && onTheirWay.size() < BATCHES_ON_THEIR_WAY
-                && (onTheirWay.isEmpty() || batch.numbered == numbered);
+                && inFlight.size() < BATCHES_IN_FLIGHT
+                && (inFlight.isEmpty() || batch.numbered == numbered);
     }
 
     private void send(Lines batch) {
-        AppendRequest append = new AppendRequest(batch.records, true, caller.tokenId(), batch.bytes, chain);
-        var unused = queue.append(caller.projectId(), append)
-                .whenComplete((appended, failure) -> context.runOnContext(now -> {
-                    if (failure == null) {
-                        done(batch, appended);
-                    } else {
-                        failed(batch, failure);
-                    }
-                }));
+        AppendRequest append =
+                new AppendRequest(caller.projectId(), caller.tokenId(), batch.records, batch.bytes, chain);
+        var unused = queues.append(append).thenAccept(outcome -> context.runOnContext(now -> cameBack(batch, outcome)));
     }
 
-    private void done(Lines batch, Appended appended) {
-        for (StoredRecord record : appended.records()) {
+    private void cameBack(Lines batch, AppendOutcome outcome) {
+        if (settle(batch, outcome)) {
+            inFlight.remove(batch);
+            sendAgainOnceAllAreBack();
+            proceed();
+        } else {
+            fail(AppendProblems.of(outcome, true));
+        }
+    }
+
+    /** Counts what is stored, refuses what is rejected, and keeps the rest to be sent again; false where nothing can be. */
+    private boolean settle(Lines batch, AppendOutcome outcome) {
+        if (outcome instanceof AppendOutcome.Stored all) {
+            stored(all.records(), all.added());
+        } else if (outcome instanceof AppendOutcome.Duplicate all) {
+            stored(all.records(), 0);
+        } else if (outcome instanceof AppendOutcome.Rejected rejected) {
+            Set<Integer> places = new HashSet<>();
+            for (AppendOutcome.Rejection rejection : rejected.rejections()) {
+                places.add(rejection.index());
+                refuse(batch.numbers.get(rejection.index()), AppendProblems.ofLine(rejected.reason(), rejection));
+            }
+            keep(batch.without(places));
+        } else if (outcome instanceof AppendOutcome.RejectedByDatabase rejected) {
+            int size = batch.records.size();
+            if (size == 1) {
+                refuse(batch.firstLine(), AppendProblems.ofValue(rejected));
+            } else {
+                // The database does not say which record it refuses: the half with none of them is stored.
+                keep(batch.only(place -> place < size / 2));
+                keep(batch.only(place -> place >= size / 2));
+            }
+        } else if (outcome instanceof AppendOutcome.ChainBroken) {
+            notStored.add(batch);
+        } else if (outcome instanceof AppendOutcome.QueueFull) {
+            fullQueueTries++;
+            queueWasFull = true;
+            notStored.add(batch);
+            return fullQueueTries < FULL_QUEUE_TRIES;
+        } else {
+            return false;
+        }
+        return true;
+    }
+
+    private void stored(List<StoredRecord> records, int added) {
+        for (StoredRecord record : records) {
             firstSequenceId = Math.min(firstSequenceId, record.sequenceId());
             lastSequenceId = Math.max(lastSequenceId, record.sequenceId());
         }
-        stored += appended.added();
-        storedBefore += appended.records().size() - appended.added();
+        stored += added;
+        storedBefore += records.size() - added;
         fullQueueTries = 0;
-        cameBack(batch);
-    }
-
-    private void failed(Lines batch, Throwable failure) {
-        if (failure instanceof Chain.Broken) {
-            notStored.add(batch);
-            cameBack(batch);
-        } else if (failure instanceof ProblemException e && mayGoOn(batch, e.problem())) {
-            cameBack(batch);
-        } else {
-            fail(failure);
-        }
-    }
-
-    /** Refuses the lines that a problem is about, and keeps the others to be sent again; false where that is no help. */
-    private boolean mayGoOn(Lines batch, Problem problem) {
-        switch (problem.type()) {
-            case QUEUE_FULL -> {
-                fullQueueTries++;
-                queueWasFull = true;
-                notStored.add(batch);
-                return fullQueueTries < FULL_QUEUE_TRIES;
-            }
-            case RECORD_ID_TAKEN -> {
-                Set<Integer> taken = placesOf(problem.errors());
-                taken.forEach(place ->
-                        refuse(batch.numbers.get(place), Problem.of(ProblemType.RECORD_ID_TAKEN, problem.detail())));
-                keep(batch.without(taken));
-                return true;
-            }
-            case INVALID_RECORD -> {
-                int size = batch.records.size();
-                if (!problem.errors().isEmpty()) {
-                    keep(batch.without(refuse(batch, problem)));
-                } else if (size == 1) {
-                    refuse(batch.firstLine(), problem);
-                } else {
-                    // The database does not say which record it refuses: the half with none of them is stored.
-                    keep(batch.only(place -> place < size / 2));
-                    keep(batch.only(place -> place >= size / 2));
-                }
-                return true;
-            }
-            default -> {
-                return false;
-            }
-        }
     }
 
     private void keep(Lines rest) {
@@ -386,31 +377,8 @@ final class NdjsonUpload {
         }
     }
 
-    /** Refuses the lines of a batch that a problem names, each with what concerns it. */
-    private Set<Integer> refuse(Lines batch, Problem problem) {
-        for (FieldError error : problem.errors()) {
-            int end = error.pointer().indexOf('/', RECORDS.length());
-            FieldError inLine = new FieldError(error.pointer().substring(end), error.detail());
-            refuse(
-                    batch.numbers.get(Integer.parseInt(error.pointer().substring(RECORDS.length(), end))),
-                    Problem.of(problem.type(), "The record cannot have a number, so the line was not stored")
-                            .withErrors(List.of(inLine)));
-        }
-        return placesOf(problem.errors());
-    }
-
-    private static Set<Integer> placesOf(List<FieldError> errors) {
-        Set<Integer> places = new HashSet<>();
-        for (FieldError error : errors) {
-            places.add(Integer.parseInt(
-                    error.pointer().substring(RECORDS.length(), error.pointer().indexOf('/', RECORDS.length()))));
-        }
-        return places;
-    }
-
-    private void cameBack(Lines batch) {
-        onTheirWay.remove(batch);
-        if (onTheirWay.isEmpty() && chain.isBroken()) {
+    private void sendAgainOnceAllAreBack() {
+        if (inFlight.isEmpty() && chain.isBroken()) {
             notStored.sort(Comparator.comparingLong(Lines::firstLine).reversed());
             notStored.forEach(held::addFirst);
             notStored.clear();
@@ -418,16 +386,15 @@ final class NdjsonUpload {
             if (queueWasFull) {
                 context.owner().setTimer(FULL_QUEUE_DELAY_MILLIS, timer -> {
                     queueWasFull = false;
-                    goOn();
+                    proceed();
                 });
             }
         }
-        goOn();
     }
 
-    private void goOn() {
+    private void proceed() {
         sendHeld();
-        if (!ended && onTheirWay.size() < BATCHES_ON_THEIR_WAY && held.isEmpty() && !answer.isDone()) {
+        if (!ended && inFlight.size() < BATCHES_IN_FLIGHT && held.isEmpty() && !answer.isDone()) {
             request.resume();
         }
         answerWhenDone();
@@ -441,7 +408,7 @@ final class NdjsonUpload {
     }
 
     private void answerWhenDone() {
-        if (ended && onTheirWay.isEmpty() && held.isEmpty()) {
+        if (ended && inFlight.isEmpty() && held.isEmpty()) {
             refusals.sort((a, b) -> Long.compare(a.line(), b.line()));
             answer.complete(new Summary(
                     stored,
@@ -463,7 +430,7 @@ final class NdjsonUpload {
 
     private ProblemException tellHowFar(Problem problem) {
         long settled = lines;
-        for (Collection<Lines> batches : List.of(onTheirWay, notStored, held)) {
+        for (Collection<Lines> batches : List.of(inFlight, notStored, held)) {
             for (Lines batch : batches) {
                 settled = Math.min(settled, batch.firstLine() - 1);
             }

@@ -32,6 +32,7 @@ public class RequestBodies {
     /** So much is taken from the budget at a time. */
     private static final int STEP_BYTES = 65_536;
 
+    private static final MediaType JSON = MediaType.APPLICATION_JSON_TYPE.withCharset("utf-8");
     private static final String SEND_JSON = "Send JSON in UTF-8, with the header Content-Type: application/json.";
 
     private final MemoryBudget memory;
@@ -65,7 +66,7 @@ public class RequestBodies {
      */
     public <T> Uni<T> read(
             HttpServerRequest request, String otherwise, int maxBytes, Object caller, Function<byte[], Uni<T>> answer) {
-        requireType(request, MediaType.APPLICATION_JSON_TYPE, otherwise);
+        requireType(request, JSON, otherwise);
         BodyParts parts = parts(request);
         // With a small heap a caller may have less memory than the largest body needs.
         int most = (int) Math.min(maxBytes, memory.holderLimit() / BYTES_HELD_PER_BYTE);
@@ -198,15 +199,16 @@ public class RequestBodies {
     }
 
     /**
-     * Refuses a body that is not announced as this media type in UTF-8. {@code @Consumes} lets pass what has no media type,
-     * a wildcard, or any charset.
+     * Refuses a body that is not announced as this media type. {@code @Consumes} lets pass what has no media type, a wildcard,
+     * or any charset.
      *
+     * @param wanted where it names a charset, the body may not name another one
      * @param otherwise what to do instead, for people
      * @throws ProblemException {@code unsupported-media-type}
      */
     public static void requireType(HttpServerRequest request, MediaType wanted, String otherwise) {
         String type = request.getHeader(HttpHeaders.CONTENT_TYPE);
-        if (type == null || !isInUtf8(type, wanted)) {
+        if (type == null || !isAnnounced(type, wanted)) {
             throw new ProblemException(
                     ProblemType.UNSUPPORTED_MEDIA_TYPE,
                     (type == null
@@ -216,13 +218,14 @@ public class RequestBodies {
         }
     }
 
-    private static boolean isInUtf8(String contentType, MediaType wanted) {
+    private static boolean isAnnounced(String contentType, MediaType wanted) {
         try {
             MediaType type = MediaType.valueOf(contentType);
             String charset = type.getParameters().get(MediaType.CHARSET_PARAMETER);
+            String only = wanted.getParameters().get(MediaType.CHARSET_PARAMETER);
             return type.getType().equalsIgnoreCase(wanted.getType())
                     && type.getSubtype().equalsIgnoreCase(wanted.getSubtype())
-                    && (charset == null || charset.equalsIgnoreCase("utf-8"));
+                    && (charset == null || only == null || charset.equalsIgnoreCase(only));
         } catch (IllegalArgumentException e) {
             return false;
         }

@@ -89,7 +89,6 @@ class AppendResourceTest extends ProjectTest {
         "/v1/project-logs, application/x-ndjson, POST /v1/project-logs/import",
         "/v1/project-logs/batch, application/x-ndjson, POST /v1/project-logs/import",
         "/v1/project-logs/import, application/json, POST /v1/project-logs/batch",
-        "/v1/project-logs/import, application/x-ndjson; charset=utf-16, Content-Type: application/x-ndjson",
         "/v1/project-logs/import, text/plain, Content-Type: application/x-ndjson",
     })
     void aMediaTypeOfAnotherOperationIsRefusedAndThatOneIsNamed(String path, String type, String named)

@@ -32,7 +32,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** The queue while a commit of its project is held up: what gathers behind it, and what is turned away. */
+/** Appends while a commit of their project is held up: what gathers behind it, and what is turned away. */
 @QuarkusTest
 @Timeout(60)
 @TestProfile(QueuedAppendsTest.ShortQueue.class)

@@ -302,15 +302,15 @@ class RecordReaderTest {
         assertThat(problem.errors())
                 .extracting(FieldError::pointer)
                 .containsExactly(
-                        "/0/ip_address",
-                        "/0/timestamp",
-                        "/0/extra",
-                        "/0/id",
-                        "/1",
-                        "/2/actor/type",
-                        "/2/actor/kind",
-                        "/2/metadata/n/0",
-                        "/2/action");
+                        "/records/0/ip_address",
+                        "/records/0/timestamp",
+                        "/records/0/extra",
+                        "/records/0/id",
+                        "/records/1",
+                        "/records/2/actor/type",
+                        "/records/2/actor/kind",
+                        "/records/2/metadata/n/0",
+                        "/records/2/action");
         assertThat(problem.detail()).startsWith("9 fields are wrong");
     }
 

@@ -1,0 +1,75 @@
+package dev.annals.append;
+
+import dev.annals.append.AppendOutcome.Reason;
+import dev.annals.append.AppendOutcome.Rejection;
+import dev.annals.http.FieldError;
+import dev.annals.http.Problem;
+import dev.annals.http.ProblemException;
+import dev.annals.http.ProblemType;
+import dev.annals.record.RecordReader;
+import java.util.List;
+
+/** What clients are told of appends that were not stored. */
+final class AppendProblems {
+
+    private AppendProblems() {}
+
+    /**
+     * What a request ends with.
+     *
+     * @param outcome any by which nothing is stored
+     * @param inBatch whether its records came as a batch, and not as one bare record
+     */
+    static RuntimeException of(AppendOutcome outcome, boolean inBatch) {
+        if (outcome instanceof AppendOutcome.Rejected rejected) {
+            List<FieldError> errors = rejected.rejections().stream()
+                    .limit(RecordReader.MAX_ERRORS)
+                    .map(rejection -> error(rejection, inBatch ? "/records/" + rejection.index() : ""))
+                    .toList();
+            Problem problem = rejected.reason() == Reason.ID_TAKEN
+                    ? idTaken()
+                    : Problem.of(
+                            ProblemType.INVALID_RECORD,
+                            "Not every record can have the number that it wants, so nothing was stored: correct what errors names");
+            return new ProblemException(problem.withErrors(errors));
+        }
+        if (outcome instanceof AppendOutcome.RejectedByDatabase rejected) {
+            return new ProblemException(ofValue(rejected));
+        }
+        if (outcome instanceof AppendOutcome.QueueFull full) {
+            return new ProblemException(ProblemType.QUEUE_FULL, full.why());
+        }
+        if (outcome instanceof AppendOutcome.Unavailable unavailable) {
+            return new ProblemException(ProblemType.UNAVAILABLE, unavailable.why());
+        }
+        return new IllegalStateException(
+                "records were not written", outcome instanceof AppendOutcome.Failed failed ? failed.cause() : null);
+    }
+
+    /** What the line of a rejected record is refused with. */
+    static Problem ofLine(Reason reason, Rejection rejection) {
+        return reason == Reason.ID_TAKEN
+                ? idTaken()
+                : Problem.of(ProblemType.INVALID_RECORD, "The record cannot have a number, so the line was not stored")
+                        .withErrors(List.of(error(rejection, "")));
+    }
+
+    /** The problem of records of which the database refuses a value. */
+    static Problem ofValue(AppendOutcome.RejectedByDatabase rejected) {
+        return Problem.of(
+                ProblemType.INVALID_RECORD,
+                "The database refuses a value of the records (SQLSTATE " + rejected.sqlState() + "), so nothing was"
+                        + " stored. Send them one by one to find out which.");
+    }
+
+    private static Problem idTaken() {
+        return Problem.of(
+                ProblemType.RECORD_ID_TAKEN,
+                "A record with this id and other content is stored already. To add a record, give it an id of its own; to"
+                        + " retry one, send it unchanged.");
+    }
+
+    private static FieldError error(Rejection rejection, String record) {
+        return new FieldError(record + rejection.field(), rejection.why());
+    }
+}

@@ -1,0 +1,194 @@
+package dev.annals.append;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.annals.ProjectTest;
+import dev.annals.append.AppendOutcome.Reason;
+import dev.annals.append.AppendOutcome.Rejection;
+import dev.annals.record.AuditRecord;
+import dev.annals.record.StoredRecord;
+import io.quarkus.test.junit.QuarkusTest;
+import jakarta.inject.Inject;
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.time.OffsetDateTime;
+import java.time.ZoneOffset;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** What the writer makes of requests that it is given together, in the real database. */
+@QuarkusTest
+@Timeout(60)
+class AppendWriterTest extends ProjectTest {
+
+    private static final OffsetDateTime NOW = OffsetDateTime.of(2026, 3, 1, 12, 0, 0, 0, ZoneOffset.UTC);
+
+    @Inject
+    AppendWriter writer;
+
+    private UUID token;
+
+    @BeforeEach
+    void findToken() throws SQLException {
+        token = UUID.fromString(text("select id from annals.access_token where project_id = '" + project.id() + "'"));
+    }
+
+    private AuditRecord record(UUID id, String action, String sequence) {
+        return new AuditRecord(id, false, action, null, null, null, null, null, NOW, false, null, sequence);
+    }
+
+    private AuditRecord record(String action) {
+        return record(UUID.randomUUID(), action, null);
+    }
+
+    private AppendRequest request(AuditRecord... records) {
+        return new AppendRequest(project.id(), token, List.of(records), 100);
+    }
+
+    private void write(AppendRequest... requests) {
+        writer.write(List.of(requests)).await().atMost(Duration.ofSeconds(30)).run();
+    }
+
+    private static AppendOutcome outcome(AppendRequest request) throws Exception {
+        return request.outcome.get(1, TimeUnit.SECONDS);
+    }
+
+    private static List<Long> added(AppendRequest request) throws Exception {
+        assertThat(outcome(request)).isInstanceOf(AppendOutcome.Stored.class);
+        AppendOutcome.Stored stored = (AppendOutcome.Stored) outcome(request);
+        assertThat(stored.added()).isEqualTo(request.records.size());
+        return stored.records().stream().map(StoredRecord::sequenceId).toList();
+    }
+
+    @Test
+    void requestsAreWrittenInOneTransactionAndLearnOfItWhenTheyMay() throws Exception {
+        AppendRequest first = request(record("a"), record("b"));
+        AppendRequest second = request(record("c"));
+        Runnable rest = writer.write(List.of(first, second)).await().atMost(Duration.ofSeconds(30));
+        assertThat(first.outcome).isNotDone();
+        assertThat(log.feed(project.id())).hasSize(3);
+        rest.run();
+        assertThat(added(first)).containsExactly(1L, 2L);
+        assertThat(added(second)).containsExactly(3L);
+        assertThat(text("select count(*) from annals.feed_segment where project_id = '" + project.id() + "'"))
+                .isEqualTo("1");
+    }
+
+    @Test
+    void whatIsStoredAlreadyIsNotStoredAgain() throws Exception {
+        AuditRecord one = record("a");
+        AuditRecord two = record("b");
+        write(request(one));
+        AppendRequest again = request(one);
+        AppendRequest partly = request(two, one);
+        AppendRequest fresh = request(record("c"));
+        write(again, partly, fresh);
+        assertThat(outcome(again))
+                .isInstanceOfSatisfying(
+                        AppendOutcome.Duplicate.class,
+                        duplicate -> assertThat(duplicate.records())
+                                .extracting(StoredRecord::sequenceId)
+                                .containsExactly(1L));
+        assertThat(outcome(partly)).isInstanceOfSatisfying(AppendOutcome.Stored.class, stored -> {
+            assertThat(stored.added()).isEqualTo(1);
+            assertThat(stored.records()).extracting(StoredRecord::sequenceId).containsExactly(2L, 1L);
+        });
+        assertThat(added(fresh)).containsExactly(3L);
+    }
+
+    @Test
+    void anIdThatIsTakenRejectsItsOwnRequestAlone() throws Exception {
+        AuditRecord one = record("a");
+        write(request(one));
+        AppendRequest taken = request(record("new"), record(one.id(), "other", null));
+        AppendRequest fresh = request(record("b"));
+        write(taken, fresh);
+        assertThat(outcome(taken))
+                .isEqualTo(new AppendOutcome.Rejected(
+                        Reason.ID_TAKEN, List.of(new Rejection(1, "/id", "This id is taken."))));
+        assertThat(added(fresh)).containsExactly(2L);
+    }
+
+    @Test
+    void ofTwoRequestsWithOneIdTheFirstWins() throws Exception {
+        UUID id = UUID.randomUUID();
+        AppendRequest first = request(record(id, "a", null));
+        AppendRequest second = request(record(id, "b", null));
+        AppendRequest third = request(record("c"));
+        write(first, second, third);
+        assertThat(added(first)).containsExactly(1L);
+        assertThat(outcome(second)).isInstanceOf(AppendOutcome.Rejected.class);
+        assertThat(added(third)).containsExactly(2L);
+    }
+
+    @Test
+    void aSequenceWithoutANumberForARecordRejectsItsOwnRequestAlone() throws Exception {
+        project.request()
+                .contentType("application/json")
+                .body("{\"kind\": \"SYNCHRONOUS\", \"max_value\": 3}")
+                .put("/v1/sequences/short")
+                .then()
+                .statusCode(201);
+        AppendRequest first = request(record(UUID.randomUUID(), "a", "short"), record(UUID.randomUUID(), "a", "short"));
+        AppendRequest tooMany =
+                request(record("a"), record(UUID.randomUUID(), "a", "short"), record(UUID.randomUUID(), "a", "short"));
+        AppendRequest unknown = request(record(UUID.randomUUID(), "a", "unknown"));
+        AppendRequest last = request(record(UUID.randomUUID(), "a", "short"));
+        write(first, tooMany, unknown, last);
+        assertThat(added(first)).containsExactly(1L, 2L);
+        assertThat(outcome(tooMany)).isInstanceOfSatisfying(AppendOutcome.Rejected.class, rejected -> {
+            assertThat(rejected.reason()).isEqualTo(Reason.NO_NUMBER);
+            assertThat(rejected.rejections()).singleElement().satisfies(rejection -> {
+                assertThat(rejection.index()).isEqualTo(2);
+                assertThat(rejection.field()).isEqualTo("/number/sequence");
+                assertThat(rejection.why()).contains("exhausted");
+            });
+        });
+        assertThat(outcome(unknown)).isInstanceOf(AppendOutcome.Rejected.class);
+        assertThat(added(last)).containsExactly(3L);
+    }
+
+    @Test
+    void aValueThatTheDatabaseRefusesFailsItsOwnRequestAlone() throws Exception {
+        String nul = "\0";
+        AppendRequest before = request(record("a"));
+        AppendRequest refused = request(record("b"), record("nul" + nul));
+        AppendRequest after = request(record("c"));
+        write(before, refused, after);
+        assertThat(added(before)).containsExactly(1L);
+        assertThat(outcome(refused)).isEqualTo(new AppendOutcome.RejectedByDatabase("22021"));
+        assertThat(added(after)).containsExactly(2L);
+    }
+
+    @Test
+    void ofABrokenChainNothingIsWritten() throws Exception {
+        Chain chain = new Chain();
+        List<AppendRequest> requests = new ArrayList<>();
+        for (int i = 0; i < 3; i++) {
+            requests.add(new AppendRequest(project.id(), token, List.of(record("a")), 100, chain));
+        }
+        chain.breakOff();
+        write(requests.toArray(AppendRequest[]::new));
+        for (AppendRequest request : requests) {
+            assertThat(outcome(request)).isInstanceOf(AppendOutcome.ChainBroken.class);
+        }
+        assertThat(log.feed(project.id())).isEmpty();
+    }
+
+    private String text(String query) throws SQLException {
+        try (Connection connection = log.connect();
+                Statement statement = connection.createStatement();
+                ResultSet row = statement.executeQuery(query)) {
+            row.next();
+            return row.getString(1);
+        }
+    }
+}

@@ -4,6 +4,7 @@ import dev.annals.database.DatabaseFailure;
 import dev.annals.database.DatabaseUnavailableException;
 import dev.annals.database.Sql;
 import dev.annals.guid.SequentialGuid;
+import dev.annals.live.HeadWatch;
 import dev.annals.record.AuditRecord;
 import dev.annals.record.RecordRow;
 import dev.annals.record.StoredRecord;

@@ -6,7 +6,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.io.IOException;
-import java.net.ServerSocket;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -74,8 +73,8 @@ class DocumentsIT {
         }
         copyCheckout();
         Files.writeString(checkout.resolve("psqlrc"), "\\set ON_ERROR_STOP on\n");
-        port = freePort();
-        managementPort = freePort();
+        port = Ports.free();
+        managementPort = Ports.free();
         Path output = checkout.resolve("service.log");
         service = bash(blocks(README).get(0), output);
         String printed = awaitStart(output);
@@ -297,11 +296,5 @@ class DocumentsIT {
 
     private static boolean commandExists(String command) throws IOException, InterruptedException {
         return new ProcessBuilder("sh", "-c", "command -v " + command).start().waitFor() == 0;
-    }
-
-    private static int freePort() throws IOException {
-        try (ServerSocket socket = new ServerSocket(0)) {
-            return socket.getLocalPort();
-        }
     }
 }

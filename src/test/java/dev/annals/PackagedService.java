@@ -26,7 +26,7 @@ public final class PackagedService implements AutoCloseable {
     public PackagedService(Path data, String... javaOptions) throws IOException {
         this.data = data;
         this.javaOptions = List.of(javaOptions);
-        process = start(0);
+        process = start(Ports.free());
         // Only the first start prints it.
         token = printed(TOKEN);
         adminToken = printed(ADMIN_TOKEN);

@@ -1,18 +1,16 @@
 package dev.annals.append;
 
-import static dev.annals.AuditLogFixture.insert;
+import static dev.annals.SqlFixture.execute;
+import static dev.annals.SqlFixture.insert;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.annals.AuditLogFixture;
-import io.quarkus.test.junit.QuarkusTest;
-import jakarta.inject.Inject;
+import dev.annals.Await;
+import dev.annals.SqlFixture;
 import java.io.StringReader;
 import java.sql.Connection;
-import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Savepoint;
-import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
@@ -29,22 +27,20 @@ import org.postgresql.PGConnection;
 import org.postgresql.util.PSQLException;
 
 /** ORDER, ANY WRITER, LOW CONTENTION and IMMUTABLE, for whoever writes by plain SQL in a transaction of its own. */
-@QuarkusTest
 class PlainSqlWriterTest {
 
     /** The common pool may have a single thread, and these tasks wait for each other. */
     private static final Executor OWN_THREADS = task -> new Thread(task).start();
 
-    @Inject
-    AuditLogFixture log;
+    private static final SqlFixture log = SqlFixture.ofTheSchemaAlone();
 
     private UUID a;
     private UUID b;
 
     @BeforeEach
-    void makeProjects() {
-        a = log.newProject().id();
-        b = log.newProject().id();
+    void makeProjects() throws SQLException {
+        a = log.insertProject();
+        b = log.insertProject();
     }
 
     @AfterEach
@@ -171,7 +167,7 @@ class PlainSqlWriterTest {
         try (Connection early = log.connect();
                 Connection late = log.connectAsWriter()) {
             UUID first = insert(early, a, "holds the lock");
-            AuditLogFixture.lockFeed(early, a);
+            SqlFixture.lockFeed(early, a);
             UUID second = insert(late, a, "must wait");
             CompletableFuture<Void> commit = commitInBackground(late);
             awaitLockWaiter();
@@ -355,34 +351,14 @@ class PlainSqlWriterTest {
                 OWN_THREADS);
     }
 
-    private void awaitLockWaiter() throws SQLException, InterruptedException {
-        try (Connection watcher = log.connect();
-                Statement statement = watcher.createStatement()) {
-            for (int i = 0; i < 1_000; i++) {
-                try (ResultSet row = statement.executeQuery(AuditLogFixture.WAITING_COMMITS)) {
-                    row.next();
-                    if (row.getLong(1) > 0) {
-                        return;
-                    }
-                }
-                watcher.rollback();
-                Thread.sleep(10);
-            }
-            throw new AssertionError("the second commit did not wait for the first");
-        }
+    private void awaitLockWaiter() throws Exception {
+        Await.until(
+                "the second commit waits for the first",
+                () -> log.numbers(SqlFixture.WAITING_COMMITS).get(0) > 0);
     }
 
     private List<String> actions(UUID projectId) throws SQLException {
-        List<String> actions = new ArrayList<>();
-        try (Connection connection = log.connect();
-                Statement statement = connection.createStatement();
-                ResultSet rows = statement.executeQuery(
-                        "select action from annals.feed where project_id = '" + projectId + "' order by sequence_id")) {
-            while (rows.next()) {
-                actions.add(rows.getString(1));
-            }
-        }
-        return actions;
+        return log.texts("select action from annals.feed where project_id = '" + projectId + "' order by sequence_id");
     }
 
     private static List<String> numbers(int upTo, java.util.function.IntPredicate which) {
@@ -390,11 +366,5 @@ class PlainSqlWriterTest {
                 .filter(which)
                 .mapToObj(Integer::toString)
                 .toList();
-    }
-
-    private static void execute(Connection connection, String sql) throws SQLException {
-        try (Statement statement = connection.createStatement()) {
-            statement.execute(sql);
-        }
     }
 }

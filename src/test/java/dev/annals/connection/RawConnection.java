@@ -81,7 +81,12 @@ public final class RawConnection implements AutoCloseable {
     /** What is answered while a byte is sent every now and then, {@code most} times at most. */
     public String answerWhileSending(char each, int most) throws IOException {
         for (int sent = 0; sent < most && !isAnswered(); sent++) {
-            socket.getOutputStream().write(each);
+            try {
+                socket.getOutputStream().write(each);
+            } catch (SocketException closed) {
+                // What was answered before can still be read.
+                return answer();
+            }
         }
         return answer();
     }
@@ -96,6 +101,8 @@ public final class RawConnection implements AutoCloseable {
             return true;
         } catch (SocketTimeoutException notYet) {
             return false;
+        } catch (SocketException reset) {
+            return true;
         } finally {
             socket.setSoTimeout(LIMIT_MILLIS);
         }

@@ -27,7 +27,7 @@ public class TightLimits implements QuarkusTestProfile {
                 Map.entry("annals.body.rate", "100000"),
                 Map.entry("annals.connections.per-address", Integer.toString(CONNECTIONS_PER_ADDRESS)),
                 Map.entry("annals.connections.head-time", "500ms"),
-                Map.entry("annals.connections.idle-time", "1s"),
+                Map.entry("annals.connections.idle-time", "3s"),
                 Map.entry("annals.connections.large-heads", Integer.toString(LARGE_HEADS)),
                 Map.entry("annals.token.look-ups", "1"),
                 Map.entry("annals.token.waiting-look-ups", Integer.toString(WAITING_LOOK_UPS)),

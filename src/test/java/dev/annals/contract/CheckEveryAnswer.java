@@ -12,5 +12,9 @@ public final class CheckEveryAnswer implements QuarkusTestBeforeEachCallback {
     @Override
     public void beforeEach(QuarkusTestMethodContext context) {
         RestAssured.replaceFiltersWith(ContractFilter.ofAnswers());
+        // What is logged where a test fails is written down for every request: JSON of great depth would be indented to
+        // gigabytes.
+        RestAssured.config = RestAssured.config()
+                .logConfig(RestAssured.config().getLogConfig().enablePrettyPrinting(false));
     }
 }

@@ -4,6 +4,8 @@ import static dev.annals.Tools.need;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.annals.Await;
+import dev.annals.Ports;
 import dev.annals.ServiceProcess;
 import dev.annals.database.DatabaseUrl;
 import java.io.IOException;
@@ -103,9 +105,9 @@ class EmbeddedServiceIT {
                 HttpResponse.BodyHandlers.ofInputStream());
         CompletableFuture<HttpResponse<String>> waiting =
                 client.sendAsync(logs.build(), HttpResponse.BodyHandlers.ofString());
-        while (!get(service.managementUri("/q/metrics")).contains("annals_live_waits 1.0")) {
-            Thread.sleep(20);
-        }
+        Await.until(
+                "the long poll waits",
+                () -> get(service.managementUri("/q/metrics")).contains("annals_live_waits 1.0"));
 
         service.process().destroy();
 
@@ -237,7 +239,7 @@ class EmbeddedServiceIT {
         need(Files.exists(Path.of("/usr/bin/curl")), "curl, which the printed line is for");
         Path fresh = Files.createTempDirectory("annals-first-start-");
         Map<String, String> settings =
-                Map.of("ANNALS_DATA_DIR", fresh.toString(), "ANNALS_PORT", Integer.toString(freePort()));
+                Map.of("ANNALS_DATA_DIR", fresh.toString(), "ANNALS_PORT", Integer.toString(Ports.free()));
         ServiceProcess first = startAndWait(settings);
         String printed = String.join("\n", first.output);
         assertThat(printed).contains("The admin token of this database, shown this once");
@@ -273,12 +275,6 @@ class EmbeddedServiceIT {
         return HttpClient.newHttpClient()
                 .send(HttpRequest.newBuilder(address).build(), HttpResponse.BodyHandlers.ofString())
                 .body();
-    }
-
-    private static int freePort() throws IOException {
-        try (ServerSocket socket = new ServerSocket(0)) {
-            return socket.getLocalPort();
-        }
     }
 
     /** What a command prints to standard output. */

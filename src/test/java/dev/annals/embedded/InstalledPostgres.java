@@ -3,10 +3,9 @@ package dev.annals.embedded;
 import static dev.annals.Tools.need;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.annals.Ports;
 import dev.annals.database.DatabaseUrl;
 import java.io.IOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -64,7 +63,7 @@ public final class InstalledPostgres implements AutoCloseable {
     }
 
     private static InstalledPostgres startIn(Path data) throws Exception {
-        InstalledPostgres server = new InstalledPostgres(data, freePort());
+        InstalledPostgres server = new InstalledPostgres(data, Ports.free());
         run(
                 "pg_ctl",
                 "start",
@@ -142,12 +141,6 @@ public final class InstalledPostgres implements AutoCloseable {
         }
         need(newest.isPresent(), "PostgreSQL's server and client programs in " + VERSIONS);
         return newest.get();
-    }
-
-    private static int freePort() throws IOException {
-        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            return socket.getLocalPort();
-        }
     }
 
     @Override

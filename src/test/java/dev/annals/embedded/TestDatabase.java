@@ -30,6 +30,8 @@ public final class TestDatabase implements QuarkusTestResourceLifecycleManager {
     // settings of the service, which refuses those that it does not know.
     private static final String URL_PROPERTY = "test-database.url";
 
+    private static final String TEMPLATE_PROPERTY = "test-database.template";
+
     @Override
     public Map<String, String> start() {
         // The packaged service, too, gets these; it does not see the tests' application.properties.
@@ -70,9 +72,21 @@ public final class TestDatabase implements QuarkusTestResourceLifecycleManager {
 
     /** The same with the service's schema in it. */
     public static DatabaseUrl createMigratedDatabase() {
-        DatabaseUrl database = createDatabase();
-        migrate(database);
-        return database;
+        return createDatabase(url(), " template " + template());
+    }
+
+    /** The name of a database that has the schema and nothing else. Nobody stays connected to it, so that it can be copied. */
+    private static String template() {
+        synchronized (System.getProperties()) {
+            String known = System.getProperty(TEMPLATE_PROPERTY);
+            if (known == null) {
+                DatabaseUrl template = createDatabase();
+                migrate(template);
+                known = template.database();
+                System.setProperty(TEMPLATE_PROPERTY, known);
+            }
+            return known;
+        }
     }
 
     /** Brings in the service's schema, as its {@code migrate} does. */
@@ -106,8 +120,12 @@ public final class TestDatabase implements QuarkusTestResourceLifecycleManager {
     }
 
     private static DatabaseUrl createDatabase(DatabaseUrl server) {
+        return createDatabase(server, "");
+    }
+
+    private static DatabaseUrl createDatabase(DatabaseUrl server, String options) {
         String name = "annals_test_" + UUID.randomUUID().toString().replace("-", "");
-        execute(server, "create database " + name);
+        execute(server, "create database " + name + options);
         if (System.getenv("ANNALS_TEST_DATABASE_URL") != null) {
             atExit(() -> execute(server, "drop database " + name + " with (force)"));
         }

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.annals.AuditLogFixture;
+import dev.annals.Ports;
 import dev.annals.contract.ContractFilter;
 import io.quarkus.test.common.http.TestHTTPResource;
 import io.quarkus.test.junit.QuarkusTest;
@@ -13,8 +14,6 @@ import io.restassured.path.json.JsonPath;
 import jakarta.inject.Inject;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.net.ServerSocket;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -136,7 +135,7 @@ class GitHistoryExampleTest {
                     assertThat(outcome.status).isEqualTo(1);
                     assertThat(outcome.output).contains("403").contains("write").doesNotContain("Traceback");
                 });
-        URI nobody = URI.create("http://localhost:" + freePort());
+        URI nobody = URI.create("http://localhost:" + Ports.free());
         assertThat(gitHistory(nobody, "annals_any", folder.toString())).satisfies(outcome -> {
             assertThat(outcome.status).isEqualTo(1);
             assertThat(outcome.output)
@@ -247,14 +246,6 @@ class GitHistoryExampleTest {
             return false;
         } catch (Exception e) {
             throw new IllegalStateException(e);
-        }
-    }
-
-    private static int freePort() {
-        try (ServerSocket socket = new ServerSocket(0)) {
-            return socket.getLocalPort();
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
         }
     }
 }

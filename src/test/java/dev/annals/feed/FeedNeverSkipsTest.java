@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.annals.AuditLogFixture;
+import dev.annals.Load;
 import io.quarkus.test.common.http.TestHTTPResource;
 import io.quarkus.test.junit.QuarkusTest;
 import jakarta.inject.Inject;
@@ -29,7 +30,7 @@ class FeedNeverSkipsTest {
     @Test
     void everyReaderSeesEveryCommittedRecordExactlyOnceAndInOrder() throws Exception {
         FeedLoad load = new FeedLoad(log, service, false, true);
-        load.run(Duration.ofSeconds(20), () -> {});
+        load.run(Load.seconds(8, 20), () -> {});
         assertThat(load.committedRecords()).isGreaterThan(200);
         load.checkReaders();
     }
@@ -38,7 +39,7 @@ class FeedNeverSkipsTest {
     void everyReaderSeesEveryCommittedRecordWhileConnectionsAreKilledAtRandom() throws Exception {
         FeedLoad load = new FeedLoad(log, service, true, true);
         AtomicInteger killed = new AtomicInteger();
-        load.run(Duration.ofSeconds(10), () -> killed.addAndGet(killOneConnection()));
+        load.run(Load.seconds(5, 10), () -> killed.addAndGet(killOneConnection()));
         assertThat(killed).as("connections that were ended").hasValueGreaterThan(10);
         assertThat(load.committedRecords()).isGreaterThan(100);
         load.checkReaders();
@@ -67,10 +68,10 @@ class FeedNeverSkipsTest {
         try {
             // A busy machine may need more than one try until two transactions overlap in the wrong way.
             FeedLoad load = new FeedLoad(log, service, false, false);
-            load.run(Duration.ofSeconds(6), () -> {});
-            for (int tries = 1; load.skippedRecords() == 0 && tries < 10; tries++) {
+            load.run(Duration.ofSeconds(3), () -> {});
+            for (int tries = 1; load.skippedRecords() == 0 && tries < 20; tries++) {
                 load = new FeedLoad(log, service, false, false);
-                load.run(Duration.ofSeconds(6), () -> {});
+                load.run(Duration.ofSeconds(3), () -> {});
             }
             assertThat(load.skippedRecords()).isPositive();
             assertThatThrownBy(load::checkReaders).isInstanceOf(AssertionError.class);

@@ -40,7 +40,7 @@ class PageBytesTest extends FeedTest {
     /** What a page has beside its records. */
     private static final int FRAME_BYTES = 2_048;
 
-    private static final int RECORDS = 70;
+    private static final int RECORDS = 28;
 
     /** The service with pages of the fewest bytes. */
     public static class SmallPages implements QuarkusTestProfile {

@@ -4,6 +4,8 @@ import static dev.annals.feed.FeedClient.FEED;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.annals.AuditLogFixture.Project;
+import dev.annals.Await;
+import dev.annals.Load;
 import dev.annals.ProjectTest;
 import dev.annals.memory.MemoryBudget;
 import io.quarkus.test.common.http.TestHTTPResource;
@@ -62,14 +64,14 @@ class SlowReadersTest extends ProjectTest {
         writeLarge(other);
         List<Socket> lazy = new ArrayList<>();
         try {
-            for (int i = 0; i < 6; i++) {
+            for (int i = 0; i < 3; i++) {
                 lazy.add(ask(project, "?limit=1000"));
             }
-            until(() -> memory.held() > 3_000_000);
+            Await.until("pages are held", () -> memory.held() > 3_000_000);
             assertThat(memory.held()).isLessThanOrEqualTo(memory.limit());
             other.request().get(FEED + "?limit=1000").then().statusCode(200);
             // Each in turn is given up, the next one gets a page, and at the end nothing is held.
-            until(() -> memory.held() == 0);
+            Await.until("nothing is held", () -> memory.held() == 0);
         } finally {
             for (Socket socket : lazy) {
                 socket.close();
@@ -82,20 +84,20 @@ class SlowReadersTest extends ProjectTest {
     @Test
     void aClientThatGoesAwayGivesItsMemoryBack() throws Exception {
         writeLarge(project);
-        for (int i = 0; i < 40; i++) {
+        for (int i = 0; i < Load.times(16, 40); i++) {
             ask(project, i % 2 == 0 ? "?limit=1000" : "?limit=1000&order=desc").close();
         }
-        until(() -> memory.held() == 0);
+        Await.until("nothing is held", () -> memory.held() == 0);
         project.request().get(FEED).then().statusCode(200);
     }
 
     @Test
     void pagesOfLargeRecordsInParallelAreServedInTurnOrRefusedWithAProblem() throws Exception {
         writeLarge(project);
-        ExecutorService readers = Executors.newFixedThreadPool(24);
+        ExecutorService readers = Executors.newFixedThreadPool(16);
         try {
             List<Future<Integer>> answers = new ArrayList<>();
-            for (int i = 0; i < 48; i++) {
+            for (int i = 0; i < Load.times(18, 48); i++) {
                 answers.add(readers.submit(() -> {
                     Response answer = project.request().get(FEED + "?limit=1000");
                     if (answer.statusCode() == 503) {
@@ -113,17 +115,17 @@ class SlowReadersTest extends ProjectTest {
         } finally {
             readers.shutdownNow();
         }
-        until(() -> memory.held() == 0);
+        Await.until("nothing is held", () -> memory.held() == 0);
     }
 
     @Test
     void aStreamThatIsNotReadHoldsMemoryUntilItIsClosed() throws Exception {
         writeLarge(project);
         try (Socket lazy = ask(project, "/stream?limit=1000")) {
-            until(() -> memory.held() > 0);
+            Await.until("pages are held", () -> memory.held() > 0);
             assertThat(lazy.getInputStream().read()).isEqualTo('H');
         }
-        until(() -> memory.held() == 0);
+        Await.until("nothing is held", () -> memory.held() == 0);
     }
 
     @Test
@@ -136,17 +138,7 @@ class SlowReadersTest extends ProjectTest {
                     .endsWith("\r\n\r\n")
                     .containsIgnoringCase("content-length: 4");
         }
-        until(() -> memory.held() == 0);
-    }
-
-    private interface Condition {
-        boolean holds() throws Exception;
-    }
-
-    private static void until(Condition condition) throws Exception {
-        while (!condition.holds()) {
-            Thread.sleep(10);
-        }
+        Await.until("nothing is held", () -> memory.held() == 0);
     }
 
     private Socket ask(Project of, String query, String... headers) throws IOException {

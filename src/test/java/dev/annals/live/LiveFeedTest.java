@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.annals.AuditLogFixture;
 import dev.annals.AuditLogFixture.Project;
+import dev.annals.Load;
 import dev.annals.feed.FeedClient.Page;
 import dev.annals.feed.FeedLoad;
 import dev.annals.feed.FeedTest;
@@ -72,7 +73,7 @@ class LiveFeedTest extends FeedTest {
     @Test
     void readersByPollWaitAndStreamHaveEveryRecordOnceAndInOrderThoughTheirConnectionsAreCut() throws Exception {
         FeedLoad load = FeedLoad.live(log, service);
-        load.run(Duration.ofSeconds(8), () -> {});
+        load.run(Load.seconds(4, 8), () -> {});
         assertThat(load.committedRecords()).isGreaterThan(100);
         assertThat(load.cuts()).allMatch(cuts -> cuts > 0);
         load.checkReaders();

@@ -2,14 +2,13 @@ package dev.annals.ops;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.annals.AuditLogFixture;
+import dev.annals.SqlFixture;
 import dev.annals.database.DatabaseUrl;
 import dev.annals.embedded.TestDatabase;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.sql.Connection;
 import java.sql.SQLException;
-import java.sql.Statement;
 import java.util.List;
 import java.util.UUID;
 import org.junit.jupiter.api.BeforeEach;
@@ -21,13 +20,13 @@ import picocli.CommandLine;
 /** Each kind of damage is done as nobody but a superuser can do it: with all triggers off. */
 class VerifyTest {
 
-    private final DatabaseUrl database = TestDatabase.createMigratedDatabase();
+    private final SqlFixture schema = SqlFixture.ofTheSchemaAlone();
     private final UUID project = UUID.randomUUID();
     private final StringWriter printed = new StringWriter();
 
     @BeforeEach
     void writeThreeAppends() throws SQLException {
-        execute("insert into annals.project (id, name) values ('" + project + "', 'verified')");
+        schema.run("insert into annals.project (id, name) values ('" + project + "', 'verified')");
         append(3);
         append(1);
         append(300);
@@ -35,7 +34,7 @@ class VerifyTest {
 
     @Test
     void aSoundDatabasePasses() throws SQLException {
-        execute("insert into annals.project (id, name) values (gen_random_uuid(), 'without records')");
+        schema.run("insert into annals.project (id, name) values (gen_random_uuid(), 'without records')");
 
         assertThat(verify()).isZero();
         assertThat(printed.toString().strip()).isEqualTo("Sound: 304 records in 2 projects.");
@@ -137,7 +136,7 @@ class VerifyTest {
             })
     void aRecordThatCannotBeServedIsFoundByTheNameOfItsField(String value) throws SQLException {
         String[] column = value.split("; ", 2);
-        execute(
+        schema.run(
                 "alter domain annals.moment drop constraint moment_range",
                 "alter domain annals.action drop constraint action_not_empty",
                 "alter domain annals.outcome drop constraint outcome_not_empty",
@@ -169,7 +168,7 @@ class VerifyTest {
     @Test
     void damageOfOneProjectIsNotSaidOfAnother() throws SQLException {
         UUID other = UUID.randomUUID();
-        execute("insert into annals.project (id, name) values ('" + other + "', 'other')");
+        schema.run("insert into annals.project (id, name) values ('" + other + "', 'other')");
         damage("delete from annals.feed_segment where first_sequence_id = 1");
 
         assertThat(verify("--project=" + other)).isZero();
@@ -208,13 +207,14 @@ class VerifyTest {
     @Test
     void theServicesOwnRoleMayVerify() throws SQLException {
         String login = "verifier_" + UUID.randomUUID().toString().replace("-", "");
-        execute("create role " + login + " login password 'secret' in role annals_service");
-        DatabaseUrl limited = new DatabaseUrl(
-                login, "secret", database.host(), database.port(), database.database(), database.parameters());
+        schema.run("create role " + login + " login password 'secret' in role annals_service");
+        DatabaseUrl owner = schema.database();
+        DatabaseUrl limited =
+                new DatabaseUrl(login, "secret", owner.host(), owner.port(), owner.database(), owner.parameters());
         try {
             assertThat(new Verify().run(limited, new PrintWriter(printed))).isZero();
         } finally {
-            execute("drop role " + login);
+            schema.run("drop role " + login);
         }
     }
 
@@ -226,31 +226,22 @@ class VerifyTest {
     }
 
     private int verify(String... arguments) {
-        return CommandLine.populateCommand(new Verify(), arguments).run(database, new PrintWriter(printed));
+        return CommandLine.populateCommand(new Verify(), arguments).run(schema.database(), new PrintWriter(printed));
     }
 
     /** One statement's records: an append for up to 256 of them. */
     private void append(int count) throws SQLException {
         if (count == 1) {
-            try (Connection connection = database.connect()) {
-                AuditLogFixture.insert(connection, project, "single");
+            try (Connection connection = schema.database().connect()) {
+                SqlFixture.insert(connection, project, "single");
             }
             return;
         }
-        execute("insert into annals.audit_record (project_id, action) select '" + project + "', 'record ' || n || ' of "
-                + count + "' from generate_series(1, " + count + ") as n");
+        schema.run("insert into annals.audit_record (project_id, action) select '" + project
+                + "', 'record ' || n || ' of " + count + "' from generate_series(1, " + count + ") as n");
     }
 
     private void damage(String sql) throws SQLException {
-        execute("set session_replication_role = replica", sql);
-    }
-
-    private void execute(String... statements) throws SQLException {
-        try (Connection connection = database.connect();
-                Statement statement = connection.createStatement()) {
-            for (String sql : statements) {
-                statement.execute(sql);
-            }
-        }
+        schema.run("set session_replication_role = replica", sql);
     }
 }

@@ -4,6 +4,7 @@ import static io.restassured.RestAssured.given;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.annals.AuditLogFixture;
+import dev.annals.Load;
 import dev.annals.ManagementPort;
 import dev.annals.database.DatabaseFailure;
 import dev.annals.database.ServicePool;
@@ -40,6 +41,7 @@ import org.junit.jupiter.api.Test;
 class ProjectorTest {
 
     private static final int INSTANCES = 3;
+    private static final int ROUNDS = Load.times(10, 30);
     private static final long SEED = 20260131;
 
     @Inject
@@ -74,7 +76,7 @@ class ProjectorTest {
     void threeInstancesAtOnceCountEachRecordExactlyOnce() throws Exception {
         List<TestProjector> instances = instances(counts);
         run(instances, () -> {
-            for (int i = 0; i < 30; i++) {
+            for (int i = 0; i < ROUNDS; i++) {
                 append(random.nextInt(1, 700));
             }
         });
@@ -87,12 +89,11 @@ class ProjectorTest {
         List<TestProjector> instances = instances(counts);
         AtomicInteger killed = new AtomicInteger();
         run(instances, () -> {
-            for (int i = 0; i < 30; i++) {
+            for (int i = 0; i < ROUNDS || killed.get() < 3; i++) {
                 append(random.nextInt(1, 700));
                 killed.addAndGet(killProjecting());
             }
         });
-        assertThat(killed).as("connections that were ended").hasPositiveValue();
         instances.get(0).catchUp();
         assertCounted();
         List<List<String>> live = stored();
@@ -131,13 +132,13 @@ class ProjectorTest {
                 return apart.withTransaction(other -> counts.project(other, projectId, sequenceId))
                         // The crash between both transactions.
                         .invoke(() -> {
-                            if (random.nextInt(4) == 0) {
+                            if (random.nextInt(2) == 0) {
                                 throw new IllegalStateException("crashed");
                             }
                         });
             }
         };
-        for (int i = 0; i < 10; i++) {
+        for (int i = 0; i < 4; i++) {
             append(1000);
         }
         new TestProjector(pool(), List.of(broken), 1000).catchUp();
@@ -230,12 +231,12 @@ class ProjectorTest {
         return instances;
     }
 
-    private interface Load {
+    private interface Work {
         void run() throws Exception;
     }
 
     /** Lets instances project for as long as a load runs. */
-    private static void run(List<TestProjector> instances, Load load) throws Exception {
+    private static void run(List<TestProjector> instances, Work load) throws Exception {
         ExecutorService threads = Executors.newFixedThreadPool(instances.size());
         AtomicBoolean running = new AtomicBoolean(true);
         try {

@@ -49,6 +49,8 @@ class SearchIndexTest {
     private static final String SERVICE_SETTINGS =
             "set enable_seqscan = off; set enable_hashjoin = off; set enable_mergejoin = off; set jit = off;";
 
+    private static @Nullable UUID largeProject;
+
     @Inject
     AuditLogFixture log;
 
@@ -189,10 +191,7 @@ class SearchIndexTest {
     @ParameterizedTest
     @ValueSource(strings = {"", SERVICE_SETTINGS})
     void noStatementOfASearchReadsAWholeTable(String settings) throws SQLException {
-        UUID project = log.newProject().id();
-        insert(project, "case when n % 1000 = 0 then 'rare' else 'common' end, null", 200_000);
-        new TestProjector(pool, List.of(new SearchIndex(pool, new Limits(5000, 4096, 256))), 10_000).catchUp();
-        execute("analyze");
+        UUID project = largeProject();
         String filters = ", null, null, 'rare', null, null, null, null, null, null";
         String none = ", null".repeat(9);
         try (Connection connection = log.connect();
@@ -221,6 +220,22 @@ class SearchIndexTest {
                 }
             }
         }
+    }
+
+    /** Shared, since it takes longer to make than to look at. */
+    private UUID largeProject() throws SQLException {
+        if (largeProject == null) {
+            UUID project = log.newProject().id();
+            insert(project, "case when n % 1000 = 0 then 'rare' else 'common' end, null", 200_000);
+            new TestProjector(
+                            pool,
+                            List.of(new SearchIndex(pool, new Limits(5000, 4096, 256))),
+                            10_000)
+                    .catchUp();
+            execute("analyze");
+            largeProject = project;
+        }
+        return largeProject;
     }
 
     private static String plan(Statement statement, String name, String binds) throws SQLException {

@@ -1,15 +1,13 @@
 package dev.annals.sequence;
 
+import static dev.annals.SqlFixture.execute;
+import static dev.annals.SqlFixture.texts;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.annals.AuditLogFixture;
-import io.quarkus.test.junit.QuarkusTest;
-import jakarta.inject.Inject;
+import dev.annals.SqlFixture;
 import java.sql.Connection;
-import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Savepoint;
-import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
@@ -21,14 +19,12 @@ import org.junit.jupiter.api.Timeout;
 import org.postgresql.util.PSQLException;
 
 /** A writer that may insert one column, and set whatever it likes, bends no number and locks nothing of others. */
-@QuarkusTest
 @Timeout(120)
 class CommitOrderAttackTest {
 
     private static final List<String> GROUPS = List.of("a", "b", "c");
 
-    @Inject
-    AuditLogFixture log;
+    private static final SqlFixture sql = SqlFixture.ofTheSchemaAlone();
 
     private String schema;
     private String table;
@@ -41,29 +37,29 @@ class CommitOrderAttackTest {
     void makeTable() throws SQLException {
         schema = "attacked_" + UUID.randomUUID().toString().replace("-", "");
         table = schema + ".invoice";
-        run("create schema " + schema);
-        run("create table " + table
+        sql.run("create schema " + schema);
+        sql.run("create table " + table
                 + " (id bigint generated always as identity primary key, customer text, number bigint)");
-        run("grant usage on schema " + schema + " to annals_writer");
-        run("grant insert (customer), delete, select on " + table + " to annals_writer");
-        run("select annals.attach_commit_order('" + table + "', 'number', 'customer')");
-        run("insert into " + table + " (customer) values ('a'), ('b'), ('c')");
-        setting = texts("select substring(pg_get_triggerdef(oid) from 'annals[.]commit_[0-9a-f]+') from pg_trigger"
+        sql.run("grant usage on schema " + schema + " to annals_writer");
+        sql.run("grant insert (customer), delete, select on " + table + " to annals_writer");
+        sql.run("select annals.attach_commit_order('" + table + "', 'number', 'customer')");
+        sql.run("insert into " + table + " (customer) values ('a'), ('b'), ('c')");
+        setting = sql.texts("select substring(pg_get_triggerdef(oid) from 'annals[.]commit_[0-9a-f]+') from pg_trigger"
                         + " where tgname = 'commit_order' and tgrelid = '" + table + "'::regclass")
                 .get(0);
         settings = new ArrayList<>(List.of(setting));
-        settings.addAll(texts(
+        settings.addAll(sql.texts(
                 "select distinct 'annals.commit_at_' || (hashtext(g) & 255) from unnest(array['a', 'b', 'c']) g"));
     }
 
     @AfterEach
     void dropTable() throws SQLException {
-        run("drop schema " + schema + " cascade");
+        sql.run("drop schema " + schema + " cascade");
     }
 
     @Test
     void aPlaceThatHoldsAnotherCounterAnOldOneOrNoneIsNotBelieved() throws SQLException {
-        try (Connection attacker = log.connectAsWriter()) {
+        try (Connection attacker = sql.connectAsWriter()) {
             for (String place : List.of("(0,1)", "(0,2)", "(0,3)", "(0,4)", "(0,5)", "(4000000000,7)", "(0,0)")) {
                 insert(attacker, "a");
                 insert(attacker, "b");
@@ -84,7 +80,7 @@ class CommitOrderAttackTest {
     /** Its deferred trigger fires between those of the table, and puts the settings back to what they were before. */
     @Test
     void aStateThatTheWritersOwnTriggerPutsBackGivesNoNumberTwice() throws SQLException {
-        try (Connection attacker = log.connectAsWriter()) {
+        try (Connection attacker = sql.connectAsWriter()) {
             execute(attacker, "create temporary table replay (id int)");
             execute(attacker, """
                     create function pg_temp.replay() returns trigger language plpgsql as $$
@@ -117,8 +113,8 @@ class CommitOrderAttackTest {
 
     @Test
     void aForgedListLocksNoGroupInWhichTheWriterHasNoRow() throws SQLException {
-        try (Connection attacker = log.connectAsWriter();
-                Connection victim = log.connectAsWriter()) {
+        try (Connection attacker = sql.connectAsWriter();
+                Connection victim = sql.connectAsWriter()) {
             insert(attacker, "mine");
             insert(attacker, "mine, too");
             set(attacker, setting, "{\"g\": \"b\", \"k1\": 2},{\"g\": \"c\", \"k1\": 4},");
@@ -134,7 +130,7 @@ class CommitOrderAttackTest {
 
     @Test
     void noAdvisoryLockIsTakenThatAStrangerCouldHold() throws SQLException {
-        try (Connection writer = log.connectAsWriter()) {
+        try (Connection writer = sql.connectAsWriter()) {
             insert(writer, "a");
             insert(writer, "b");
             execute(writer, "set constraints all immediate");
@@ -149,7 +145,7 @@ class CommitOrderAttackTest {
 
     @Test
     void aListThatCannotBeReadFailsTheWritersOwnTransactionAlone() throws SQLException {
-        try (Connection attacker = log.connectAsWriter()) {
+        try (Connection attacker = sql.connectAsWriter()) {
             for (String name : settings) {
                 for (String malformed :
                         List.of("{", "{}", "{\"g\": 1", "x", "(", "*", "[[[[", "{\"g\": \"a\", \"k1\": \"x\"},")) {
@@ -175,7 +171,7 @@ class CommitOrderAttackTest {
     void nothingThatAWriterDoesInAnyOrderBendsANumber() throws SQLException {
         for (int seed = 0; seed < 25; seed++) {
             Random random = new Random(seed);
-            try (Connection attacker = log.connectAsWriter()) {
+            try (Connection attacker = sql.connectAsWriter()) {
                 for (int transactions = 0; transactions < 4; transactions++) {
                     try {
                         attack(attacker, random);
@@ -233,7 +229,7 @@ class CommitOrderAttackTest {
 
     /** Numbers 1 … n once each, in every group. */
     private void assertGapless() throws SQLException {
-        assertThat(texts("select customer || ': ' || array_agg(number order by number)::text from " + table
+        assertThat(sql.texts("select customer || ': ' || array_agg(number order by number)::text from " + table
                         + " group by customer having not (count(*) = count(distinct number)"
                         + " and min(number) = 1 and max(number) = count(*))"))
                 .isEmpty();
@@ -241,35 +237,5 @@ class CommitOrderAttackTest {
 
     private void insert(Connection connection, String customer) throws SQLException {
         execute(connection, "insert into " + table + " (customer) values ('" + customer + "')");
-    }
-
-    private static void execute(Connection connection, String sql) throws SQLException {
-        try (Statement statement = connection.createStatement()) {
-            statement.execute(sql);
-        }
-    }
-
-    private void run(String sql) throws SQLException {
-        try (Connection connection = log.connect()) {
-            execute(connection, sql);
-            connection.commit();
-        }
-    }
-
-    private List<String> texts(String sql) throws SQLException {
-        try (Connection connection = log.connect()) {
-            return texts(connection, sql);
-        }
-    }
-
-    private static List<String> texts(Connection connection, String sql) throws SQLException {
-        List<String> texts = new ArrayList<>();
-        try (Statement statement = connection.createStatement();
-                ResultSet rows = statement.executeQuery(sql)) {
-            while (rows.next()) {
-                texts.add(rows.getString(1));
-            }
-        }
-        return texts;
     }
 }

@@ -3,6 +3,7 @@ package dev.annals.sequence;
 import static dev.annals.sequence.SequenceProcess.LONG;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.annals.Await;
 import dev.annals.embedded.TestDatabase;
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -90,10 +91,8 @@ final class DrawingProcess implements AutoCloseable {
     }
 
     /** Waits until it has printed so many blocks. */
-    void awaitBlocks(int count) throws InterruptedException {
-        while (blocks.get() < count && process.isAlive()) {
-            TimeUnit.MILLISECONDS.sleep(5);
-        }
+    void awaitBlocks(int count) throws Exception {
+        Await.until(count + " blocks are drawn", () -> blocks.get() >= count || !process.isAlive());
         assertThat(blocks).as("blocks that the process drew").hasValueGreaterThanOrEqualTo(count);
     }
 

@@ -4,18 +4,14 @@ import static dev.annals.sequence.SequenceProcess.LONG;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.annals.AuditLogFixture;
+import dev.annals.SqlFixture;
 import dev.annals.database.DatabaseFailure;
 import dev.annals.http.ProblemException;
 import dev.annals.http.ProblemType;
 import dev.annals.sequence.Sequence.Definition;
-import io.quarkus.test.junit.QuarkusTest;
 import io.smallrye.mutiny.Multi;
 import io.smallrye.mutiny.Uni;
-import jakarta.inject.Inject;
-import java.sql.Connection;
 import java.sql.SQLException;
-import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -34,20 +30,18 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.EnumSource.Mode;
 
 /** What each kind promises, with three processes on one database. */
-@QuarkusTest
 class SequenceGeneratorTest {
 
-    @Inject
-    AuditLogFixture log;
+    private static final SqlFixture sql = SqlFixture.ofTheSchemaAlone();
 
-    private final SequenceProcess a = new SequenceProcess();
-    private final SequenceProcess b = new SequenceProcess();
-    private final SequenceProcess c = new SequenceProcess();
+    private final SequenceProcess a = new SequenceProcess(sql.database());
+    private final SequenceProcess b = new SequenceProcess(sql.database());
+    private final SequenceProcess c = new SequenceProcess(sql.database());
     private UUID project;
 
     @BeforeEach
-    void makeProject() {
-        project = log.newProject().id();
+    void makeProject() throws SQLException {
+        project = sql.insertProject();
     }
 
     @AfterEach
@@ -103,7 +97,7 @@ class SequenceGeneratorTest {
                 a.define(project, Definition.of(SequenceKind.PSEUDO_RANDOM).startingAt(42));
         assertThat(a.draw(sequence, 3).stream())
                 .containsExactly((long) ParkMiller.at(42, 1), (long) ParkMiller.at(42, 2), (long) ParkMiller.at(42, 3));
-        execute("update annals.sequence set next_value = 2147483645 where id = '" + sequence.id() + "'");
+        sql.run("update annals.sequence set next_value = 2147483645 where id = '" + sequence.id() + "'");
         assertThat(b.draw(sequence, 2).get(1)).as("the period ends at its seed").isEqualTo(42);
         assertProblem(ProblemType.SEQUENCE_EXHAUSTED, () -> c.draw(sequence, 1));
     }
@@ -225,9 +219,9 @@ class SequenceGeneratorTest {
         assertThat(c.draw(sequence, 1).stream()).containsExactly(2_000_001L);
         assertThat(b.kill()).isPositive();
         assertThat(a.kill()).isPositive();
-        try (SequenceProcess d = new SequenceProcess();
-                SequenceProcess e = new SequenceProcess();
-                SequenceProcess f = new SequenceProcess()) {
+        try (SequenceProcess d = new SequenceProcess(sql.database());
+                SequenceProcess e = new SequenceProcess(sql.database());
+                SequenceProcess f = new SequenceProcess(sql.database())) {
             assertThat(d.draw(sequence, 1).get(0)).isEqualTo(4);
             assertThat(e.draw(sequence, 1).get(0)).isEqualTo(1_000_003);
             assertThat(f.draw(sequence, 1).get(0)).isEqualTo(3_000_001);
@@ -244,7 +238,7 @@ class SequenceGeneratorTest {
         a.draw(sequence, 1);
         b.draw(sequence, 1);
         c.draw(sequence, 1);
-        execute("update annals.sequence_series set next_value = last_value - 1 where sequence_id = '" + sequence.id()
+        sql.run("update annals.sequence_series set next_value = last_value - 1 where sequence_id = '" + sequence.id()
                 + "'");
         b.close();
         assertThat(a.draw(sequence, 5).stream())
@@ -334,14 +328,6 @@ class SequenceGeneratorTest {
                         .define(project, "n", definition.startingAt(2))
                         .await()
                         .atMost(LONG));
-    }
-
-    private void execute(String sql) throws SQLException {
-        try (Connection connection = log.connect();
-                Statement statement = connection.createStatement()) {
-            statement.execute(sql);
-            connection.commit();
-        }
     }
 
     private static void assertProblem(ProblemType type, ThrowingCallable call) {

@@ -29,11 +29,18 @@ final class SequenceProcess implements AutoCloseable {
     private final String name = "process-" + UUID.randomUUID();
 
     SequenceProcess() {
-        this(new Limits(10_000, 4096, 3, Duration.ofMillis(5), Duration.ofMillis(50)));
+        this(TestDatabase.url());
+    }
+
+    SequenceProcess(DatabaseUrl url) {
+        this(url, new Limits(10_000, 4096, 3, Duration.ofMillis(5), Duration.ofMillis(50)));
     }
 
     SequenceProcess(SequenceConfig config) {
-        DatabaseUrl url = TestDatabase.url();
+        this(TestDatabase.url(), config);
+    }
+
+    private SequenceProcess(DatabaseUrl url, SequenceConfig config) {
         PgConnectOptions options = new PgConnectOptions()
                 .setHost(url.host())
                 .setPort(url.port())

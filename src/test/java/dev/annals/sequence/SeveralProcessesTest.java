@@ -4,17 +4,14 @@ import static dev.annals.sequence.SequenceProcess.LONG;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.annals.AuditLogFixture;
+import dev.annals.Await;
 import dev.annals.sequence.Sequence.Definition;
 import io.quarkus.test.junit.QuarkusTest;
 import jakarta.inject.Inject;
-import java.sql.Connection;
-import java.sql.PreparedStatement;
-import java.sql.ResultSet;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.UUID;
-import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -99,20 +96,9 @@ class SeveralProcessesTest {
 
     /** Waits until the server has found a process' connections closed. */
     private void awaitGone(String name) throws Exception {
-        try (Connection connection = log.connect();
-                PreparedStatement count = connection.prepareStatement(
-                        "select count(*) from pg_stat_activity where application_name = ?")) {
-            connection.setAutoCommit(true);
-            count.setString(1, name);
-            while (true) {
-                try (ResultSet row = count.executeQuery()) {
-                    row.next();
-                    if (row.getLong(1) == 0) {
-                        return;
-                    }
-                }
-                TimeUnit.MILLISECONDS.sleep(10);
-            }
-        }
+        String connections = "select count(*) from pg_stat_activity where application_name = '" + name + "'";
+        Await.until(
+                "the connections of " + name + " are gone",
+                () -> log.numbers(connections).equals(List.of(0L)));
     }
 }

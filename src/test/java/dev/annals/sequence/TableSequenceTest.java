@@ -1,18 +1,17 @@
 package dev.annals.sequence;
 
+import static dev.annals.SqlFixture.execute;
+import static dev.annals.SqlFixture.numbers;
 import static dev.annals.sequence.SequenceProcess.LONG;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.annals.AuditLogFixture;
-import io.quarkus.test.junit.QuarkusTest;
+import dev.annals.Await;
+import dev.annals.SqlFixture;
 import io.vertx.mutiny.sqlclient.Tuple;
-import jakarta.inject.Inject;
 import java.sql.Connection;
-import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Savepoint;
-import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
@@ -32,12 +31,10 @@ import org.junit.jupiter.api.Timeout;
 import org.postgresql.util.PSQLException;
 
 /** COMMIT_ORDERED and MAX_PLUS_ONE, which number the rows of a table of the caller's. */
-@QuarkusTest
 @Timeout(120)
 class TableSequenceTest {
 
-    @Inject
-    AuditLogFixture log;
+    private static final SqlFixture sql = SqlFixture.ofTheSchemaAlone();
 
     private String schema;
     private String table;
@@ -46,22 +43,22 @@ class TableSequenceTest {
     void makeTable() throws SQLException {
         schema = "\"user " + UUID.randomUUID() + "\"";
         table = schema + ".\"in voice\"";
-        run("create schema " + schema);
-        run("create table " + table
+        sql.run("create schema " + schema);
+        sql.run("create table " + table
                 + " (id bigint generated always as identity primary key, customer text, number bigint)");
-        run("grant usage on schema " + schema + " to annals_writer, annals_service");
-        run("grant select, insert, update, delete on " + table + " to annals_writer, annals_service");
+        sql.run("grant usage on schema " + schema + " to annals_writer, annals_service");
+        sql.run("grant select, insert, update, delete on " + table + " to annals_writer, annals_service");
     }
 
     @AfterEach
     void dropTable() throws SQLException {
-        run("drop schema " + schema + " cascade");
+        sql.run("drop schema " + schema + " cascade");
     }
 
     @Test
     void theTextbookVersionOfMaxPlusOneLosesToARaceThatTheLockWins() throws Exception {
-        try (Connection first = log.connectAsWriter();
-                Connection second = log.connectAsWriter()) {
+        try (Connection first = sql.connectAsWriter();
+                Connection second = sql.connectAsWriter()) {
             String textbook = "insert into " + table + " (number) select coalesce(max(number), 0) + 1 from " + table
                     + " returning number";
             assertThat(numbers(first, textbook)).containsExactly(1L);
@@ -69,9 +66,9 @@ class TableSequenceTest {
             first.rollback();
             second.rollback();
         }
-        try (SequenceProcess a = new SequenceProcess();
-                SequenceProcess b = new SequenceProcess();
-                SequenceProcess c = new SequenceProcess()) {
+        try (SequenceProcess a = new SequenceProcess(sql.database());
+                SequenceProcess b = new SequenceProcess(sql.database());
+                SequenceProcess c = new SequenceProcess(sql.database())) {
             MaxPlusOneSequence sequence = new MaxPlusOneSequence(table, "number");
             List<Callable<Void>> writers = new ArrayList<>();
             for (int i = 0; i < 9; i++) {
@@ -80,7 +77,7 @@ class TableSequenceTest {
             }
             runAll(writers);
         }
-        assertThat(numbers("select number from " + table + " order by number"))
+        assertThat(sql.numbers("select number from " + table + " order by number"))
                 .containsExactlyElementsOf(
                         LongStream.rangeClosed(1, 9 * 20).boxed().toList());
     }
@@ -110,7 +107,7 @@ class TableSequenceTest {
 
     @Test
     void maxPlusOneRefusesASnapshotThatIsOlderThanItsLock() throws SQLException {
-        try (Connection writer = log.connectAsWriter()) {
+        try (Connection writer = sql.connectAsWriter()) {
             execute(writer, "set transaction isolation level repeatable read");
             assertThatThrownBy(() -> numbers(writer, "select annals.max_plus_one('" + table + "', 'number')"))
                     .hasMessageContaining("READ COMMITTED");
@@ -120,15 +117,15 @@ class TableSequenceTest {
     @Test
     void numbersFollowTheOrderOfCommitsAndAnOpenTransactionDelaysNobody() throws SQLException {
         attach(null);
-        try (Connection first = log.connectAsWriter();
-                Connection second = log.connectAsWriter()) {
+        try (Connection first = sql.connectAsWriter();
+                Connection second = sql.connectAsWriter()) {
             execute(second, "set lock_timeout = '1s'");
             insert(first, "inserted first");
             insert(second, "inserted second");
             second.commit();
             first.commit();
         }
-        assertThat(texts("select customer from " + table + " order by number"))
+        assertThat(sql.texts("select customer from " + table + " order by number"))
                 .containsExactly("inserted second", "inserted first");
         assertGapless();
     }
@@ -136,7 +133,7 @@ class TableSequenceTest {
     @Test
     void whatIsRolledBackOrDeletedAgainUsesNoNumber() throws SQLException {
         attach(null);
-        try (Connection writer = log.connectAsWriter()) {
+        try (Connection writer = sql.connectAsWriter()) {
             insert(writer, "rolled back");
             writer.rollback();
             insert(writer, "one");
@@ -154,14 +151,15 @@ class TableSequenceTest {
             insert(writer, "three");
             writer.commit();
         }
-        assertThat(texts("select customer from " + table + " order by number")).containsExactly("one", "two", "three");
+        assertThat(sql.texts("select customer from " + table + " order by number"))
+                .containsExactly("one", "two", "three");
         assertGapless();
     }
 
     @Test
     void constraintsThatAreSetImmediateKeepTheNumbersRight() throws SQLException {
         attach("customer");
-        try (Connection writer = log.connectAsWriter()) {
+        try (Connection writer = sql.connectAsWriter()) {
             insert(writer, "a");
             insert(writer, "b");
             insert(writer, "a");
@@ -179,28 +177,28 @@ class TableSequenceTest {
     @Test
     void aWriterCannotChooseItsNumberAndNeedsNoRightOnTheColumn() throws SQLException {
         attach(null);
-        run("revoke insert, update on " + table + " from annals_writer");
-        run("grant insert (customer) on " + table + " to annals_writer");
-        try (Connection writer = log.connectAsWriter()) {
+        sql.run("revoke insert, update on " + table + " from annals_writer");
+        sql.run("grant insert (customer) on " + table + " to annals_writer");
+        try (Connection writer = sql.connectAsWriter()) {
             insert(writer, "without the right");
             writer.commit();
         }
-        run("grant insert (number) on " + table + " to annals_writer");
-        try (Connection writer = log.connectAsWriter()) {
+        sql.run("grant insert (number) on " + table + " to annals_writer");
+        try (Connection writer = sql.connectAsWriter()) {
             execute(writer, "insert into " + table + " (customer, number) values ('x', 77)");
             assertThatThrownBy(writer::commit)
                     .isInstanceOf(PSQLException.class)
                     .hasMessageContaining("came with 77 in number")
                     .hasMessageContaining("Leave the column out.");
         }
-        assertThat(numbers("select number from " + table)).containsExactly(1L);
+        assertThat(sql.numbers("select number from " + table)).containsExactly(1L);
     }
 
     @Test
     void aWriterCannotPutTheNumberingOnATableOfItsOwn() throws SQLException {
         attach(null);
-        run("insert into " + table + " (customer) values ('a')");
-        try (Connection writer = log.connectAsWriter()) {
+        sql.run("insert into " + table + " (customer) values ('a')");
+        try (Connection writer = sql.connectAsWriter()) {
             execute(writer, "create temporary table bait (id bigint, customer text, number bigint)");
             String counter = table.replace("voice\"", "voice_commit_order\"");
             assertThatThrownBy(() -> execute(
@@ -215,27 +213,27 @@ class TableSequenceTest {
 
     @Test
     void aTableThatHasNumbersGoesOnFromThemAndOneWithUnnumberedRowsIsRefused() throws SQLException {
-        run("insert into " + table + " (customer, number) values ('a', 1), ('a', 2), ('b', 1)");
+        sql.run("insert into " + table + " (customer, number) values ('a', 1), ('a', 2), ('b', 1)");
         attach("customer");
-        run("insert into " + table + " (customer) values ('a'), ('b'), ('c'), ('a')");
-        assertThat(texts("select customer || number from " + table + " order by customer, number"))
+        sql.run("insert into " + table + " (customer) values ('a'), ('b'), ('c'), ('a')");
+        assertThat(sql.texts("select customer || number from " + table + " order by customer, number"))
                 .containsExactly("a1", "a2", "a3", "a4", "b1", "b2", "c1");
         String other = schema + ".other";
-        run("create table " + other + " (id int primary key, number bigint)");
-        run("insert into " + other + " values (1, null)");
-        assertThatThrownBy(() -> run("select annals.attach_commit_order('" + other + "', 'number')"))
+        sql.run("create table " + other + " (id int primary key, number bigint)");
+        sql.run("insert into " + other + " values (1, null)");
+        assertThatThrownBy(() -> sql.run("select annals.attach_commit_order('" + other + "', 'number')"))
                 .isInstanceOf(PSQLException.class)
                 .hasMessageContaining("has rows without a number");
-        assertThatThrownBy(() -> run("select annals.attach_commit_order('" + other + "', 'id')"))
+        assertThatThrownBy(() -> sql.run("select annals.attach_commit_order('" + other + "', 'id')"))
                 .hasMessageContaining("bigint");
     }
 
     @Test
     void tenThousandRowsOfOneStatementAreNumberedInTheirOrder() throws SQLException {
         attach("customer");
-        run("insert into " + table + " (customer) select 'c' || i / 1000 from generate_series(0, 9999) i");
+        sql.run("insert into " + table + " (customer) select 'c' || i / 1000 from generate_series(0, 9999) i");
         assertGapless();
-        assertThat(numbers("select count(*) from " + table + " where number <> (id - 1) % 1000 + 1"))
+        assertThat(sql.numbers("select count(*) from " + table + " where number <> (id - 1) % 1000 + 1"))
                 .containsExactly(0L);
     }
 
@@ -252,7 +250,7 @@ class TableSequenceTest {
 
     private Void writeAtRandom() throws SQLException {
         ThreadLocalRandom random = ThreadLocalRandom.current();
-        try (Connection writer = log.connectAsWriter()) {
+        try (Connection writer = sql.connectAsWriter()) {
             for (int i = 0; i < 60; i++) {
                 for (int rows = random.nextInt(1, 5); rows > 0; rows--) {
                     insert(writer, "group " + random.nextInt(4));
@@ -270,8 +268,8 @@ class TableSequenceTest {
     @Test
     void aSerializableWriterGetsTheRightNumberOrAnError40001() throws SQLException {
         attach(null);
-        try (Connection slow = log.connectAsWriter();
-                Connection fast = log.connectAsWriter()) {
+        try (Connection slow = sql.connectAsWriter();
+                Connection fast = sql.connectAsWriter()) {
             execute(slow, "set transaction isolation level repeatable read");
             insert(slow, "slow");
             insert(fast, "fast");
@@ -291,20 +289,20 @@ class TableSequenceTest {
     void writersOfTwoTablesLeaveNoGapWhenTheyRepeatWhatADeadlockEnded() throws Exception {
         attach(null);
         String other = schema + ".other";
-        run("create table " + other + " (id bigint generated always as identity primary key, number bigint)");
-        run("grant insert on " + other + " to annals_writer");
-        run("select annals.attach_commit_order('" + other + "', 'number')");
+        sql.run("create table " + other + " (id bigint generated always as identity primary key, number bigint)");
+        sql.run("grant insert on " + other + " to annals_writer");
+        sql.run("select annals.attach_commit_order('" + other + "', 'number')");
         // Two and no more: the server takes a second to see a deadlock, and many writers do little else than deadlock.
         runAll(List.of(() -> writeToBoth(other, true), () -> writeToBoth(other, false)));
         assertGapless();
-        assertThat(numbers("select number from " + other + " order by number"))
+        assertThat(sql.numbers("select number from " + other + " order by number"))
                 .containsExactlyElementsOf(LongStream.rangeClosed(1, 20).boxed().toList());
     }
 
     private Void writeToBoth(String other, boolean otherFirst) throws SQLException {
         String intoOther = "insert into " + other + " default values";
         String intoTable = "insert into " + table + " (customer) values ('x')";
-        try (Connection writer = log.connectAsWriter()) {
+        try (Connection writer = sql.connectAsWriter()) {
             for (int committed = 0; committed < 10; ) {
                 try {
                     execute(writer, otherFirst ? intoOther : intoTable);
@@ -323,19 +321,19 @@ class TableSequenceTest {
     @Test
     void aDetachedTableKeepsItsNumbersAndGoesOnFromThemWhenAttachedAgain() throws SQLException {
         attach("customer");
-        run("insert into " + table + " (customer) values ('a'), ('b'), ('a')");
+        sql.run("insert into " + table + " (customer) values ('a'), ('b'), ('a')");
         detach("number");
-        assertThat(numbers("select count(*) from pg_class c join pg_namespace n on n.oid = c.relnamespace"
+        assertThat(sql.numbers("select count(*) from pg_class c join pg_namespace n on n.oid = c.relnamespace"
                         + " where quote_ident(n.nspname) = '" + schema + "' and relname like '%commit_order%'"))
                 .containsExactly(0L);
-        run("insert into " + table + " (customer, number) values ('a', 7)");
-        run("insert into " + table + " (customer) values ('not numbered')");
-        assertThat(texts("select customer || number from " + table + " order by id"))
+        sql.run("insert into " + table + " (customer, number) values ('a', 7)");
+        sql.run("insert into " + table + " (customer) values ('not numbered')");
+        assertThat(sql.texts("select customer || number from " + table + " order by id"))
                 .containsExactly("a1", "b1", "a2", "a7", null);
-        run("delete from " + table + " where number is null");
+        sql.run("delete from " + table + " where number is null");
         attach("customer");
-        run("insert into " + table + " (customer) values ('a')");
-        assertThat(numbers("select max(number) from " + table)).containsExactly(8L);
+        sql.run("insert into " + table + " (customer) values ('a')");
+        assertThat(sql.numbers("select max(number) from " + table)).containsExactly(8L);
     }
 
     @Test
@@ -343,18 +341,18 @@ class TableSequenceTest {
         assertThatThrownBy(() -> detach("number")).hasMessageContaining("is not numbered in commit order");
         attach(null);
         assertThatThrownBy(() -> detach("id")).hasMessageContaining("is not numbered in commit order");
-        try (Connection writer = log.connectAsWriter()) {
+        try (Connection writer = sql.connectAsWriter()) {
             assertThatThrownBy(() -> execute(writer, "select annals.detach_commit_order('" + table + "', 'number')"))
                     .hasMessageContaining("must be owner");
         }
-        run("insert into " + table + " (customer) values ('still numbered')");
+        sql.run("insert into " + table + " (customer) values ('still numbered')");
         assertGapless();
     }
 
     @Test
     void detachingWaitsForTransactionsThatHaveWrittenAndTheirRowsAreNumbered() throws Exception {
         attach(null);
-        try (Connection writer = log.connectAsWriter()) {
+        try (Connection writer = sql.connectAsWriter()) {
             insert(writer, "open");
             CompletableFuture<Void> detached = CompletableFuture.runAsync(() -> {
                 try {
@@ -363,24 +361,23 @@ class TableSequenceTest {
                     throw new IllegalStateException(e);
                 }
             });
-            while (numbers("select count(*) from pg_locks where mode = 'AccessExclusiveLock' and not granted")
-                            .get(0)
-                    == 0) {
+            Await.until("detaching waits for the lock", () -> {
                 assertThat(detached).isNotDone();
-                Thread.sleep(5);
-            }
+                return !sql.texts("select 1 from pg_locks where mode = 'AccessExclusiveLock' and not granted")
+                        .isEmpty();
+            });
             assertThat(detached).isNotDone();
             writer.commit();
             detached.get(60, TimeUnit.SECONDS);
         }
-        assertThat(numbers("select number from " + table)).containsExactly(1L);
+        assertThat(sql.numbers("select number from " + table)).containsExactly(1L);
     }
 
     @Test
     void aKeyThatIsDeletedAndInsertedAgainInOneTransactionGetsOneNumber() throws SQLException {
         attach("customer");
         String insert = "insert into " + table + " (id, customer) overriding system value values ";
-        try (Connection writer = log.connectAsWriter()) {
+        try (Connection writer = sql.connectAsWriter()) {
             execute(writer, insert + "(1, 'a')");
             execute(writer, "delete from " + table);
             execute(writer, insert + "(1, 'a'), (2, 'a')");
@@ -396,8 +393,8 @@ class TableSequenceTest {
     @Test
     void aRowThatChangesItsGroupBeforeTheCommitIsNumberedInItsNewOne() throws SQLException {
         attach("customer");
-        run("insert into " + table + " (customer) values ('a'), ('b')");
-        try (Connection writer = log.connectAsWriter()) {
+        sql.run("insert into " + table + " (customer) values ('a'), ('b')");
+        try (Connection writer = sql.connectAsWriter()) {
             insert(writer, "a");
             insert(writer, "a");
             insert(writer, "new");
@@ -411,13 +408,13 @@ class TableSequenceTest {
     @Test
     void groupsOfAnyTextAndAKeyOfSeveralColumnsAreNumbered() throws SQLException {
         String odd = schema + ".\"o'dd\\ \"\"t\"";
-        run("create table " + odd + " (\"this\" date, \"a \"\"key\" text, head bigint, customer text,"
+        sql.run("create table " + odd + " (\"this\" date, \"a \"\"key\" text, head bigint, customer text,"
                 + " primary key (\"this\", \"a \"\"key\"))");
-        run("grant insert (\"this\", \"a \"\"key\", customer) on " + odd + " to annals_writer");
-        run("select annals.attach_commit_order('" + odd.replace("'", "''") + "', 'head', 'customer')");
+        sql.run("grant insert (\"this\", \"a \"\"key\", customer) on " + odd + " to annals_writer");
+        sql.run("select annals.attach_commit_order('" + odd.replace("'", "''") + "', 'head', 'customer')");
         List<String> groups =
                 List.of("null", "''", "'{\"g\": \"'", "','", "'='", "'a\"b\\'", "'%s %1$s'", "E'\\n\\t'", "'ä€'");
-        try (Connection writer = log.connectAsWriter()) {
+        try (Connection writer = sql.connectAsWriter()) {
             for (int transactions = 0; transactions < 3; transactions++) {
                 for (String group : groups) {
                     execute(
@@ -428,17 +425,17 @@ class TableSequenceTest {
                 writer.commit();
             }
         }
-        assertThat(numbers("select min(n) from (select count(distinct head) n from " + odd
+        assertThat(sql.numbers("select min(n) from (select count(distinct head) n from " + odd
                         + " where head <= 6 group by coalesce(customer, '')) g"))
                 .containsExactly(3L);
-        assertThat(numbers("select max(head) from " + odd)).containsExactly(6L);
+        assertThat(sql.numbers("select max(head) from " + odd)).containsExactly(6L);
     }
 
     /** A transaction cannot remove its own versions of a row: to look for the newest one is to walk over all of them. */
     @Test
     void aTransactionDoesNotLookForItsCounterAgainWithEveryRow() throws SQLException {
         attach("customer");
-        try (Connection owner = log.connect()) {
+        try (Connection owner = sql.connect()) {
             execute(owner, "insert into " + table + " (customer) select 'c' || i % 2 from generate_series(1, 2000) i");
             execute(owner, "set constraints all immediate");
             assertThat(numbers(
@@ -455,89 +452,48 @@ class TableSequenceTest {
 
     @Test
     void theCountersAreTheOwnersAloneWhateverTheDefaultPrivileges() throws SQLException {
-        run("alter default privileges in schema " + schema + " grant all on tables to public, annals_writer");
-        run("alter default privileges in schema " + schema + " grant execute on functions to annals_writer");
+        sql.run("alter default privileges in schema " + schema + " grant all on tables to public, annals_writer");
+        sql.run("alter default privileges in schema " + schema + " grant execute on functions to annals_writer");
         attach("customer");
-        assertThat(numbers("select count(*) from pg_class c join pg_namespace n on n.oid = c.relnamespace"
+        assertThat(sql.numbers("select count(*) from pg_class c join pg_namespace n on n.oid = c.relnamespace"
                         + " where quote_ident(n.nspname) = '" + schema
                         + "' and relname like '%\\_commit\\_%' and relkind = 'r'"
                         + " and has_table_privilege('annals_writer', c.oid,"
                         + " 'select, insert, update, delete, truncate, references, trigger')"))
                 .containsExactly(0L);
-        assertThat(numbers("select count(*) from pg_proc p join pg_namespace n on n.oid = p.pronamespace"
+        assertThat(sql.numbers("select count(*) from pg_proc p join pg_namespace n on n.oid = p.pronamespace"
                         + " where quote_ident(n.nspname) = '" + schema + "'"
                         + " and has_function_privilege('annals_writer', p.oid, 'execute')"))
                 .containsExactly(0L);
     }
 
     private void detach(String column) throws SQLException {
-        run("select annals.detach_commit_order('" + table + "', '" + column + "')");
+        sql.run("select annals.detach_commit_order('" + table + "', '" + column + "')");
     }
 
     private void attach(String group) throws SQLException {
-        run("select annals.attach_commit_order('" + table + "', 'number'"
+        sql.run("select annals.attach_commit_order('" + table + "', 'number'"
                 + (group == null ? ")" : ", '" + group + "')"));
     }
 
     /** Numbers 1 … n once each, in every group that the table is attached by. */
     private void assertGapless() throws SQLException {
-        assertThat(numbers("select number from " + table)).isNotEmpty();
-        boolean grouped = numbers("select count(*) from " + schema + ".\"in voice_commit_order\" where group_key <> ''")
-                        .get(0)
-                > 0;
-        assertThat(numbers(
+        assertThat(sql.numbers("select number from " + table)).isNotEmpty();
+        boolean grouped =
+                sql.numbers("select count(*) from " + schema + ".\"in voice_commit_order\" where group_key <> ''")
+                                .get(0)
+                        > 0;
+        assertThat(sql.numbers(
                         "select count(*) from (select count(*) n, count(distinct number) d, min(number) low, max(number) high from "
                                 + table + " group by " + (grouped ? "customer" : "()")
                                 + ") g where not (n = d and low = 1 and high = n)"))
                 .containsExactly(0L);
-        assertThat(numbers("select count(*) from " + table + " where number is null"))
+        assertThat(sql.numbers("select count(*) from " + table + " where number is null"))
                 .containsExactly(0L);
     }
 
     private void insert(Connection connection, String customer) throws SQLException {
         execute(connection, "insert into " + table + " (customer) values ('" + customer + "')");
-    }
-
-    private static void execute(Connection connection, String sql) throws SQLException {
-        try (Statement statement = connection.createStatement()) {
-            statement.execute(sql);
-        }
-    }
-
-    private void run(String sql) throws SQLException {
-        try (Connection connection = log.connect()) {
-            execute(connection, sql);
-            connection.commit();
-        }
-    }
-
-    private List<Long> numbers(String sql) throws SQLException {
-        try (Connection connection = log.connect()) {
-            return numbers(connection, sql);
-        }
-    }
-
-    private static List<Long> numbers(Connection connection, String sql) throws SQLException {
-        List<Long> numbers = new ArrayList<>();
-        try (Statement statement = connection.createStatement();
-                ResultSet rows = statement.executeQuery(sql)) {
-            while (rows.next()) {
-                numbers.add(rows.getLong(1));
-            }
-        }
-        return numbers;
-    }
-
-    private List<String> texts(String sql) throws SQLException {
-        List<String> texts = new ArrayList<>();
-        try (Connection connection = log.connect();
-                Statement statement = connection.createStatement();
-                ResultSet rows = statement.executeQuery(sql)) {
-            while (rows.next()) {
-                texts.add(rows.getString(1));
-            }
-        }
-        return texts;
     }
 
     private static void runAll(List<Callable<Void>> tasks) throws InterruptedException, ExecutionException {

@@ -1,0 +1,24 @@
+package dev.annals;
+
+import java.time.Duration;
+
+/**
+ * How much a test does of what it repeats at random: enough to find what it is for, or, with {@code -Dtests.long=true},
+ * more of the same.
+ */
+public final class Load {
+
+    private static final boolean LONG = Boolean.getBoolean("tests.long");
+
+    private Load() {}
+
+    /** How often. */
+    public static int times(int usual, int longer) {
+        return LONG ? longer : usual;
+    }
+
+    /** For how long. */
+    public static Duration seconds(int usual, int longer) {
+        return Duration.ofSeconds(times(usual, longer));
+    }
+}

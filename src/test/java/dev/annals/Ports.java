@@ -1,0 +1,41 @@
+package dev.annals;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.BindException;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.util.concurrent.ThreadLocalRandom;
+
+/**
+ * Ports that stay free until the test uses them. They lie below those that the operating system draws for whoever asks
+ * for any port: neither another service's database nor an outgoing connection gets them meanwhile.
+ */
+public final class Ports {
+
+    private static final int FIRST = 20_000;
+    private static final int LAST = 29_999;
+
+    private Ports() {}
+
+    /** A port that nobody listens on. */
+    public static int free() {
+        while (true) {
+            int port = ThreadLocalRandom.current().nextInt(FIRST, LAST + 1);
+            if (isFree(port)) {
+                return port;
+            }
+        }
+    }
+
+    private static boolean isFree(int port) {
+        try (ServerSocket socket = new ServerSocket()) {
+            socket.bind(new InetSocketAddress(port));
+            return true;
+        } catch (BindException taken) {
+            return false;
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+}

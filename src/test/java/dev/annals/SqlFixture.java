@@ -1,0 +1,212 @@
+package dev.annals;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.annals.database.DatabaseUrl;
+import dev.annals.embedded.TestDatabase;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.UUID;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The database as tests see it: connections, statements, and the check of whole feeds. Tests of the schema have a database
+ * of their own ({@link #ofTheSchemaAlone}), which costs no service.
+ */
+public class SqlFixture {
+
+    private final Supplier<DatabaseUrl> database;
+
+    /** On the database of the service under test. */
+    public SqlFixture() {
+        this(TestDatabase::url);
+    }
+
+    private SqlFixture(Supplier<DatabaseUrl> database) {
+        this.database = database;
+    }
+
+    /** On a database that has the schema and no service. */
+    public static SqlFixture ofTheSchemaAlone() {
+        DatabaseUrl copy = TestDatabase.createMigratedDatabase();
+        return new SqlFixture(() -> copy);
+    }
+
+    /** The database, for its owner. */
+    public DatabaseUrl database() {
+        return database.get();
+    }
+
+    /** Makes a project that has no token. */
+    public UUID insertProject() throws SQLException {
+        UUID id = UUID.randomUUID();
+        run("insert into annals.project (id, name) values ('" + id + "', '" + id + "')");
+        return id;
+    }
+
+    /** Runs statements in one transaction of the schema's owner. */
+    public void run(String... statements) throws SQLException {
+        try (Connection connection = connect()) {
+            for (String sql : statements) {
+                execute(connection, sql);
+            }
+            connection.commit();
+        }
+    }
+
+    /** Runs a statement in the caller's transaction. */
+    public static void execute(Connection connection, String sql) throws SQLException {
+        try (Statement statement = connection.createStatement()) {
+            statement.execute(sql);
+        }
+    }
+
+    /** The first column of a query as text. */
+    public List<String> texts(String sql) throws SQLException {
+        try (Connection connection = connect()) {
+            return texts(connection, sql);
+        }
+    }
+
+    /** The same in the caller's transaction. */
+    public static List<String> texts(Connection connection, String sql) throws SQLException {
+        List<String> texts = new ArrayList<>();
+        try (Statement statement = connection.createStatement();
+                ResultSet rows = statement.executeQuery(sql)) {
+            while (rows.next()) {
+                texts.add(rows.getString(1));
+            }
+        }
+        return texts;
+    }
+
+    /** The first column of a query as numbers. */
+    public List<Long> numbers(String sql) throws SQLException {
+        return texts(sql).stream().map(SqlFixture::number).toList();
+    }
+
+    /** The same in the caller's transaction. */
+    public static List<Long> numbers(Connection connection, String sql) throws SQLException {
+        return texts(connection, sql).stream().map(SqlFixture::number).toList();
+    }
+
+    private static @Nullable Long number(@Nullable String text) {
+        return text == null ? null : Long.valueOf(text);
+    }
+
+    /** A connection as the schema's owner, with auto-commit off. The caller closes it. */
+    public Connection connect() throws SQLException {
+        Connection connection = database().connect();
+        connection.setAutoCommit(false);
+        return connection;
+    }
+
+    /** A connection as the role that plain SQL writers have. */
+    public Connection connectAsWriter() throws SQLException {
+        Connection connection = connect();
+        try (Statement statement = connection.createStatement()) {
+            statement.execute("set role annals_writer");
+            connection.commit();
+        }
+        return connection;
+    }
+
+    /** How many transactions wait for the lock of a feed: the first of them holds the tuple lock, the others await it. */
+    public static final String WAITING_COMMITS =
+            "select count(distinct pid) from pg_locks where locktype = 'tuple' and relation = 'annals.project'::regclass";
+
+    /** Takes the lock of a feed, as only the schema's owner can, until the connection's transaction ends. */
+    public static void lockFeed(Connection owner, UUID projectId) throws SQLException {
+        try (PreparedStatement lock =
+                owner.prepareStatement("select from annals.project where id = ? for no key update")) {
+            lock.setObject(1, projectId);
+            lock.execute();
+        }
+    }
+
+    /** Appends one record by plain SQL, in the caller's transaction, and returns its id. */
+    public static UUID insert(Connection connection, UUID projectId, String action) throws SQLException {
+        UUID id = UUID.randomUUID();
+        try (PreparedStatement insert = connection.prepareStatement(
+                "insert into annals.audit_record (project_id, id, action) values (?, ?, ?)")) {
+            insert.setObject(1, projectId);
+            insert.setObject(2, id);
+            insert.setString(3, action);
+            insert.executeUpdate();
+        }
+        return id;
+    }
+
+    /** The record ids of a feed in their order, read from the view. */
+    public List<UUID> feed(UUID projectId) throws SQLException {
+        List<UUID> ids = new ArrayList<>();
+        try (Connection connection = connect();
+                PreparedStatement select = connection.prepareStatement(
+                        "select id from annals.feed where project_id = ? order by sequence_id")) {
+            select.setObject(1, projectId);
+            try (ResultSet rows = select.executeQuery()) {
+                while (rows.next()) {
+                    ids.add(rows.getObject(1, UUID.class));
+                }
+            }
+            connection.rollback();
+        }
+        return ids;
+    }
+
+    /**
+     * Checks a whole feed: sequence ids 1 … n without gap or duplicate, every record in it once, and the way from a
+     * record to its sequence id.
+     *
+     * @return n
+     */
+    public long checkFeed(UUID projectId) throws SQLException {
+        try (Connection connection = connect();
+                PreparedStatement select = connection.prepareStatement("""
+                        select count(*), count(distinct sequence_id), coalesce(min(sequence_id), 1), coalesce(max(sequence_id), 0),
+                          count(distinct id),
+                          (select count(*) from annals.audit_record where project_id = f.project_id),
+                          count(*) filter (where sequence_id is distinct from
+                            (select annals.sequence_id(r.project_id, r.id, r.placed_with) from annals.audit_record r
+                             where r.project_id = f.project_id and r.id = f.id))
+                        from annals.feed f where project_id = ? group by project_id
+                        """)) {
+            select.setObject(1, projectId);
+            try (ResultSet row = select.executeQuery()) {
+                if (!row.next()) {
+                    assertThat(recordsOf(connection, projectId))
+                            .as("records without a place")
+                            .isZero();
+                    return 0;
+                }
+                long records = row.getLong(1);
+                assertThat(row.getLong(2)).as("distinct sequence ids").isEqualTo(records);
+                assertThat(row.getLong(3)).as("first sequence id").isEqualTo(1);
+                assertThat(row.getLong(4)).as("last sequence id").isEqualTo(records);
+                assertThat(row.getLong(5)).as("distinct records").isEqualTo(records);
+                assertThat(row.getLong(6)).as("records stored").isEqualTo(records);
+                assertThat(row.getLong(7))
+                        .as("records whose sequence id is found wrongly")
+                        .isZero();
+                return records;
+            }
+        }
+    }
+
+    private static long recordsOf(Connection connection, UUID projectId) throws SQLException {
+        try (PreparedStatement count =
+                connection.prepareStatement("select count(*) from annals.audit_record where project_id = ?")) {
+            count.setObject(1, projectId);
+            try (ResultSet row = count.executeQuery()) {
+                row.next();
+                return row.getLong(1);
+            }
+        }
+    }
+}

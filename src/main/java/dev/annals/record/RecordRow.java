@@ -115,7 +115,11 @@ public final class RecordRow {
                     row.getString(at.metadata),
                     row.getString(at.numberSequence));
             return new StoredRecord(
-                    record, sequenceId, row.getOffsetDateTime(at.recordedAt), row.getLong(at.numberValue), recordedBy(row));
+                    record,
+                    sequenceId,
+                    row.getOffsetDateTime(at.recordedAt),
+                    row.getLong(at.numberValue),
+                    recordedBy(row));
         }
 
         private @Nullable String recordedBy(Row row) {

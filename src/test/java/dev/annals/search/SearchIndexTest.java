@@ -227,11 +227,7 @@ class SearchIndexTest {
         if (largeProject == null) {
             UUID project = log.newProject().id();
             insert(project, "case when n % 1000 = 0 then 'rare' else 'common' end, null", 200_000);
-            new TestProjector(
-                            pool,
-                            List.of(new SearchIndex(pool, new Limits(5000, 4096, 256))),
-                            10_000)
-                    .catchUp();
+            new TestProjector(pool, List.of(new SearchIndex(pool, new Limits(5000, 4096, 256))), 10_000).catchUp();
             execute("analyze");
             largeProject = project;
         }

@@ -35,6 +35,8 @@ public final class ServiceProcess implements AutoCloseable {
     private static final Pattern LISTENING = Pattern.compile("Listening on: http://[^:]+:(\\d+)");
     private static final Pattern MANAGEMENT = Pattern.compile("Management interface listening on http://[^:]+:(\\d+)");
     private static final long END_LIMIT_SECONDS = 60;
+    // Most of them live for seconds, in which the optimizing compiler takes a third of a start and never pays off.
+    private static final List<String> FOR_SECONDS = List.of("-XX:TieredStopAtLevel=1");
 
     /** What it printed so far, on standard output and error together. */
     public final List<String> output = Collections.synchronizedList(new ArrayList<>());
@@ -77,7 +79,11 @@ public final class ServiceProcess implements AutoCloseable {
         return new ServiceProcess(command.redirectErrorStream(true).start());
     }
 
-    /** A command line of the program, with nothing of the tests' own settings in its environment. */
+    /**
+     * A command line of the program, with nothing of the tests' own settings in its environment.
+     *
+     * @param javaOptions of the Java machine; none for a program that a test does not load
+     */
     static ProcessBuilder command(List<String> javaOptions, String... arguments) throws IOException {
         List<String> command = new ArrayList<>(program(javaOptions));
         command.addAll(List.of(arguments));
@@ -90,7 +96,7 @@ public final class ServiceProcess implements AutoCloseable {
         if (Files.exists(JAR)) {
             List<String> program = new ArrayList<>();
             program.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-            program.addAll(javaOptions);
+            program.addAll(javaOptions.isEmpty() ? FOR_SECONDS : javaOptions);
             program.addAll(List.of("-jar", JAR.toAbsolutePath().toString()));
             return program;
         }

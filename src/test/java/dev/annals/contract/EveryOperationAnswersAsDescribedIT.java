@@ -1,7 +1,139 @@
 package dev.annals.contract;
 
-import io.quarkus.test.junit.QuarkusIntegrationTest;
+import static io.restassured.RestAssured.given;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.hamcrest.Matchers.containsString;
+import static org.hamcrest.Matchers.equalTo;
+import static org.hamcrest.Matchers.hasSize;
+import static org.hamcrest.Matchers.startsWith;
 
-/** The same against the packaged service. */
+import dev.annals.AuditLogFixture;
+import dev.annals.ProjectTest;
+import dev.annals.embedded.TestDatabase;
+import io.quarkus.test.common.QuarkusTestResource;
+import io.quarkus.test.junit.QuarkusIntegrationTest;
+import io.restassured.RestAssured;
+import io.restassured.specification.RequestSpecification;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.UUID;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+/**
+ * The packaged service, or the native executable, answers each operation as the contract says: whether the package has
+ * all that it needs. How the operations behave is told by the tests of the started application.
+ */
 @QuarkusIntegrationTest
-class EveryOperationAnswersAsDescribedIT extends EveryOperationAnswersAsDescribedTest {}
+@QuarkusTestResource(TestDatabase.class)
+class EveryOperationAnswersAsDescribedIT extends ProjectTest {
+
+    private static final String LOGS = "/v1/project-logs";
+
+    // Quarkus calls no CheckEveryAnswer for the tests of a package.
+    @BeforeAll
+    static void checkEveryAnswer() {
+        RestAssured.replaceFiltersWith(ContractFilter.ofAnswers());
+    }
+
+    @AfterAll
+    static void everyOperationWasCalled() {
+        assertThat(CalledOperations.missing())
+                .as("operations that this class did not call")
+                .isEmpty();
+    }
+
+    @Test
+    void recordsAreAppendedReadCountedAndExported() {
+        String id = UUID.randomUUID().toString();
+        String record = """
+                {
+                  "id": "%s",
+                  "action": "volume_create",
+                  "actor": {"type": "user", "id": "u-1", "name": "jane@example.org"},
+                  "outcome": "success",
+                  "ip_address": "2001:db8::7",
+                  "message": "Volume 'cache' has been created",
+                  "timestamp": "2025-09-03T11:15:19.391447Z",
+                  "metadata": {"size": 3, "tags": ["a", "b"]}
+                }""".formatted(id);
+        json(project.request(), record).post(LOGS).then().statusCode(201).header("Location", containsString(id));
+        json(project.request(), record).post(LOGS).then().statusCode(200);
+        json(project.request(), "[{\"action\": \"a\"}, {\"action\": \"b\"}]")
+                .post(LOGS)
+                .then()
+                .statusCode(201);
+        project.wrongRequest()
+                .contentType("application/x-ndjson")
+                .body("{\"action\": \"c\"}\n{\"action\": \"d\"}\n".getBytes(StandardCharsets.UTF_8))
+                .post(LOGS)
+                .then()
+                .statusCode(200)
+                .body("stored", equalTo(2));
+
+        project.request().get(LOGS + "/" + id).then().statusCode(200).body("sequence_id", equalTo(1));
+        project.request().get(LOGS + "?limit=2").then().statusCode(200).body("results", hasSize(2));
+        project.request().get(LOGS + "?action=d&order=desc").then().body("results.sequence_id[0]", equalTo(5));
+        project.request().get(LOGS + "/statistics").then().statusCode(200);
+        for (String format : new String[] {"ndjson", "csv", "cloudevents", "ocsf"}) {
+            assertThat(project.request()
+                            .get(LOGS + "/export?format=" + format)
+                            .then()
+                            .statusCode(200)
+                            .extract()
+                            .asString())
+                    .contains("volume_create");
+        }
+    }
+
+    @Test
+    void whatCannotBeDoneIsAProblem() {
+        json(project.wrongRequest(), "{\"action\": 1}").post(LOGS).then().statusCode(422);
+        json(project.wrongRequest(), "{").post(LOGS).then().statusCode(400);
+        project.wrongRequest().get(LOGS + "?cursor=7").then().statusCode(409);
+        project.wrongRequest().get(LOGS + "/" + UUID.randomUUID()).then().statusCode(404);
+        project.wrongRequest().delete(LOGS).then().statusCode(405);
+        given().get(LOGS).then().statusCode(401);
+        admin().get(LOGS).then().statusCode(403);
+    }
+
+    @Test
+    void aSequenceIsDefinedReadDrawnFromAndDeleted() {
+        String sequence = "/v1/sequences/invoices";
+        json(project.request(), "{\"kind\": \"SYNCHRONOUS\"}")
+                .put(sequence)
+                .then()
+                .statusCode(201);
+        project.request().get(sequence).then().statusCode(200).body("kind", equalTo("SYNCHRONOUS"));
+        project.request()
+                .post(sequence + "/values?count=3")
+                .then()
+                .statusCode(200)
+                .body("values", hasSize(3));
+        project.request().delete(sequence).then().statusCode(204);
+        project.wrongRequest().get(sequence).then().statusCode(410);
+    }
+
+    @Test
+    void whatIsDerivedIsDerivedAnew() {
+        admin().post("/v1/projections/statistics/rebuild").then().statusCode(202);
+    }
+
+    @Test
+    void theContractAndTheViewerAreInThePackage() throws Exception {
+        assertThat(given().get("/q/openapi").then().statusCode(200).extract().asByteArray())
+                .isEqualTo(Files.readAllBytes(Path.of("openapi.yaml")));
+        given().get("/").then().statusCode(200).contentType(startsWith("text/html"));
+        given().get("/q/health/ready").then().statusCode(200).body("status", equalTo("UP"));
+    }
+
+    private static RequestSpecification json(RequestSpecification request, String body) {
+        return request.contentType("application/json").body(body);
+    }
+
+    private static RequestSpecification admin() {
+        return given().auth().preemptive().oauth2(AuditLogFixture.ADMIN_TOKEN);
+    }
+}

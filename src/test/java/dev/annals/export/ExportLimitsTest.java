@@ -63,7 +63,7 @@ class ExportLimitsTest {
     @Test
     void aClientThatGoesAwayGivesItsPlaceBack() throws Exception {
         ExportClient client = big();
-        for (int i = 0; i < 4; i++) {
+        for (int i = 0; i < 10; i++) {
             try (InputStream body = client.open("").body()) {
                 body.readNBytes(10);
             }
@@ -85,7 +85,7 @@ class ExportLimitsTest {
     private ExportClient big() throws Exception {
         ExportClient client = new ExportClient(log.newProject(), service);
         try (Connection connection = log.connect()) {
-            client.appendMany(connection, 400, 60_000);
+            client.appendMany(connection, 1_000, 60_000);
         }
         return client;
     }

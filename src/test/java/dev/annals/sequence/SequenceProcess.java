@@ -23,6 +23,13 @@ final class SequenceProcess implements AutoCloseable {
 
     static final Duration LONG = Duration.ofSeconds(30);
 
+    static {
+        // Where no service does it first, the first function that Mutiny is given sets up its contexts; two threads
+        // that do
+        // so at once get in each other's way.
+        Uni.createFrom().item(1).map(number -> number).await().indefinitely();
+    }
+
     final Sequences sequences;
     final Pool pool;
     private final Vertx vertx = Vertx.vertx();

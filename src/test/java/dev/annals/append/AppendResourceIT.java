@@ -1,7 +1,0 @@
-package dev.annals.append;
-
-import io.quarkus.test.junit.QuarkusIntegrationTest;
-
-/** The same against the packaged service. */
-@QuarkusIntegrationTest
-class AppendResourceIT extends AppendResourceTest {}

@@ -1,7 +1,0 @@
-package dev.annals.feed;
-
-import io.quarkus.test.junit.QuarkusIntegrationTest;
-
-/** The same against the packaged service. */
-@QuarkusIntegrationTest
-class CursorIT extends CursorTest {}

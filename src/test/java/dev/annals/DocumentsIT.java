@@ -38,7 +38,7 @@ class DocumentsIT {
     private static final Pattern CODE = Pattern.compile("(?m)^```sh\n(.*?)^```$", Pattern.DOTALL);
     private static final Pattern TOKEN = Pattern.compile("export ANNALS_TOKEN=(\\S+)");
     private static final Pattern ADMIN_TOKEN = Pattern.compile("admin token of this database[^\n]*\n +(annals_\\S+)");
-    private static final int START_SECONDS = 600;
+    private static final int START_SECONDS = 900;
     private static final int PAGE_SECONDS = 120;
     private static final Pattern END_OF_BLOCK = Pattern.compile("--- end of block ---");
 

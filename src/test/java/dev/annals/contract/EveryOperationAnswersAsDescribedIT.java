@@ -61,14 +61,14 @@ class EveryOperationAnswersAsDescribedIT extends ProjectTest {
                 }""".formatted(id);
         json(project.request(), record).post(LOGS).then().statusCode(201).header("Location", containsString(id));
         json(project.request(), record).post(LOGS).then().statusCode(200);
-        json(project.request(), "[{\"action\": \"a\"}, {\"action\": \"b\"}]")
-                .post(LOGS)
+        json(project.request(), "{\"records\": [{\"action\": \"a\"}, {\"action\": \"b\"}]}")
+                .post(LOGS + "/batch")
                 .then()
                 .statusCode(201);
         project.wrongRequest()
                 .contentType("application/x-ndjson")
                 .body("{\"action\": \"c\"}\n{\"action\": \"d\"}\n".getBytes(StandardCharsets.UTF_8))
-                .post(LOGS)
+                .post(LOGS + "/import")
                 .then()
                 .statusCode(200)
                 .body("stored", equalTo(2));
@@ -93,6 +93,7 @@ class EveryOperationAnswersAsDescribedIT extends ProjectTest {
         json(project.wrongRequest(), "{\"action\": 1}").post(LOGS).then().statusCode(422);
         json(project.wrongRequest(), "{").post(LOGS).then().statusCode(400);
         project.wrongRequest().get(LOGS + "?cursor=7").then().statusCode(409);
+        project.wrongRequest().get(LOGS + "/stream?cursor=7").then().statusCode(409);
         project.wrongRequest().get(LOGS + "/" + UUID.randomUUID()).then().statusCode(404);
         project.wrongRequest().delete(LOGS).then().statusCode(405);
         given().get(LOGS).then().statusCode(401);

@@ -226,8 +226,7 @@ public final class FeedLoad {
         if (reader.way == Way.STREAM) {
             return listen(reader);
         }
-        String url = service.resolve(FeedLinks.PATH + "/stream?limit=" + reader.limit)
-                .toString();
+        String url = service.resolve(FeedLinks.PATH + "?limit=" + reader.limit).toString();
         while (true) {
             boolean last = !reading;
             if (reader.way != Way.POLL && !last && ThreadLocalRandom.current().nextInt(10) == 0) {

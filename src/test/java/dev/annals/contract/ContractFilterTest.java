@@ -57,7 +57,7 @@ class ContractFilterTest {
         assertThatCode(() -> list(401, PROBLEM, Map.of("WWW-Authenticate", "Bearer"), UNAUTHORIZED))
                 .doesNotThrowAnyException();
         assertThatCode(() -> append(201, RECORD)).doesNotThrowAnyException();
-        assertThatCode(() -> append(201, """
+        assertThatCode(() -> append("/v1/project-logs/batch", 201, """
                         {"results": [{"id": "019a9d5e-7c1a-7b52-9e0d-3f6a1c2b4d5e", "sequence_id": 1}]}""")).doesNotThrowAnyException();
     }
 
@@ -171,8 +171,12 @@ class ContractFilterTest {
     }
 
     private void append(int status, String body) {
+        append("/v1/project-logs", status, body);
+    }
+
+    private void append(String path, int status, String body) {
         answer = new Answer(status, JSON, LOCATION, body);
-        client().contentType(JSON).body("not checked").post(url("/v1/project-logs"));
+        client().contentType(JSON).body("not checked").post(url(path));
     }
 
     private RequestSpecification client() {

@@ -10,10 +10,12 @@ import jakarta.ws.rs.GET;
 import jakarta.ws.rs.Path;
 import jakarta.ws.rs.PathParam;
 import jakarta.ws.rs.Produces;
+import jakarta.ws.rs.WebApplicationException;
 import jakarta.ws.rs.container.ContainerRequestContext;
 import jakarta.ws.rs.core.Context;
 import jakarta.ws.rs.core.MediaType;
 import jakarta.ws.rs.core.Response;
+import java.util.Set;
 import java.util.UUID;
 
 /** One record over HTTP: {@code GET /v1/project-logs/{id}}. */
@@ -22,6 +24,9 @@ import java.util.UUID;
 public class RecordResource {
 
     private final FeedReader reader;
+    /** Addresses beside those of records. The framework would take their names for ids. */
+    private static final Set<String> TAKES_POST_ALONE = Set.of("batch", "import");
+
     private final PageAnswers answers;
 
     RecordResource(FeedReader reader, PageAnswers answers) {
@@ -35,6 +40,9 @@ public class RecordResource {
     @Requires.Read
     public Uni<Response> get(
             @Context HttpServerRequest http, @PathParam("id") String id, @Context ContainerRequestContext request) {
+        if (TAKES_POST_ALONE.contains(id)) {
+            throw new WebApplicationException(Response.Status.METHOD_NOT_ALLOWED);
+        }
         UUID projectId = Caller.of(request).projectId();
         UUID recordId = parseId(id);
         return answers.within(

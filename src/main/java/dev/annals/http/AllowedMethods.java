@@ -15,20 +15,27 @@ final class AllowedMethods {
 
     /** The methods of all resources at {@code path}, joined for the header {@code Allow}. */
     static String at(String path) {
-        Set<String> methods = new TreeSet<>(Set.of("OPTIONS"));
+        Set<String> methods = new TreeSet<>();
+        // An address with a name of its own, such as …/batch, is not one of …/{id}.
+        Set<String> named = new TreeSet<>();
         @Nullable ResteasyReactiveRequestContext request = CurrentRequestManager.get();
         if (request != null) {
             RuntimeResourceVisitor collector = new RuntimeResourceVisitor() {
                 @Override
                 public void visitRuntimeResource(String method, String template, RuntimeResource resource) {
                     if (matches(template, path)) {
-                        methods.add(method);
+                        (template.contains("{") ? methods : named).add(method);
                     }
                 }
             };
             RuntimeResourceVisitor.visitRuntimeResources(
                     null, request.getDeployment().getClassMappers(), collector);
         }
+        if (!named.isEmpty()) {
+            methods.clear();
+            methods.addAll(named);
+        }
+        methods.add("OPTIONS");
         if (methods.contains("GET")) {
             methods.add("HEAD");
         }

@@ -266,7 +266,7 @@ public final class FeedLoad {
             if (!lastId.isEmpty()) {
                 request.header("Last-Event-ID", lastId);
             }
-            try (SseStream stream = SseStream.open(http, request.build())) {
+            try (SseStream stream = SseStream.open(request.build())) {
                 int events = reading ? ThreadLocalRandom.current().nextInt(200) : Integer.MAX_VALUE;
                 for (int i = 0; i < events && !reader.hasRead(heads.get(reader.project.id())); i++) {
                     SseStream.Block block = stream.next();

@@ -13,7 +13,6 @@ import io.quarkus.test.junit.QuarkusTestProfile;
 import io.quarkus.test.junit.TestProfile;
 import jakarta.inject.Inject;
 import java.net.URI;
-import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
@@ -120,13 +119,12 @@ class PageBytesTest extends FeedTest {
 
     @Test
     void aStreamAndAnExportHaveEveryRecordOnce() throws Exception {
-        HttpClient http = HttpClient.newHttpClient();
         HttpRequest request = HttpRequest.newBuilder(service.resolve(FEED + "/stream?limit=1000"))
                 .header("Authorization", "Bearer " + project.token())
                 .header("Accept", "text/event-stream")
                 .build();
         List<String> streamed = new ArrayList<>();
-        try (SseStream stream = SseStream.open(http, request)) {
+        try (SseStream stream = SseStream.open(request)) {
             while (streamed.size() < RECORDS) {
                 streamed.add(stream.nextEvent().data());
             }

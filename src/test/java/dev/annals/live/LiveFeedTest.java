@@ -261,7 +261,7 @@ class LiveFeedTest extends FeedTest {
             id = stream.nextEvent().id();
         }
         HttpRequest again = request("?cursor=0").header("Last-Event-ID", id).build();
-        try (SseStream stream = SseStream.open(http, again)) {
+        try (SseStream stream = SseStream.open(again)) {
             assertThat(sequenceIds(stream, 2)).containsExactly(3L, 4L);
         }
     }
@@ -458,7 +458,7 @@ class LiveFeedTest extends FeedTest {
     }
 
     private SseStream stream(String query) throws Exception {
-        return SseStream.open(http, request(query).build());
+        return SseStream.open(request(query).build());
     }
 
     private HttpRequest.Builder request(String query) {

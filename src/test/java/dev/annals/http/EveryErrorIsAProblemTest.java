@@ -100,7 +100,9 @@ class EveryErrorIsAProblemTest {
             delimiter = '|',
             value = {
                 "/v1/project-logs                | GET, HEAD, OPTIONS, POST",
-                "/v1/project-logs/import         | GET, HEAD, OPTIONS, POST",
+                "/v1/project-logs/import         | OPTIONS, POST",
+                "/v1/project-logs/batch          | OPTIONS, POST",
+                "/v1/project-logs/stream         | GET, HEAD, OPTIONS",
                 "/v1/project-logs/1              | GET, HEAD, OPTIONS",
                 "/v1/sequences/a                 | DELETE, GET, HEAD, OPTIONS, PUT",
                 "/v1/sequences/a/values          | OPTIONS, POST",

@@ -1,4 +1,4 @@
-"""What .ci/fuzz-api leaves out or does in another way, and why."""
+"""What .ci/fuzz-api leaves out or does differently, and why."""
 
 import json
 import urllib.parse
@@ -29,7 +29,7 @@ def ndjson(context, value):
 
 @schemathesis.hook
 def before_call(context, case, kwargs):
-    # An empty page waits for as long as it is asked to, which would take up the time there is.
+    # An empty page waits for as long as it is asked to, which would use up the available time.
     if (case.query or {}).get("wait") in [*range(2, 61), *map(str, range(2, 61))]:
         case.query["wait"] = 1
 
@@ -39,7 +39,7 @@ def filter_case(context, case):
     # The HTTP server itself refuses longer request lines (64 KiB), with a 414 that has no body.
     if len(urllib.parse.urlencode(case.query or {}, doseq=True)) > 60_000:
         return False
-    # A field that is null counts as left out. OpenAPI 3.0 cannot say so of a reference, such as actor.
+    # A field that is null counts as left out. OpenAPI 3.0 cannot express that for a reference, such as actor.
     negative = case.meta is not None and case.meta.generation.mode == GenerationMode.NEGATIVE
-    # Any text is NDJSON to the contract: what is wrong with a line is told in the answer.
+    # To the contract, any text is NDJSON: the answer says what is wrong with a line.
     return not (negative and (holds_null(case.body) or case.media_type == "application/x-ndjson"))

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Runs once, when the database is made: the user that the service logs in as, and the one that a standby follows as.
+# Runs once, when the database is created: makes the user that the service logs in as, and the one for a standby.
 set -euo pipefail
 psql --set=ON_ERROR_STOP=1 --username="$POSTGRES_USER" --dbname="$POSTGRES_DB" <<'SQL'
 \set service_password `cat /run/secrets/service`

@@ -1,10 +1,10 @@
 -- Adds the admin token, unless there is one.
 --
--- $1 id          uuid
--- $2 token_hash  bytea
+-- :id          uuid
+-- :token_hash  bytea
 --
--- A row where it was added, none where there was one: id uuid.
+-- One row if it was added, none if there was one already: id uuid.
 insert into annals.access_token (id, project_id, token_hash, scopes)
-values ($1, null, $2, array['admin'])
+values (:id, null, :token_hash, array['admin'])
 on conflict do nothing
 returning id

@@ -1,22 +1,40 @@
 -- Appends a batch of records to one project as append_records.sql does, and gives those that name a sequence its next
 -- values, in their order. Sent alone, it is its own transaction: records and values are committed together.
 --
---  $1 to $19 as in append_records.sql
--- $20 number_sequence  text[]     of each record; elements may be null
--- $21 number_place     bigint[]   how many records of the batch before it have numbers of the same sequence
--- $22 sequence.name    text[]     the sequences, each once
--- $23 sequence.count   bigint[]   how many values the batch needs of each
+-- :project_id         uuid
+-- :id                 uuid[]          the records, in their order
+-- :placed_with        uuid[]          of each record: its own id, where its append is only this record
+-- :timestamp          timestamptz[]
+-- :action             text[]
+-- :actor_type         text[]          this and the following: elements may be null
+-- :actor_id           text[]
+-- :actor_name         text[]
+-- :subject_type       text[]
+-- :subject_id         text[]
+-- :subject_name       text[]
+-- :outcome            text[]
+-- :ip_address         text[]
+-- :message            text[]
+-- :metadata           text[]          JSON objects
+-- :append_id          uuid[]          the appends of more than one record
+-- :append_first       integer[]       where each begins in :id, from 1
+-- :append_last        integer[]       where each ends in :id
+-- :recorded_by_token  uuid[]          the token that each record came with
+-- :number_sequence    text[]          of each record; elements may be null
+-- :number_place       bigint[]        how many records of the batch before it have numbers of the same sequence
+-- :sequence_name      text[]          the sequences, each once
+-- :sequence_count     bigint[]        how many values the batch needs of each
 --
 -- One row: recorded_at timestamptz, the same for all records of the batch; sequences text[], first_values bigint[].
 --
--- A sequence that is not there, has another kind or too few values gives none. Its records then have a value without a
--- sequence, which makes number_record() fail the statement: it draws for plain SQL writers alone.
--- The rows of the sequences are locked in one order for everybody, so that no two batches wait for each other.
+-- A sequence that does not exist, is of another kind or has too few values gives none. Its records then have a value
+-- without a sequence, for which number_record() fails the statement: it draws only for plain SQL writers. The rows of the
+-- sequences are locked in one order for everybody, so that no two batches wait for each other.
 with locked as materialized (
   select s.id, wanted.count
   from annals.sequence s
-  join unnest($22::text[], $23::bigint[]) as wanted (name, count) on wanted.name = s.name
-  where s.project_id = $1 and s.kind = 'SYNCHRONOUS' and s.deleted_at is null
+  join unnest(:sequence_name::text[], :sequence_count::bigint[]) as wanted (name, count) on wanted.name = s.name
+  where s.project_id = :project_id and s.kind = 'SYNCHRONOUS' and s.deleted_at is null
   order by s.name
   for update of s
 ), drawn as (
@@ -31,22 +49,35 @@ with locked as materialized (
     actor_type, actor_id, actor_name, subject_type, subject_id, subject_name,
     outcome, ip_address, message, metadata, number_sequence, number_value, recorded_by_token, recorded_by_role)
   select
-    $1, r.id, placed_with, "timestamp", statement_timestamp(), action,
+    :project_id, r.id, placed_with, "timestamp", statement_timestamp(), action,
     actor_type, actor_id, actor_name, subject_type, subject_id, subject_name,
     outcome, ip_address::inet, message, metadata::jsonb, drawn.name, coalesce(drawn.first_value, 0) + number_place,
     recorded_by_token, null
-  from unnest(
-    $2::uuid[], $3::uuid[], $4::timestamptz[], $5::text[],
-    $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[],
-    $12::text[], $13::text[], $14::text[], $15::text[], $19::uuid[], $20::text[], $21::bigint[])
-    as r (id, placed_with, "timestamp", action,
-      actor_type, actor_id, actor_name, subject_type, subject_id, subject_name,
-      outcome, ip_address, message, metadata, recorded_by_token, number_sequence, number_place)
+  from (
+    -- as in append_records.sql
+    select
+      unnest(:id::uuid[]) as id,
+      unnest(:placed_with::uuid[]) as placed_with,
+      unnest(:timestamp::timestamptz[]) as "timestamp",
+      unnest(:action::text[]) as action,
+      unnest(:actor_type::text[]) as actor_type,
+      unnest(:actor_id::text[]) as actor_id,
+      unnest(:actor_name::text[]) as actor_name,
+      unnest(:subject_type::text[]) as subject_type,
+      unnest(:subject_id::text[]) as subject_id,
+      unnest(:subject_name::text[]) as subject_name,
+      unnest(:outcome::text[]) as outcome,
+      unnest(:ip_address::text[]) as ip_address,
+      unnest(:message::text[]) as message,
+      unnest(:metadata::text[]) as metadata,
+      unnest(:recorded_by_token::uuid[]) as recorded_by_token,
+      unnest(:number_sequence::text[]) as number_sequence,
+      unnest(:number_place::bigint[]) as number_place) as r
   left join drawn on drawn.name = r.number_sequence
 ), new_append as (
   insert into annals.append (project_id, id, record_ids)
-  select $1, id, ($2::uuid[])[first:last]
-  from unnest($16::uuid[], $17::integer[], $18::integer[]) as a (id, first, last)
+  select :project_id, id, (:id::uuid[])[first : last]
+  from unnest(:append_id::uuid[], :append_first::integer[], :append_last::integer[]) as a (id, first, last)
 )
 select statement_timestamp() as recorded_at, array_agg(name) as sequences, array_agg(first_value) as first_values
 from drawn

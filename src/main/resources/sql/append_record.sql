@@ -1,21 +1,21 @@
 -- Appends one record to a project: append_records.sql for a batch of one, at half its cost. Sent alone, it is its own
 -- transaction: COMMIT, and with it the placing of the record in the feed, is part of it.
 --
---  $1 project_id     uuid
---  $2 id             uuid           also its placed_with: an append of this record alone
---  $3 timestamp      timestamptz
---  $4 action         text
---  $5 actor_type     text           this and the following may be null
---  $6 actor_id       text
---  $7 actor_name     text
---  $8 subject_type   text
---  $9 subject_id     text
--- $10 subject_name   text
--- $11 outcome        text
--- $12 ip_address     text
--- $13 message        text
--- $14 metadata       text           a JSON object
--- $15 recorded_by_token  uuid       the token that the record came with
+-- :project_id         uuid
+-- :id                 uuid          also its placed_with: an append of this record alone
+-- :timestamp          timestamptz
+-- :action             text
+-- :actor_type         text          this and the following may be null
+-- :actor_id           text
+-- :actor_name         text
+-- :subject_type       text
+-- :subject_id         text
+-- :subject_name       text
+-- :outcome            text
+-- :ip_address         text
+-- :message            text
+-- :metadata           text          a JSON object
+-- :recorded_by_token  uuid          the token that the record came with
 --
 -- One row: recorded_at timestamptz.
 insert into annals.audit_record (
@@ -23,7 +23,7 @@ insert into annals.audit_record (
   actor_type, actor_id, actor_name, subject_type, subject_id, subject_name,
   outcome, ip_address, message, metadata, recorded_by_token, recorded_by_role)
 values (
-  $1, $2, $2, $3::timestamptz, statement_timestamp(), $4::text,
-  $5, $6, $7, $8, $9, $10,
-  $11::text, ($12::text)::inet, $13::text, ($14::text)::jsonb, $15, null)
+  :project_id, :id, :id, :timestamp::timestamptz, statement_timestamp(), :action::text,
+  :actor_type, :actor_id, :actor_name, :subject_type, :subject_id, :subject_name,
+  :outcome::text, (:ip_address::text)::inet, :message::text, (:metadata::text)::jsonb, :recorded_by_token, null)
 returning recorded_at

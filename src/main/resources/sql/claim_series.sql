@@ -1,6 +1,6 @@
 -- Makes the session the owner of a series: see V5__sequence.sql.
 --
--- $1 sequence_id  uuid
+-- :sequence_id  uuid
 --
--- One row: first_value bigint, null where the sequence is exhausted or deleted.
-select annals.claim_series($1)
+-- One row: first_value bigint, null if the sequence is exhausted or deleted.
+select annals.claim_series(:sequence_id) as first_value

@@ -1,9 +1,9 @@
 -- How many records a project has, and how many places its feed.
 --
--- ? project  uuid
+-- :project_id  uuid
 --
--- One row: records bigint, places bigint, name text (null where the project itself is missing).
-with project as materialized (select ?::uuid as id)
+-- One row: records bigint, places bigint, name text (null if the project itself is missing).
+with project as materialized (select :project_id::uuid as id)
 select
   (select count(*) from annals.audit_record where project_id = project.id) as records,
   (select coalesce(sum(last_sequence_id - first_sequence_id + 1), 0)::bigint

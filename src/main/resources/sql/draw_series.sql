@@ -1,12 +1,12 @@
--- Takes values from a series: those that are left, where fewer are left than wanted.
+-- Takes values from a series; if fewer are left than wanted, takes those.
 --
--- $1 sequence_id  uuid
--- $2 first_value  bigint   names the series
--- $3 wanted       bigint
+-- :sequence_id  uuid
+-- :first_value  bigint   names the series
+-- :wanted       bigint
 --
--- No row (used up, or the sequence is deleted) or one: the first value bigint, how many bigint.
+-- No row (used up, or the sequence is deleted) or one: first_value bigint, value_count bigint.
 update annals.sequence_series
-set reserved_from = next_value, next_value = next_value + least($3::bigint, last_value - next_value + 1)
-where sequence_id = $1 and first_value = $2 and next_value <= last_value
-  and exists (select from annals.sequence where id = $1 and deleted_at is null)
-returning reserved_from, next_value - reserved_from
+set reserved_from = next_value, next_value = next_value + least(:wanted::bigint, last_value - next_value + 1)
+where sequence_id = :sequence_id and first_value = :first_value and next_value <= last_value
+  and exists (select from annals.sequence where id = :sequence_id and deleted_at is null)
+returning reserved_from as first_value, next_value - reserved_from as value_count

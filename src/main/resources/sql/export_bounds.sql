@@ -1,17 +1,17 @@
 -- What an export needs to know of a project before it begins.
 --
--- $1 project_id  uuid
+-- :project_id  uuid
 --
--- One row, or none where there is no such project: name text, and the feed's head: last_sequence_id bigint, record_id
--- uuid, both null while the feed is empty.
+-- One row, or none if there is no such project: name text, and the feed's head: last_sequence_id bigint, record_id uuid,
+-- both null while the feed is empty.
 select p.name, head.last_sequence_id,
-  (select record_id from annals.places($1, head.last_sequence_id, head.last_sequence_id)) as record_id
+  (select record_id from annals.places(:project_id, head.last_sequence_id, head.last_sequence_id)) as record_id
 from annals.project p
 left join lateral (
   select last_sequence_id
   from annals.feed_segment
-  where project_id = $1
+  where project_id = :project_id
   order by first_sequence_id desc
   limit 1
 ) head on true
-where p.id = $1
+where p.id = :project_id

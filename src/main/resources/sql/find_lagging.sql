@@ -1,19 +1,20 @@
 -- Which projections are behind, among the projects of a part of the list.
 --
--- $1 after        uuid      the part begins behind this project; null is the first one
--- $2 projects     integer   how many projects at most
--- $3 projections  text[]    their names
+-- :after        uuid      the part begins behind this project; null is the first one
+-- :projects     integer   how many projects at most
+-- :projections  text[]    their names
 --
--- A row a projection and project that is behind: projection text, project_id uuid, lag bigint (records), step integer
--- (records it takes in at a time, at least). And a row with all but the second column null, for the last project of the
--- part: null where there are no more behind it.
+-- One row for each projection and project that is behind: projection text, project_id uuid, lag bigint (records), step
+-- integer (the fewest records it takes in at a time), head bigint (the last sequence id). And one row with all columns null except project_id, which is the
+-- last project of the part; null if there are no more after it.
 with part as materialized (
   select id from annals.project
-  where id > coalesce($1::uuid, '00000000-0000-0000-0000-000000000000')
+  where id > coalesce(:after::uuid, '00000000-0000-0000-0000-000000000000')
   order by id
-  limit $2
+  limit :projects
 )
-select projection.name as projection, part.id as project_id, head.last_sequence_id - taken.sequence_id as lag, projection.step
+select projection.name as projection, part.id as project_id, head.last_sequence_id - taken.sequence_id as lag, projection.step,
+  head.last_sequence_id as head
 from part
 cross join lateral (
   select last_sequence_id from annals.feed_segment
@@ -25,7 +26,9 @@ cross join lateral (
   select checkpoint.generation < projection.generation as outdated,
     case when checkpoint.generation < projection.generation then 0 else coalesce(checkpoint.sequence_id, 0) end as sequence_id)
   as taken
-where projection.name = any ($3::text[])
+where projection.name = any (:projections::text[])
   and (head.last_sequence_id - taken.sequence_id >= projection.step or taken.outdated)
 union all
-select null, case when (select count(*) from part) = $2 then (select id from part order by id desc limit 1) end, null, null
+select null,
+  case when (select count(*) from part) = :projects then (select id from part order by id desc limit 1) end,
+  null, null, null

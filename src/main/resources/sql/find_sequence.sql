@@ -1,9 +1,9 @@
 -- A sequence by its name.
 --
--- $1 project_id  uuid
--- $2 name        text
+-- :project_id  uuid
+-- :name        text
 --
 -- No row or one: the definition, and deleted boolean.
 select id, project_id, name, kind, start, max_value, batch_size, low_water_mark, deleted_at is not null as deleted
 from annals.sequence
-where project_id = $1 and name = $2
+where project_id = :project_id and name = :name

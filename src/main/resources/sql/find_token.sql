@@ -1,6 +1,6 @@
 -- The access token with a hash.
 --
--- $1 token_hash  bytea
+-- :token_hash  bytea
 --
 -- No row or one: project_id uuid (null for the admin), scopes text[], id uuid.
-select project_id, scopes, id from annals.access_token where token_hash = $1
+select project_id, scopes, id from annals.access_token where token_hash = :token_hash

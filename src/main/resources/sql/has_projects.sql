@@ -1,4 +1,4 @@
--- Whether there is any project yet.
+-- Whether there are any projects yet.
 --
--- One row: boolean.
-select exists (select from annals.project)
+-- One row: any_project boolean.
+select exists (select from annals.project) as any_project

@@ -1,6 +1,6 @@
 -- Why a sequence gave no values.
 --
--- $1 id  uuid
+-- :id  uuid
 --
--- A row: whether a sequence is there and not deleted, so that it must be exhausted.
-select exists (select from annals.sequence where id = $1 and deleted_at is null)
+-- One row: is_there boolean, whether a sequence is there and not deleted, so that it must be exhausted.
+select exists (select from annals.sequence where id = :id and deleted_at is null) as is_there

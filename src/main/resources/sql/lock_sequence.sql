@@ -1,7 +1,7 @@
 -- Locks a sequence until the transaction ends, and reads where it stands.
 --
--- $1 id  uuid
+-- :id  uuid
 --
 -- No row (deleted) or one: next_value bigint, max_value bigint.
-select next_value, max_value from annals.sequence where id = $1 and deleted_at is null
+select next_value, max_value from annals.sequence where id = :id and deleted_at is null
 for update

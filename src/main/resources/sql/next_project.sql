@@ -1,9 +1,9 @@
 -- Finds the next project that has a row anywhere, in the order of ids; null behind the last.
 --
--- ? after  uuid  the project before it
+-- :after  uuid   the project before it
 select least(
   (select id from annals.project where id > after.id order by id limit 1),
   (select project_id from annals.audit_record where project_id > after.id order by project_id limit 1),
   (select project_id from annals.append where project_id > after.id order by project_id limit 1),
   (select project_id from annals.feed_segment where project_id > after.id order by project_id limit 1)) as id
-from (select ?::uuid as id) as after
+from (select :after::uuid as id) as after

@@ -1,18 +1,18 @@
 -- Counts the next records of a feed. Its transaction holds the checkpoint.
 --
--- $1 project_id    uuid
--- $2 sequence_id   bigint    the checkpoint
--- $3 records       bigint    how many at most
--- $4 combinations  integer   how many a day may have; the records of further ones are counted together
+-- :project_id    uuid
+-- :sequence_id   bigint    the checkpoint
+-- :records       bigint    how many at most
+-- :combinations  integer   how many a day may have; the records of further ones are counted together
 --
--- One row: sequence_id bigint, the last record counted; $2 where there was none.
+-- One row: sequence_id bigint, the last record counted; :sequence_id where there was none.
 with record as materialized (
   select place.sequence_id, (r."timestamp" at time zone 'UTC')::date as day, r.action,
     coalesce(r.actor_id, r.actor_name) as actor, r.outcome
-  from annals.places($1, $2::bigint + 1, $2 + $3::bigint) as place
-  -- a lateral subquery, so that a bad guess of the planner's cannot read all records of the project instead
+  from annals.places(:project_id, :sequence_id::bigint + 1, :sequence_id + :records::bigint) as place
+  -- a lateral subquery, so that a bad estimate by the planner cannot make it read all records of the project
   cross join lateral (
-    select * from annals.audit_record where project_id = $1 and id = place.record_id
+    select * from annals.audit_record where project_id = :project_id and id = place.record_id
     offset 0) as r
 ), combination as materialized (
   select day, action, actor, outcome, count(*) as record_count, min(sequence_id) as first_sequence_id,
@@ -21,20 +21,22 @@ with record as materialized (
   group by day, action, actor, outcome
 ), known as materialized (
   select *,
-    exists (select from annals.daily_count c where c.project_id = $1 and c.day = combination.day and c.key = combination.key)
-      as known,
-    coalesce((select combination_count from annals.daily_total t where t.project_id = $1 and t.day = combination.day), 0)
-      as known_count
+    exists (
+      select from annals.daily_count c
+      where c.project_id = :project_id and c.day = combination.day and c.key = combination.key) as known,
+    coalesce((
+      select combination_count from annals.daily_total t
+      where t.project_id = :project_id and t.day = combination.day), 0) as known_count
   from combination
 ), ranked as materialized (
-  -- in feed order, so that a rebuild admits the same ones whatever its steps are
+  -- in feed order, so that a rebuild admits the same combinations, whatever its steps are
   select *, row_number() over (partition by day, known order by first_sequence_id) as place
   from known
 ), admitted as materialized (
-  select *, known or known_count + place <= $4::integer as admitted from ranked
+  select *, known or known_count + place <= :combinations::integer as admitted from ranked
 ), counted as (
   insert into annals.daily_count as c (project_id, day, key, record_count, action, actor, outcome)
-  select $1, day, annals.combination_key(shown.action, shown.actor, shown.outcome), sum(record_count),
+  select :project_id, day, annals.combination_key(shown.action, shown.actor, shown.outcome), sum(record_count),
     shown.action, shown.actor, shown.outcome
   from admitted
   cross join lateral (
@@ -44,11 +46,11 @@ with record as materialized (
   on conflict (project_id, day, key) do update set record_count = c.record_count + excluded.record_count
 ), totalled as (
   insert into annals.daily_total as t (project_id, day, record_count, combination_count)
-  select $1, day, sum(record_count), count(*) filter (where admitted and not known)
+  select :project_id, day, sum(record_count), count(*) filter (where admitted and not known)
   from admitted
   group by day
   on conflict (project_id, day) do update set
     record_count = t.record_count + excluded.record_count,
     combination_count = t.combination_count + excluded.combination_count
 )
-select coalesce(max(sequence_id), $2) as sequence_id from record
+select coalesce(max(sequence_id), :sequence_id) as sequence_id from record

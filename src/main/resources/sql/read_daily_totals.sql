@@ -1,23 +1,24 @@
--- Counts by day: read_statistics.sql for the most frequent question, from a row a day.
+-- Counts by day: read_statistics.sql for the most frequent question, from one row per day.
 --
--- $1 project_id  uuid
--- $2 start       date      may be null: from the first day on
--- $3 end         date      exclusive; may be null: to the last day
--- $4 limit       integer   how many days, at most
+-- :project_id  uuid
+-- :start       date      may be null: from the first day on
+-- :end         date      exclusive; may be null: to the last day
+-- :limit       integer   how many days, at most
 --
--- Rows as of read_statistics.sql; others is null.
+-- Rows as in read_statistics.sql; others is null.
 with result as materialized (
   select day, record_count
   from annals.daily_total
-  where project_id = $1
-    and day >= coalesce($2::date, '-infinity') and day < coalesce($3::date, 'infinity')
+  where project_id = :project_id
+    and day >= coalesce(:start::date, '-infinity') and day < coalesce(:end::date, 'infinity')
   order by day
-  limit $4 + 1
+  limit :limit + 1
 )
 select
   coalesce(
-    (select sequence_id from annals.projection_checkpoint where project_id = $1 and projection = 'statistics'), 0) as through,
-  (select count(*) from result) <= $4 as complete,
+    (select sequence_id from annals.projection_checkpoint
+     where project_id = :project_id and projection = 'statistics'), 0) as through,
+  (select count(*) from result) <= :limit as complete,
   null::bigint as others,
   result.record_count, result.day, null::text as action, null::text as actor, null::text as outcome
 from (values (1)) as always

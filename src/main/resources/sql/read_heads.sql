@@ -1,6 +1,6 @@
--- The heads of feeds, an index probe each.
+-- The heads of feeds, with one index probe each.
 --
--- $1 project_ids  uuid[]
+-- :project_ids  uuid[]
 --
 -- Rows in any order: project_id uuid, head bigint, the sequence id of the newest record; 0 where there is none.
 select
@@ -8,4 +8,4 @@ select
   coalesce(
     (select last_sequence_id from annals.feed_segment
      where project_id = p.project_id order by first_sequence_id desc limit 1), 0) as head
-from unnest($1::uuid[]) as p (project_id)
+from unnest(:project_ids::uuid[]) as p (project_id)

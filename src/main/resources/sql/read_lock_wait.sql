@@ -1,6 +1,5 @@
--- How long those who wait for the lock of a feed have waited, the longest of them. The lock is that of the project's row: the
--- first who waits for it holds the row's tuple lock and waits for the transaction that has it; all others wait for the tuple
--- lock.
+-- The longest time that any session has been waiting for the lock of a feed. That is the lock of the project's row: the
+-- first to wait holds the row's tuple lock and waits for the transaction that has it; all others wait for the tuple lock.
 --
 -- One row: seconds double precision, 0 where nobody waits.
 with held as materialized (

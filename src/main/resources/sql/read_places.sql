@@ -1,9 +1,9 @@
 -- The places of appends that were committed.
 --
--- $1 project_id  uuid
--- $2 append_id   uuid[]
+-- :project_id  uuid[]   of each append
+-- :append_id   uuid[]
 --
--- A row an append: append_id uuid, first_sequence_id bigint.
-select append_id, first_sequence_id
-from annals.feed_segment
-where project_id = $1 and append_id = any ($2::uuid[])
+-- One row per append: project_id uuid, append_id uuid, first_sequence_id bigint.
+select segment.project_id, segment.append_id, segment.first_sequence_id
+from unnest(:project_id::uuid[], :append_id::uuid[]) as placed (project_id, append_id)
+join annals.feed_segment as segment on segment.project_id = placed.project_id and segment.append_id = placed.append_id

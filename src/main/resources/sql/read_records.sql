@@ -1,7 +1,7 @@
 -- Records by their ids.
 --
--- $1 project_id  uuid
--- $2 id          uuid[]
+-- :project_id  uuid
+-- :id          uuid[]
 --
 -- One row per record that is there: sequence_id bigint, record_id uuid, and the columns of the record, nothing left out.
 select
@@ -24,7 +24,6 @@ select
   r.number_sequence,
   r.number_value,
   r.recorded_by_token,
-  r.recorded_by_role,
-  false as is_cut
+  r.recorded_by_role
 from annals.audit_record r
-where r.project_id = $1 and r.id = any ($2::uuid[])
+where r.project_id = :project_id and r.id = any (:id::uuid[])

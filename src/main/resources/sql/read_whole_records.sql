@@ -1,11 +1,11 @@
--- Large records, one after the other in the order asked for, until they have too many bytes: as many as are read are
--- answered, and the others are not read at all.
+-- Large records, one after the other in the order asked for, until they have too many bytes. Those that are read are
+-- returned, and the others are not read at all.
 --
--- $1 project_id  uuid
--- $2 id          uuid[]   their ids; each record is there
--- $3 bytes       bigint   ends with the record whose message and metadata pass this many bytes, written as JSON
+-- :project_id  uuid
+-- :id          uuid[]   their ids; each record is there
+-- :bytes       bigint   ends with the record whose message and metadata pass this many bytes, written as JSON
 --
--- Rows in the order of $2: sequence_id bigint, always null; record_id uuid; and the columns of the record, nothing left out.
+-- Rows in the order of :id: sequence_id bigint, always null; record_id uuid; and the columns of the record, nothing left out.
 with recursive whole as (
   select 0 as place, 0::bigint as bytes, null::uuid as id, null::text as message, null::text as metadata
   union all
@@ -19,9 +19,9 @@ with recursive whole as (
   cross join lateral (
     select id, message, metadata::text as metadata
     from annals.audit_record
-    where project_id = $1 and id = ($2::uuid[])[whole.place + 1]
+    where project_id = :project_id and id = (:id::uuid[])[whole.place + 1]
     offset 0) as r
-  where whole.place < cardinality($2::uuid[]) and whole.bytes <= $3::bigint
+  where whole.place < cardinality(:id::uuid[]) and whole.bytes <= :bytes::bigint
 )
 select
   null::bigint as sequence_id,
@@ -43,10 +43,9 @@ select
   r.number_sequence,
   r.number_value,
   r.recorded_by_token,
-  r.recorded_by_role,
-  false as is_cut
+  r.recorded_by_role
 from whole
 cross join lateral (
-  select * from annals.audit_record where project_id = $1 and id = whole.id
+  select * from annals.audit_record where project_id = :project_id and id = whole.id
   offset 0) as r
 order by whole.place

@@ -1,7 +1,20 @@
--- Forgets the counts of a project.
+-- Forgets the counts of a project's next days.
 --
--- $1 project_id  uuid
-with counted as (
-  delete from annals.daily_count where project_id = $1
+-- :project_id  uuid
+-- :after       date     the days up to this one are forgotten already; null where none is
+-- :days        integer  how many days at most
+--
+-- One row: last date, the last of the days; null where there were no more.
+with slice as materialized (
+  select day from annals.daily_total
+  where project_id = :project_id and day > coalesce(:after::date, '-infinity')
+  order by day
+  limit :days
+), counted as (
+  delete from annals.daily_count
+  where project_id = :project_id and day > coalesce(:after::date, '-infinity') and day <= (select max(day) from slice)
+), totals as (
+  delete from annals.daily_total
+  where project_id = :project_id and day > coalesce(:after::date, '-infinity') and day <= (select max(day) from slice)
 )
-delete from annals.daily_total where project_id = $1
+select max(day) as last from slice

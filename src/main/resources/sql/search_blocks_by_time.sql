@@ -1,23 +1,26 @@
--- As search_blocks.sql, for filters on the timestamp alone.
+-- Like search_blocks.sql, for filters on the timestamp alone.
 --
---  $1 project_id  uuid
---  $2 direction   integer       1: in the feed's order, -1: against it
---  $3 from        bigint        the sequence id to begin at; null: at the head
---  $4 blocks      integer       how many at most
---  $5 stretches   integer       of how many stretches of 1,048,576 places at most
---  $6 start       timestamptz   may be null: any
---  $7 end         timestamptz   exclusive; may be null: any
+-- :project_id  uuid
+-- :direction   integer       1: in the feed's order, -1: against it
+-- :from        bigint        the sequence id to begin at; null: at the head
+-- :blocks      integer       how many at most
+-- :stretches   integer       of how many stretches of 1,048,576 places at most
+-- :start       timestamptz   may be null: any
+-- :end         timestamptz   exclusive; may be null: any
 --
--- Rows as of search_blocks.sql; slices has all bits.
+-- Rows as in search_blocks.sql; slices has all bits set.
 with feed as materialized (
   select
-    coalesce((select last_sequence_id from annals.feed_segment where project_id = $1 order by first_sequence_id desc limit 1), 0)
-      as head,
-    coalesce((select sequence_id from annals.projection_checkpoint where project_id = $1 and projection = 'search'), 0)
+    coalesce(
+      (select last_sequence_id from annals.feed_segment
+       where project_id = :project_id order by first_sequence_id desc limit 1), 0) as head,
+    coalesce((select sequence_id from annals.projection_checkpoint where project_id = :project_id and projection = 'search'), 0)
       as through
 ), part as materialized (
-  select feed.*, (least(coalesce($3::bigint, head), case when $2::integer > 0 then 9223372036854775807 else through end) - 1) / 1024
-    as first_block
+  select feed.*,
+    (least(
+      coalesce(:from::bigint, head),
+      case when :direction::integer > 0 then 9223372036854775807 else through end) - 1) / 1024 as first_block
   from feed
 )
 select part.head, part.through, found.block, -1::bigint as slices
@@ -25,18 +28,19 @@ from part
 left join lateral (
   select found.block
   from generate_series(0, least(
-      $5::integer - 1,
-      abs((case when $2::integer > 0 then (part.through - 1) / 1024 else 0 end >> 10) - (part.first_block >> 10)))) as step
-  cross join lateral (select (part.first_block >> 10) + step * $2::integer as number) as stretch
+      :stretches::integer - 1,
+      abs((case when :direction::integer > 0 then (part.through - 1) / 1024 else 0 end >> 10)
+        - (part.first_block >> 10)))) as step
+  cross join lateral (select (part.first_block >> 10) + step * :direction::integer as number) as stretch
   cross join lateral (
     select b.block
     from annals.search_block as b
-    where b.project_id = $1
+    where b.project_id = :project_id
       and b.block between stretch.number << 10 and (stretch.number << 10) + 1023
-      and b.block * $2::integer >= part.first_block * $2::integer
-      and ($6::timestamptz is null or b.last_timestamp >= $6::timestamptz)
-      and ($7::timestamptz is null or b.first_timestamp < $7::timestamptz)
-    order by b.block * $2::integer
-    limit $4::integer) as found
+      and b.block * :direction::integer >= part.first_block * :direction::integer
+      and (:start::timestamptz is null or b.last_timestamp >= :start::timestamptz)
+      and (:end::timestamptz is null or b.first_timestamp < :end::timestamptz)
+    order by b.block * :direction::integer
+    limit :blocks::integer) as found
   where part.first_block * 1024 < part.through
-  limit $4::integer) as found on true
+  limit :blocks::integer) as found on true

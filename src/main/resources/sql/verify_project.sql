@@ -1,7 +1,7 @@
--- Everything in one project that breaks its feed, each in a sentence.
+-- Everything in one project that breaks its feed, one sentence for each finding.
 --
--- ? project  uuid
-with project as materialized (select ?::uuid as id)
+-- :project_id  uuid
+with project as materialized (select :project_id::uuid as id)
 
 -- Segments have to follow each other: 1 to n, n + 1 to m …
 select case
@@ -43,7 +43,7 @@ where last_sequence_id - first_sequence_id + 1
 
 union all
 
--- Each place of an append is a record's.
+-- Each place of an append belongs to a record.
 select format('append %s lists record %s, which is not there', append.id, place.record_id)
 from (select * from annals.append where project_id = (select id from project)) as append
 cross join lateral unnest(append.record_ids) as place (record_id)
@@ -60,7 +60,7 @@ where project_id = (select id from project) and annals.sequence_id(project_id, i
 
 union all
 
--- Each record can be served. The schema's own limits say what can, but they may have been off.
+-- Each record can be served. The schema's limits ensure that, but they may have been turned off.
 select format('record %s cannot be served because of its %s', id, fields)
 from annals.audit_record
 cross join lateral (

@@ -3,12 +3,12 @@ import type { FeedStore } from './FeedFollower.js';
 import { type AuditRecord, AuditRecordToJSON } from './models/index.js';
 
 /**
- * A copy of a feed in a file, a record a line (NDJSON): every record once, in the feed's order, whenever the process or
- * the machine dies. One process to a copy.
+ * A copy of a feed in a file, one line per record (NDJSON). It holds every record once, in the feed's order, even if
+ * the process or the machine dies. Only one process may use a copy.
  *
- * Beside `records.ndjson` stands `records.ndjson.cursor`: how many bytes of the copy count, a space, and the cursor
- * behind them. It is replaced in one step when the records are on the disk. What a crash left behind those bytes is cut
- * off at the next start.
+ * Next to `records.ndjson` there is `records.ndjson.cursor`, with the number of bytes of the copy that are valid, a
+ * space, and the cursor after them. It is replaced in one step once the records are on disk. Anything that a crash left
+ * after those bytes is cut off at the next start.
  */
 export class FeedFile implements FeedStore {
     private constructor(
@@ -18,7 +18,7 @@ export class FeedFile implements FeedStore {
         private behind: string,
     ) {}
 
-    /** Opens a copy, or begins one where there is no file. Rejects where the file is no such copy. */
+    /** Opens a copy, or begins one if there is no file. Rejects if the file is not such a copy. */
     static async open(file: string): Promise<FeedFile> {
         const place = `${file}.cursor`;
         const records = await openOrCreate(file);
@@ -45,7 +45,7 @@ export class FeedFile implements FeedStore {
 
     async save(records: AuditRecord[], cursor: string): Promise<void> {
         const lines = Buffer.from(records.map((record) => JSON.stringify(AuditRecordToJSON(record)) + '\n').join(''));
-        // A save that failed half-way may have left more than this one will write over.
+        // A save that failed halfway may have left more than this one will overwrite.
         await this.records.truncate(this.length);
         let written = 0;
         while (written < lines.length) {

@@ -4,27 +4,27 @@ import { FetchError, ResponseError } from './runtime.js';
 
 const LONGEST_WAIT_MS = 30_000;
 
-/** What takes the records in, and knows how far it came. */
+/** What takes in the records, and knows how far it has come. */
 export interface FeedStore {
-    /** The cursor that was saved last; undefined where none was. */
+    /** The cursor that was saved last; undefined if there is none. */
     cursor(): Promise<string | undefined>;
 
     /**
-     * Keeps the cursor and what is made of the records: both or neither, and durably before it resolves. The records
-     * are in the feed's order; there may be none.
+     * Saves the cursor and the effect of the records: both or neither, and durably before it resolves. The records are
+     * in the feed's order; there may be none.
      */
     save(records: AuditRecord[], cursor: string): Promise<void>;
 }
 
 /**
- * Follows a feed from where a store stands: hands it page after page, in the feed's order.
+ * Follows a feed from the cursor of a store, and hands it page after page, in the feed's order.
  *
- * What is promised: each `save` gets the records that stand behind the cursor of the last one that succeeded, and no
- * others. So a store that keeps the cursor and what it makes of the records in one step takes in every record exactly
- * once, whenever its process dies: a `FeedFile` does, and a database does in one transaction. A store that does the one
- * after the other may be given the records of its last page again, in the same order; their sequence ids tell.
+ * Each `save` gets exactly the records after the cursor of the last save that succeeded. So a store that saves the
+ * cursor and the effect of the records in one step takes in every record exactly once, even if its process dies. A
+ * `FeedFile` does so, and so does a database in one transaction. A store that saves one after the other may get the
+ * records of its last page again, in the same order; their sequence ids show it.
  *
- * One follower to a store. Not for `order=desc`.
+ * Use one follower per store. Not for `order=desc`.
  */
 export class FeedFollower {
     /**
@@ -50,9 +50,9 @@ export class FeedFollower {
     }
 
     /**
-     * Follows the feed until the signal aborts, between two pages. A service that cannot be reached or is not available
-     * is asked again, after the time it names or else after a growing pause of at most 30 seconds. Any other problem,
-     * such as `feed-rewound`, needs a decision of yours, and rejects.
+     * Follows the feed until the signal aborts, between two pages. If the service cannot be reached or is not
+     * available, it is asked again: after the time it names, otherwise after a growing pause of at most 30 seconds. Any
+     * other problem, such as `feed-rewound`, needs your decision, and rejects.
      *
      * @param options `pause` between polls at the end of the feed, in milliseconds
      */
@@ -80,7 +80,7 @@ export class FeedFollower {
 function isPassing(failure: unknown): boolean {
     return (
         failure instanceof FetchError ||
-        // What fetch says of a connection that broke within a body.
+        // What fetch reports if a connection breaks within a body.
         (failure instanceof TypeError && failure.message === 'terminated') ||
         (failure instanceof ResponseError && [502, 503, 504].includes(failure.response.status))
     );

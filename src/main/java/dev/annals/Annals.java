@@ -36,16 +36,16 @@ import picocli.CommandLine.UnmatchedArgumentException;
             SequenceBenchmark.class
         },
         synopsisSubcommandLabel = "COMMAND",
-        description = "Without a command it is the service. tail, append and export are a client of a service.",
+        description = "Without a command, runs the service. tail, append and export are clients of a running service.",
         footer = {
             "",
-            "ANNALS_URL     the service; http://localhost:8080 where it is not set",
+            "ANNALS_URL     the URL of the service; default: http://localhost:8080",
             "ANNALS_TOKEN   the token, which names the project",
             "",
-            "migrate, verify and sequence-benchmark are for the machine of a service. Each command has --help.",
+            "migrate, verify and sequence-benchmark work on a database, without a service. Each command has --help.",
             "",
-            "Exit codes of the client: 0 done; 1 failed; 2 wrong command line; 3 no token, or not the right one;",
-            "4 the feed was set back behind the cursor; 5 some of the records were refused."
+            "Exit codes of the client: 0 done; 1 failed; 2 wrong command line; 3 no token, or the wrong one;",
+            "4 the feed was set back to before the cursor; 5 some records were refused."
         })
 @RegisterForReflection(
         targets = {Annals.class, HelpCommand.class},

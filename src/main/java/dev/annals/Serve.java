@@ -22,14 +22,13 @@ import org.eclipse.microprofile.config.ConfigProvider;
 import picocli.CommandLine.Command;
 
 /**
- * {@code serve}: runs the service until it is told to stop. Where no database is named, it runs one of its own for as long
+ * {@code serve}: runs the service until it is told to stop. If no database is configured, it runs one of its own for as long
  * as the service runs.
  */
 @Command(
         name = Serve.NAME,
         mixinStandardHelpOptions = true,
-        description = "Runs the service, which is what happens without a command, too. Its settings are in the"
-                + " environment.")
+        description = "Runs the service, as annals does without a command. Its settings come from the environment.")
 @RegisterForReflection
 final class Serve implements Runnable {
 
@@ -38,7 +37,7 @@ final class Serve implements Runnable {
     /** How long the service may take to stop before its database is stopped under it. */
     private static final long STOP_LIMIT_SECONDS = 60;
 
-    /** @throws IllegalArgumentException where it cannot start, with a sentence that says what to do */
+    /** @throws IllegalArgumentException if it cannot start, with a sentence that says what to do */
     @Override
     public void run() {
         Config config = ConfigProvider.getConfig();
@@ -52,7 +51,7 @@ final class Serve implements Runnable {
         }
     }
 
-    // Which the database must not take before the service itself does.
+    // The database must not take it before the service does.
     private static Set<Integer> freePorts(Config config) {
         int port = checkPort(config, "quarkus.http.host", "0.0.0.0", "annals.port", AnnalsConfig.DEFAULT_PORT);
         int management = checkPort(
@@ -68,7 +67,7 @@ final class Serve implements Runnable {
         return Set.copyOf(List.of(port, management));
     }
 
-    // Quarkus would say as much on several lines, and of the management port not what to do.
+    // Quarkus would say this on several lines, and for the management port it would not say what to do.
     private static int checkPort(Config config, String hostName, String defaultHost, String name, String defaultPort) {
         String text = config.getOptionalValue(name, String.class).orElse(defaultPort);
         String host = config.getOptionalValue(hostName, String.class).orElse(defaultHost);

@@ -75,7 +75,7 @@ async function signIn(submit) {
   error.textContent = '';
   try {
     if (!/^[!-~]+$/.test(given)) {
-      throw new Problem(0, 'This is no token: it has characters that no token has.');
+      throw new Problem(0, 'This is not a token: it has characters that no token has.');
     }
     setToken(given);
     await ask(`${FEED}?order=desc&limit=1`);
@@ -258,8 +258,8 @@ function showEnd() {
   byId('older').hidden = progress !== '' || next === null;
   byId('stop').hidden = progress === '';
   const filtered = Object.keys(filters).length > 0;
-  const none = filtered ? 'No record passes these filters.' : 'No records yet: they appear here as they are appended.';
-  const all = filtered ? 'No further record passes these filters.' : 'The beginning of the feed.';
+  const none = filtered ? 'No records match these filters.' : 'No records yet: they appear here as they are appended.';
+  const all = filtered ? 'No further records match these filters.' : 'The beginning of the feed.';
   byId('progress').textContent = progress || (next !== null ? '' : shown.size === 0 ? none : all);
   rows.parentElement.setAttribute('aria-busy', progress !== '');
 }

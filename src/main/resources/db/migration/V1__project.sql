@@ -20,8 +20,8 @@ begin
         null; -- another database of the cluster was migrated at the same moment
     end;
   end loop;
-  -- The service logs in as the owner of this schema and becomes annals_service. PostgreSQL 16 and newer let nobody but
-  -- a superuser do so without this grant, not even the role's creator.
+  -- The service logs in as the owner of this schema and becomes annals_service. In PostgreSQL 16 and newer only a superuser
+  -- can do so without this grant; not even the role's creator can.
   if not (select rolsuper from pg_catalog.pg_roles where rolname = current_user) then
     begin
       execute format('grant annals_service to %I', current_user);
@@ -59,15 +59,15 @@ create table annals.access_token (
     else scopes <@ array['read', 'write', 'sequence'] and cardinality(scopes) between 1 and 3 end),
   constraint access_token_description_length check (char_length(description) <= 1024)
 );
--- However many instances start for the first time together, one makes the admin token.
+-- If several instances start for the first time together, only one of them makes the admin token.
 create unique index access_token_one_admin_idx on annals.access_token ((true)) where project_id is null;
 
--- Who may append to a project by plain SQL: these roles and their members; beside them the schema's owner and
--- annals_service. The right to insert into annals.audit_record (annals_writer) says nothing about projects.
+-- Who may append to a project by plain SQL, besides the schema's owner and annals_service: these roles and their members.
+-- The right to insert into annals.audit_record (annals_writer) does not include any project.
 create table annals.writer_grant (
   project_id  uuid         not null,
-  -- By name, so that a dump can be restored where the role is not there yet. Revoke before you drop a role: one that is made
-  -- again under its name has its projects.
+  -- By name, so that a dump can be restored before the role exists. Revoke before you drop a role: a new role with the same
+  -- name would have its projects.
   role_name   varchar(63)  not null,
   created_at  timestamptz  not null default clock_timestamp(),
   constraint writer_grant_pkey primary key (project_id, role_name),
@@ -90,8 +90,8 @@ begin
   end if;
 end $$;
 
--- Takes it back, from the next statement on. The role stays a member of annals_writer, which without a project lets it
--- append nowhere.
+-- Takes it back, from the next statement on. The role stays a member of annals_writer, which does not let it append
+-- anywhere without a project.
 create function annals.revoke_writer(role_name name, project_id uuid) returns void
 language plpgsql set search_path = pg_catalog, pg_temp
 as $$
@@ -103,8 +103,8 @@ begin
   end if;
 end $$;
 
--- Whether the session may append to a project. For functions that run as the schema's owner: to them current_user is that
--- owner. It asks who logged in: session_user is what no SET ROLE and no function of anybody's can change.
+-- Whether the session may append to a project. For functions that run as the schema's owner, in which current_user is that
+-- owner. It checks who logged in: neither SET ROLE nor any function can change session_user.
 create function annals.may_write(project_id uuid) returns boolean
 language plpgsql stable
 as $$

@@ -1,13 +1,13 @@
--- A record's sequence id, by way of its append.
+-- A record's sequence id, found through its append.
 create function annals.sequence_id(project_id uuid, record_id uuid, record_placed_with uuid) returns bigint
 language sql stable parallel safe
 return coalesce(
-  -- an append of one, or one of the service's: the record names it
+  -- an append of one record, or of the service: the record names it
   (select s.first_sequence_id + coalesce(array_position(a.record_ids, $2), 1) - 1
    from annals.feed_segment s
    left join annals.append a on a.project_id = s.project_id and a.id = s.append_id
    where s.project_id = $1 and s.append_id = $3 and (a.id is null and $3 = $2 or $2 = any (a.record_ids))),
-  -- one of a plain SQL writer's: a few appends share what the record names
+  -- an append of a plain SQL writer: a few appends share the id that the record names
   (select s.first_sequence_id + array_position(a.record_ids, $2) - 1
    from annals.append a
    join annals.feed_segment s on s.project_id = a.project_id and s.append_id = a.id
@@ -21,12 +21,12 @@ select segment.project_id,
        segment.first_sequence_id + place.position - 1 as sequence_id,
        place.record_id
 from annals.feed_segment as segment
--- a subquery and no join, which a bad guess of the planner's could turn into a walk over all appends
+-- a subquery instead of a join, which a bad estimate by the planner could turn into a scan of all appends
 cross join lateral unnest(coalesce(
   (select record_ids from annals.append where append.project_id = segment.project_id and append.id = segment.append_id),
   array[segment.append_id])) with ordinality as place (record_id, position);
 
--- The places of a feed from first to last. A statement that calls it takes it in as if it were written there.
+-- The places of a feed from first to last. The function is inlined into the statement that calls it.
 --
 -- OFFSET 0 keeps both bounds of the segments in one probe of their index.
 create function annals.places(project_id uuid, first bigint, last bigint) returns table (sequence_id bigint, record_id uuid)
@@ -47,8 +47,8 @@ $$;
 
 -- The feed with its sequence ids as a plain column, for people with psql. The service reads ranges of places.
 --
--- OFFSET 0 keeps the planner from joining by anything but the primary key: while a table has no statistics yet, it took
--- a loop over all records for each place to be cheap.
+-- OFFSET 0 keeps the planner from joining by anything but the primary key: without statistics on a new table, it would
+-- consider a loop over all records for each place cheap.
 create view annals.feed as
 select place.project_id,
        place.sequence_id,

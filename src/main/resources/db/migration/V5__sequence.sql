@@ -1,14 +1,13 @@
--- Sequence generators: numbers for applications. What each kind promises stands in dev.annals.sequence.SequenceKind.
+-- Sequence generators: numbers for applications. What each kind promises is documented in dev.annals.sequence.SequenceKind.
 --
--- A sequence is a row. The kinds that reserve values do so with one UPDATE of next_value, and that statement alone is
--- what keeps any value from being issued twice, whatever happens to those who draw.
+-- A sequence is a row. The kinds that reserve values do so with one UPDATE of next_value. That statement alone keeps any
+-- value from being issued twice, whatever happens to those who draw.
 
 create table annals.sequence (
   id              uuid        not null,
   project_id      uuid        not null,
-  -- The first value that nobody has reserved. For PSEUDO_RANDOM it counts positions in the period, for COMPOSITE
-  -- processes, for RECYCLED_SERIES the starts of series; NATIVE and BIT_REVERSED keep theirs in a sequence of
-  -- PostgreSQL's own.
+  -- The first value that nobody has reserved. For PSEUDO_RANDOM it counts positions in the period, for COMPOSITE processes,
+  -- for RECYCLED_SERIES the starts of series; NATIVE and BIT_REVERSED keep theirs in a PostgreSQL sequence.
   next_value      bigint      not null,
   -- Where the last reservation began: RETURNING shows no old values before PostgreSQL 18.
   reserved_from   bigint,
@@ -27,14 +26,14 @@ create table annals.sequence (
   constraint sequence_name_form check (name ~ '^[A-Za-z0-9._-]{1,128}$'),
   constraint sequence_kind check (kind in ('SYNCHRONOUS', 'ASYNCHRONOUS', 'BATCH', 'ASYNC_BATCH', 'PSEUDO_RANDOM',
     'COMPOSITE', 'RECYCLED_SERIES', 'BIT_REVERSED', 'NATIVE')),
-  -- One below the greatest bigint, so that the value after the last one still is a bigint.
+  -- One below the greatest bigint, so that the value after the last one is still a bigint.
   constraint sequence_range check (start >= 1 and start <= max_value and max_value <= 9223372036854775806),
   constraint sequence_next_value_range check (next_value between 1 and max_value + 1),
   constraint sequence_batch_size check (batch_size between 1 and 1000000),
   constraint sequence_low_water_mark check (low_water_mark between 0 and batch_size)
 ) with (fillfactor = 50); -- room for the next version of a row on its own page
 
--- NATIVE and BIT_REVERSED draw from a sequence of PostgreSQL's own, made and dropped with the row.
+-- NATIVE and BIT_REVERSED draw from a PostgreSQL sequence, which is created and dropped with the row.
 create function annals.native_sequence_name(id uuid) returns text
 language sql immutable parallel safe
 return 'annals.sequence_' || replace(id::text, '-', '');
@@ -55,7 +54,7 @@ begin
       constraint = 'sequence_limit', schema = 'annals', table = 'sequence';
   end if;
   if new.kind in ('NATIVE', 'BIT_REVERSED') then
-    -- A sequence may have the value 1 and no other; PostgreSQL wants a maximum above the minimum.
+    -- A sequence may have 1 as its only value; PostgreSQL requires a maximum above the minimum.
     execute format('create sequence %s as bigint minvalue %s maxvalue %s start with %s cache %s',
       annals.native_sequence_name(new.id), least(1, new.max_value - 1), new.max_value, new.start, new.batch_size);
     execute format('grant usage on sequence %s to annals_service', annals.native_sequence_name(new.id));
@@ -75,16 +74,16 @@ create table annals.sequence_series (
   last_value     bigint not null,
   next_value     bigint not null,
   reserved_from  bigint,
-  -- Drawn at random, as any login may take any advisory lock: nobody can take this one before its first owner. Whoever
-  -- takes it after the owner's end keeps the series from being recycled, and nothing else.
+  -- Drawn at random, because any login may take any advisory lock: so nobody can take this one before its first owner.
+  -- Whoever takes it after the owner is gone only keeps the series from being recycled.
   lock_key       bigint not null default hashtextextended(gen_random_uuid()::text, 0),
   constraint sequence_series_pkey primary key (sequence_id, first_value),
   constraint sequence_series_sequence_fkey foreign key (sequence_id) references annals.sequence (id),
   constraint sequence_series_range check (first_value <= next_value and next_value <= last_value + 1)
 ) with (fillfactor = 50);
 
--- Makes the session the owner of a series: the lowest one that has no owner, or a new one of 1,000,000 values.
--- Null where there is neither: the sequence is exhausted or deleted.
+-- Makes the session the owner of a series: the lowest one that has no owner, or a new one of 1,000,000 values. Null if
+-- there is neither: the sequence is exhausted or deleted.
 create function annals.claim_series(sequence_id uuid, out first_value bigint)
 language plpgsql set search_path = pg_catalog, pg_temp
 as $$
@@ -101,7 +100,7 @@ begin
     select s.first_value, s.lock_key from annals.sequence_series s where s.sequence_id = $1 order by s.first_value
   loop
     if pg_try_advisory_lock(abandoned.lock_key) then
-      -- Its owner may have used it up since.
+      -- Its owner may have used it up in the meantime.
       perform from annals.sequence_series s
         where s.sequence_id = $1 and s.first_value = abandoned.first_value and s.next_value <= s.last_value;
       if found then
@@ -125,8 +124,8 @@ begin
   end if;
 end $$;
 
--- The locks of MAX_PLUS_ONE, a row for each column: only those who may insert into its table see the row, and so only they
--- can lock it. An advisory lock could be taken by any login.
+-- The locks of MAX_PLUS_ONE, one row per column. Only those who may insert into its table see the row, and so only they can
+-- lock it. An advisory lock could be taken by any login.
 create table annals.max_plus_one_lock (
   target       oid  not null,
   column_name  name not null,
@@ -138,8 +137,8 @@ create policy whoever_may_insert on annals.max_plus_one_lock
   with check (has_any_column_privilege(target, 'insert')
     and exists (select from pg_attribute where attrelid = target and attname = column_name));
 
--- MAX_PLUS_ONE: the next value for a column of the caller's table. It is taken once a row with it is inserted; until the
--- transaction ends nobody else gets one.
+-- MAX_PLUS_ONE: the next value for a column of the caller's table. It is used once a row with it is inserted; until the
+-- transaction ends, nobody else gets a value.
 create function annals.max_plus_one(target regclass, column_name name) returns bigint
 language plpgsql set search_path = pg_catalog, pg_temp
 as $$
@@ -179,17 +178,17 @@ end $$;
 --
 --   insert into annals.audit_record (project_id, action, message, number_sequence) values (…, 'invoice');
 --
--- The service draws the values of a whole batch at once (sql/append_numbered_records.sql). Whoever else names a sequence
--- has its value given by number_record().
+-- The service draws the values of a whole batch at once (sql/append_numbered_records.sql). For all others, number_record()
+-- sets the value.
 
--- Gives a record its value, and locks the sequence. It is the one after all that are drawn or given, those of rows that this
--- very statement has inserted included; gather_append() counts the values as drawn when the statement ends. So a row that
--- ON CONFLICT DO NOTHING skips, which is decided after this, uses no value.
+-- Gives a record its value, and locks the sequence. The value is the one after all that have been drawn or given, including
+-- those of rows that the same statement has inserted. gather_append() counts the values as drawn when the statement ends.
+-- So a row that ON CONFLICT DO NOTHING skips, which is decided after this, uses no value.
 --
--- A value without a sequence is refused; so in every record both are there, or neither. (A check constraint that says so
--- would be parsed for every statement beside this trigger's WHEN.)
+-- A value without a sequence is refused, so every record has both or neither. (A check constraint for this would be parsed
+-- for every statement, in addition to this trigger's WHEN.)
 --
--- The settings keep a plan that was made while the table was small from reading all of it for every row.
+-- The settings keep a plan that was made while the table was small from scanning the whole table for every row.
 create function annals.number_record() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_bitmapscan = off
 as $$

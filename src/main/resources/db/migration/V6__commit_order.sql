@@ -1,8 +1,8 @@
 -- COMMIT_ORDERED: numbers the rows of the caller's table when their transaction commits.
 --
--- Whoever inserts into such a table controls its own session: every setting, savepoint and SET CONSTRAINTS. So the
--- numbers depend on rows alone that it has no right to write: the counters. Settings are hints, and each one is checked
--- against the rows before it counts:
+-- Whoever inserts into such a table controls its own session: every setting, savepoint and SET CONSTRAINTS. So the numbers
+-- depend only on rows that it has no right to write: the counters. Settings are hints, and each one is checked against the
+-- rows before it counts:
 --
 --   annals.commit_<hash>     the groups in which rows of this transaction wait, each with the key of such a row. They are
 --                            locked in one order for everybody, so that writers of several groups do not deadlock. A
@@ -14,10 +14,10 @@
 --
 -- A setting that cannot be parsed fails the transaction that set it.
 
--- Notes that a row waits for its number. Called in the WHEN of a trigger, so it runs as whoever inserts, and without a
--- search path of its own, which would cost as much as the rest of it. The first group is noted alone, after an equals
--- sign, since most transactions have one; a list begins with the second group. Beyond 16 KiB, some 400 groups, no more
--- are noted, and those are locked as their rows come.
+-- Notes that a row waits for its number. It is called in the WHEN of a trigger, so it runs as whoever inserts. It has no
+-- search path of its own, which would double its cost. The first group is noted alone, after an equals sign, because most
+-- transactions have only one; a list begins with the second group. Beyond 16 KiB, some 400 groups, no more groups are
+-- noted; these are locked as their rows come.
 create function annals.note_commit_row(setting text, group_key text, key jsonb) returns boolean
 language plpgsql
 as $$
@@ -43,19 +43,18 @@ end $$;
 
 -- Numbers the rows of a table in commit order: 1, 2, 3 … without a gap, in the whole table or in each group of it.
 --
--- Beside the table come, in its schema and of its owner, <table>_commit_order with the last number of each group,
--- <table>_commit_group, whose key makes each group's counter the only one, and a function <table>_commit_order() with
--- the table's own statements, so that none has to be planned anew for every row. The counters' index is not unique:
--- a unique one would look at every version that a transaction made before it adds the next.
+-- It creates, in the table's schema and with the table's owner, <table>_commit_order with the last number of each group,
+-- <table>_commit_group, whose key ensures that each group has only one counter, and a function <table>_commit_order() with
+-- the statements for this table, so that they need not be planned for every row. The index of the counters is not unique: a
+-- unique one would check every version that a transaction has made before it adds the next.
 --
 -- A transaction holds no lock before its commit, or SET CONSTRAINTS IMMEDIATE. It locks its groups in one order for
--- everybody, but each table's for itself: transactions that write to several such tables should do so in the same
--- order; else PostgreSQL may have to end one of them with 40P01 (deadlock_detected), which can be sent again.
+-- everybody, but only within each table. Transactions that write to several such tables should do so in the same order.
+-- Otherwise PostgreSQL may have to end one of them with 40P01 (deadlock_detected); it can then be run again.
 --
 -- The table needs a primary key, and the column must be a bigint that may be null. Rows come with null in it; any other
--- value is refused at commit. Writers need no right on the column. Who may update it can change numbers, as anybody who
--- may update a column. A row whose primary key is changed by the very transaction that inserted it stays without a
--- number.
+-- value is refused at commit. Writers need no right on the column. Whoever may update it can change numbers. A row whose
+-- primary key is changed by the same transaction that inserted it stays without a number.
 create function annals.attach_commit_order(target regclass, column_name name, group_column name default null) returns void
 language plpgsql set search_path = pg_catalog, pg_temp
 as $attach$
@@ -150,7 +149,7 @@ begin
           schema = %12$L, table = %13$L, column = %6$L;
       end if;
 
-      -- Several groups wait. This row's is the first one, or as good as any.
+      -- Several groups wait. This row's group is the first one, or as good as any.
       if starts_with(noted, '{') then
         for waiting in
           select w.* from (
@@ -172,7 +171,8 @@ begin
         noted := set_config(%4$L, '', true);
       end if;
 
-      -- Once, and once more each for a row that was put into another group since and for the first row of a group.
+      -- Once, plus once more in each of two cases: the row has been moved to another group since, or it is the first row of
+      -- a group.
       for attempt in 1 .. 3 loop
         place := 'annals.commit_at_' || (hashtext(this) & 255);
         hint := current_setting(place, true);
@@ -224,8 +224,8 @@ begin
     execute format('alter table %s owner to %s', groups, owner);
     execute format('alter function %s() owner to %s', counter, owner);
   end if;
-  -- What default privileges may have granted, too. Who may call the function could number rows of this table from a
-  -- table of its own; triggers that are there need no right.
+  -- Including what default privileges may have granted. Whoever may call the function could number rows of this table from
+  -- a table of their own; the existing triggers need no right.
   for kind, made, other in
     select 'table', c.oid::regclass::text, a.grantee from pg_class c, aclexplode(c.relacl) a
       where c.oid in (counter::regclass, groups::regclass) and a.grantee <> owner
@@ -245,9 +245,9 @@ begin
     counter, column_name);
 end $attach$;
 
--- Takes commit order off a table again: the trigger, its function and its counters. The numbers stay, and attached again
--- the table goes on from them. It waits for the transactions that have written to the table, and those behind it wait for
--- it. Only the table's owner may do so.
+-- Removes commit order from a table: the trigger, its function and its counters. The numbers stay, and if commit order is
+-- attached again, it continues from them. This waits for the transactions that have written to the table, and later ones
+-- wait for it. Only the table's owner may do so.
 create function annals.detach_commit_order(target regclass, column_name name) returns void
 language plpgsql set search_path = pg_catalog, pg_temp
 as $$
@@ -255,7 +255,7 @@ declare
   schema_name name;
   table_name  name;
 begin
-  -- Before it looks, so that of two who detach the second one finds nothing.
+  -- Before looking, so that if two sessions detach, the second one finds nothing.
   execute format('lock table %s in access exclusive mode', target);
   -- The trigger's argument says which column it numbers.
   select n.nspname, c.relname into schema_name, table_name

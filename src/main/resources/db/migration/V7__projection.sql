@@ -1,11 +1,11 @@
--- Projections: what is derived from feeds, a record after the other in sequence order. Each has a checkpoint a project,
--- written in one transaction with its state, so that every record counts once; and can be derived anew at any time.
+-- Projections: what is derived from feeds, record by record in sequence order. Each has one checkpoint per project, written
+-- in one transaction with its state, so that every record counts once. Each can be rebuilt at any time.
 
 create table annals.projection (
   name        text    not null,
   -- A rebuild raises it: a project whose checkpoint is of an older generation begins again at its first record.
   generation  integer not null default 1,
-  -- So many records it takes at a time, and waits until there are as many.
+  -- How many records it takes in at a time; it waits until there are that many.
   step        integer not null,
   constraint projection_pkey primary key (name),
   constraint projection_step check (step >= 1)
@@ -14,7 +14,7 @@ create table annals.projection (
 create table annals.projection_checkpoint (
   project_id   uuid    not null,
   projection   text    not null,
-  -- All records up to this one are in.
+  -- All records up to this one have been taken in.
   sequence_id  bigint  not null,
   generation   integer not null,
   constraint projection_checkpoint_pkey primary key (project_id, projection),
@@ -28,11 +28,11 @@ create table annals.daily_count (
   project_id    uuid          not null,
   record_count  bigint        not null,
   day           date          not null,
-  -- SHA-256 of action, actor and outcome: together they may be longer than an index takes.
+  -- SHA-256 of action, actor and outcome, which together may be too long for an index.
   key           bytea         not null,
-  -- null: the records of further combinations, on a day that has as many as it may
+  -- null: the records of further combinations, on a day that has as many as it may have
   action        varchar(255),
-  -- its id, else its name
+  -- its id, otherwise its name
   actor         varchar(1024),
   outcome       varchar(64),
   constraint daily_count_pkey primary key (project_id, day, key)

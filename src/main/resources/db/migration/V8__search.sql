@@ -1,6 +1,6 @@
--- The index of the search: a projection that notes, for 1,024 consecutive places of a feed at a time, which values its
--- records have. It is written behind the commit, so appending pays nothing for it; a page finds the blocks that can hold
--- what it looks for, and looks at the records of those, and at the records that no block holds yet.
+-- The search index: a projection that notes, for each 1,024 consecutive places of a feed, which values the records there
+-- have. It is written after the commit, so appending pays nothing for it. A page finds the blocks that may have what it
+-- looks for, and looks at their records, and at the records that are not in any block yet.
 
 -- The words of a text: what stands between white space and punctuation, in lower case. Most separators are single
 -- spaces, which string_to_array() finds without the regular expression: each match of that costs as much as all else about
@@ -15,22 +15,22 @@ return array_remove(
     ' '),
   '');
 
--- A value of a field as a number of 48 bits. Two values that share one cost a look in vain and nothing else.
--- Fields: 1 action, 2 actor (id or name), 3 subject (id or name), 4 outcome, 5 IP address, 6 a word of the message,
--- 7 any word at all, 8 who recorded it.
+-- A value of a field as a number of 48 bits. If two values share one, that costs a useless look and nothing else. Fields: 1
+-- action, 2 actor (id or name), 3 subject (id or name), 4 outcome, 5 IP address, 6 a word of the message, 7 any word at
+-- all, 8 who recorded it.
 create function annals.search_key(project_id uuid, field integer, value text) returns bigint
 language sql immutable parallel safe
 return hashtextextended(value, uuid_hash_extended(project_id, field)) & 281474976710655;
 
--- 1,048,576 places in a row have numbers of their own, 16 bits wide: so the index is asked about one such stretch after
--- the other, in feed order, however many blocks of the whole feed have a value; and it grows at few places.
+-- Each stretch of 1,048,576 consecutive places has a number, 16 bits wide. So the index is asked about one stretch after
+-- the other, in feed order, however many blocks of the whole feed have a value; and it grows in few places.
 create function annals.search_stretch(block bigint) returns bigint
 language sql immutable parallel safe
 return ((block >> 10) & 65535) << 48;
 
 create table annals.search_block (
   project_id       uuid        not null,
-  -- It holds the places block * 1024 + 1 to block * 1024 + 1024.
+  -- It covers the places block * 1024 + 1 to block * 1024 + 1024.
   block            bigint      not null,
   first_timestamp  timestamptz not null,
   last_timestamp   timestamptz not null,
@@ -40,9 +40,9 @@ create table annals.search_block (
   slices           bigint[]    not null,
   constraint search_block_pkey primary key (project_id, block) include (first_timestamp, last_timestamp)
 );
--- Hash values do not compress; out of line, they leave rows small.
+-- Hash values do not compress; stored out of line, they keep rows small.
 alter table annals.search_block alter column keys set storage external;
--- Blocks bring thousands of keys at once: a list of pending ones would only have to be searched, too.
+-- Each block has thousands of keys at once: a pending list would only have to be searched, too.
 create index search_block_keys_idx on annals.search_block using gin (keys) with (fastupdate = off);
 
 insert into annals.projection (name, step) values ('search', 1024);

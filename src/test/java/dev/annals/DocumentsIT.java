@@ -28,9 +28,10 @@ import org.junit.jupiter.api.io.TempDir;
 
 /**
  * Runs the commands of the README and of the pages in {@code docs} as they stand, in a copy of the checkout and against one
- * service: only the ports are others. A block marked {@code sh} is run, one marked {@code sh no-run} needs what a test
- * does not have.
+ * service: only the ports and the heartbeat of streams are others. A block marked {@code sh} is run, one marked
+ * {@code sh no-run} needs what a test does not have.
  */
+@BesideTheService
 @TestMethodOrder(MethodOrderer.OrderAnnotation.class)
 class DocumentsIT {
 
@@ -52,7 +53,6 @@ class DocumentsIT {
             "operating.md",
             "reading.md",
             "searching.md",
-            "sequences.md",
             "using-sequences.md",
             "writing.md");
 
@@ -72,6 +72,8 @@ class DocumentsIT {
             need(commandExists(tool), tool + ", as the documents do");
         }
         copyCheckout();
+        // Its tests are compiled already, here.
+        Files.writeString(checkout.resolve(".mvn/maven.config"), "-Dmaven.test.skip=true\n");
         Files.writeString(checkout.resolve("psqlrc"), "\\set ON_ERROR_STOP on\n");
         port = Ports.free();
         managementPort = Ports.free();
@@ -193,11 +195,6 @@ class DocumentsIT {
     }
 
     @Test
-    void sequences() throws Exception {
-        assertThat(runPage("sequences.md").get(0)).contains("{\"values\":[");
-    }
-
-    @Test
     void operating() throws Exception {
         List<String> printed = runPage("operating.md");
         assertThat(printed.get(0)).contains("\"name\":\"orders\"", "\"token\":\"annals_");
@@ -267,6 +264,8 @@ class DocumentsIT {
         builder.environment().put("PSQLRC", checkout.resolve("psqlrc").toString());
         builder.environment().put("ANNALS_PORT", Integer.toString(port));
         builder.environment().put("ANNALS_MANAGEMENT_PORT", Integer.toString(managementPort));
+        // A stream that is read by head ends with the next thing that is written to it.
+        builder.environment().put("ANNALS_LIVE_HEARTBEAT", "1s");
         if (!token.isEmpty()) {
             builder.environment().put("ANNALS_TOKEN", token);
             builder.environment().put("ANNALS_ADMIN_TOKEN", adminToken);

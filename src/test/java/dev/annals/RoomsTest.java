@@ -15,6 +15,7 @@ import java.util.TreeSet;
 import org.junit.jupiter.api.Test;
 
 /** Which package may use which. A package that needs another one more is allowed it here, where it is seen. */
+@BesideTheService
 class RoomsTest {
 
     private static final String ROOT = "dev.annals";
@@ -25,11 +26,12 @@ class RoomsTest {
             Map.entry("config", Set.of()),
             Map.entry("guid", Set.of()),
             Map.entry("contract", Set.of()),
+            Map.entry("follower", Set.of()),
             Map.entry("memory", Set.of("config")),
             Map.entry("database", Set.of("config")),
             Map.entry("embedded", Set.of("database")),
             Map.entry("http", Set.of("config", "database", "memory")),
-            Map.entry("connection", Set.of("config", "http")),
+            Map.entry("connection", Set.of("config", "database", "http")),
             Map.entry("record", Set.of("guid", "http")),
             Map.entry("project", Set.of("config", "connection", "database", "guid", "http")),
             Map.entry("projection", Set.of("config", "database", "http", "project")),
@@ -58,7 +60,7 @@ class RoomsTest {
             Map.entry("export", Set.of("config", "database", "feed", "http", "memory", "project", "record", "search")),
             Map.entry("ops", Set.of("command", "database", "embedded", "http")),
             Map.entry("viewer", Set.of("http")),
-            Map.entry("cli", Set.of("guid")),
+            Map.entry("cli", Set.of("follower", "guid")),
             Map.entry("", Set.of("benchmark", "cli", "command", "database", "embedded", "ops"))));
 
     private static final JavaClasses CLASSES = new ClassFileImporter()

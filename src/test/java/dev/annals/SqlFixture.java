@@ -38,6 +38,11 @@ public class SqlFixture {
         return new SqlFixture(() -> copy);
     }
 
+    /** On any other database, as the user of its URL. */
+    public static SqlFixture on(DatabaseUrl database) {
+        return new SqlFixture(() -> database);
+    }
+
     /** The database, for its owner. */
     public DatabaseUrl database() {
         return database.get();
@@ -57,6 +62,15 @@ public class SqlFixture {
                 execute(connection, sql);
             }
             connection.commit();
+        }
+    }
+
+    /** Runs statements as psql does: in one session, each in a transaction of its own. */
+    public void runEach(String... statements) throws SQLException {
+        try (Connection connection = database().connect()) {
+            for (String sql : statements) {
+                execute(connection, sql);
+            }
         }
     }
 
@@ -86,17 +100,29 @@ public class SqlFixture {
         return texts;
     }
 
+    /** The one value of a query as text. */
+    public @Nullable String text(String sql) throws SQLException {
+        List<String> texts = texts(sql);
+        assertThat(texts).as(sql).hasSize(1);
+        return texts.get(0);
+    }
+
+    /** The one value of a query as a number. */
+    public long number(String sql) throws SQLException {
+        return Long.parseLong(text(sql));
+    }
+
     /** The first column of a query as numbers. */
     public List<Long> numbers(String sql) throws SQLException {
-        return texts(sql).stream().map(SqlFixture::number).toList();
+        return texts(sql).stream().map(SqlFixture::parsed).toList();
     }
 
     /** The same in the caller's transaction. */
     public static List<Long> numbers(Connection connection, String sql) throws SQLException {
-        return texts(connection, sql).stream().map(SqlFixture::number).toList();
+        return texts(connection, sql).stream().map(SqlFixture::parsed).toList();
     }
 
-    private static @Nullable Long number(@Nullable String text) {
+    private static @Nullable Long parsed(@Nullable String text) {
         return text == null ? null : Long.valueOf(text);
     }
 
@@ -118,8 +144,10 @@ public class SqlFixture {
     }
 
     /** How many transactions wait for the lock of a feed: the first of them holds the tuple lock, the others await it. */
-    public static final String WAITING_COMMITS =
-            "select count(distinct pid) from pg_locks where locktype = 'tuple' and relation = 'annals.project'::regclass";
+    public static final String WAITING_COMMITS = """
+            select count(distinct pid) from pg_locks join pg_database d on d.oid = database and datname = current_database()
+            where locktype = 'tuple' and relation = 'annals.project'::regclass
+            """;
 
     /** Takes the lock of a feed, as only the schema's owner can, until the connection's transaction ends. */
     public static void lockFeed(Connection owner, UUID projectId) throws SQLException {

@@ -4,7 +4,6 @@ import dev.annals.guid.SequentialGuid;
 import dev.annals.record.AuditRecord;
 import io.vertx.mutiny.sqlclient.Tuple;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.List;
 import java.util.UUID;
 
@@ -17,16 +16,16 @@ public final class AppendBinds {
 
     /** The statement that writes these records. */
     public static String statement(List<AuditRecord> records, SequentialGuid guids) {
-        return batch(new UUID(0, 0), records, guids).statement();
+        return batch(new UUID(0, 0), records, guids).insert().statement().text();
     }
 
     private static AppendBatch batch(UUID projectId, List<AuditRecord> records, SequentialGuid guids) {
-        return new AppendBatch(projectId, records, Collections.nCopies(records.size(), TOKEN), guids);
+        return new AppendBatch(List.of(new AppendRequest(projectId, TOKEN, records, 0)), guids);
     }
 
     /** The values of $1, $2 … */
     public static List<Object> of(UUID projectId, List<AuditRecord> records, SequentialGuid guids) {
-        Tuple tuple = batch(projectId, records, guids).binds();
+        Tuple tuple = batch(projectId, records, guids).insert().tuple();
         List<Object> values = new ArrayList<>(tuple.size());
         for (int i = 0; i < tuple.size(); i++) {
             values.add(tuple.getValue(i));

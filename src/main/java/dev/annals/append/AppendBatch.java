@@ -1,160 +1,213 @@
 package dev.annals.append;
 
+import dev.annals.database.Binds;
 import dev.annals.database.Sql;
 import dev.annals.guid.SequentialGuid;
 import dev.annals.record.AuditRecord;
 import dev.annals.record.Party;
 import dev.annals.record.StoredRecord;
 import io.vertx.mutiny.sqlclient.Row;
-import io.vertx.mutiny.sqlclient.Tuple;
+import io.vertx.mutiny.sqlclient.RowSet;
 import java.time.OffsetDateTime;
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.UUID;
 import java.util.function.Function;
+import java.util.function.IntFunction;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The records of some requests, as one statement writes them: cut into appends of at most {@value #APPEND_SIZE}, each of
- * which becomes one segment of the feed.
+ * The records of several requests, as one statement writes them: split into appends of at most {@value #APPEND_SIZE} records
+ * of one project, each of which becomes one segment of its feed.
  */
 final class AppendBatch {
 
-    private static final String APPEND_RECORD = Sql.named("append_record");
-    private static final String APPEND_RECORDS = Sql.named("append_records");
-    private static final String APPEND_NUMBERED_RECORDS = Sql.named("append_numbered_records");
+    private static final Sql APPEND_RECORD = Sql.named("append_record");
+    private static final Sql APPEND_RECORDS = Sql.named("append_records");
+    private static final Sql APPEND_NUMBERED_RECORDS = Sql.named("append_numbered_records");
+    private static final Sql READ_PLACES = Sql.named("read_places");
 
     /** What the schema allows an append ({@code append_size}). */
     static final int APPEND_SIZE = 256;
 
-    private final UUID projectId;
-    private final List<AuditRecord> records;
-    /** The token that each record came with. */
-    private final List<UUID> tokenIds;
+    /** An append, and which of the records belong to it. */
+    private record Append(Key key, int first, int size) {}
 
-    /** One id for every {@link #APPEND_SIZE} records. */
-    private final UUID[] appendIds;
+    /** What names an append: its id alone may be a client's, and exist in several projects. */
+    private record Key(UUID projectId, UUID id) {}
+
+    private final List<AuditRecord> records = new ArrayList<>();
+    private final List<UUID> projectIds = new ArrayList<>();
+    /** The token that each record came with. */
+    private final List<UUID> tokenIds = new ArrayList<>();
+
+    private final List<Append> appends = new ArrayList<>();
     /** Null where no record wants a number. */
     private final @Nullable BatchNumbers numbers;
 
-    AppendBatch(UUID projectId, List<AuditRecord> records, List<UUID> tokenIds, SequentialGuid guids) {
-        this.projectId = projectId;
-        this.records = records;
-        this.tokenIds = tokenIds;
+    /**
+     * The records of these requests that are not known to be stored.
+     *
+     * @param requests those of one project stand together. If any of their records wants a number, all are of one project
+     */
+    AppendBatch(List<AppendRequest> requests, SequentialGuid guids) {
+        for (AppendRequest request : requests) {
+            List<AuditRecord> missing = request.missing();
+            records.addAll(missing);
+            projectIds.addAll(Collections.nCopies(missing.size(), request.lane.projectId()));
+            tokenIds.addAll(Collections.nCopies(missing.size(), request.tokenId));
+        }
         this.numbers = BatchNumbers.of(records);
-        this.appendIds = new UUID[(records.size() + APPEND_SIZE - 1) / APPEND_SIZE];
-        for (int i = 0; i < appendIds.length; i++) {
-            // An append of one is named by its record and needs no row of its own.
-            appendIds[i] = sizeOfAppend(i) == 1 ? records.get(i * APPEND_SIZE).id() : guids.next();
+        int first = 0;
+        for (int next = 1; next <= records.size(); next++) {
+            UUID projectId = projectIds.get(first);
+            if (next == records.size()
+                    || next - first == APPEND_SIZE
+                    || !projectIds.get(next).equals(projectId)) {
+                // An append of one is named by its record and needs no row of its own.
+                UUID id = next - first == 1 ? records.get(first).id() : guids.next();
+                appends.add(new Append(new Key(projectId, id), first, next - first));
+                first = next;
+            }
         }
     }
 
-    private int sizeOfAppend(int append) {
-        return Math.min(APPEND_SIZE, records.size() - append * APPEND_SIZE);
+    /** Whether there is nothing left to store. */
+    boolean isEmpty() {
+        return records.isEmpty();
     }
 
     /** The statement that writes the batch. */
-    String statement() {
+    Binds insert() {
         if (numbers != null) {
-            return APPEND_NUMBERED_RECORDS;
+            return numbers.bind(manyRecords(APPEND_NUMBERED_RECORDS.bind("project_id", projectIds.get(0))));
         }
-        return records.size() == 1 ? APPEND_RECORD : APPEND_RECORDS;
+        if (records.size() == 1) {
+            return oneRecord();
+        }
+        Set<UUID> projects = new LinkedHashSet<>(projectIds);
+        boolean several = projects.size() > 1;
+        return manyRecords(APPEND_RECORDS
+                        .bind(
+                                "unplaced_projects",
+                                several ? projects.stream().map(UUID::toString).collect(Collectors.joining(",")) : "")
+                        .bind("project_id", projectIds.toArray(UUID[]::new)))
+                .bind("append_project", ofLarge(UUID[]::new, append -> append.key.projectId));
     }
 
-    /** The binds of {@link #statement()}. */
-    Tuple binds() {
-        if (numbers != null) {
-            return numbers.addTo(manyRecords());
-        }
-        return records.size() == 1 ? oneRecord() : manyRecords();
-    }
-
-    private Tuple oneRecord() {
+    private Binds oneRecord() {
         AuditRecord record = records.get(0);
-        return Tuple.tuple()
-                .addUUID(projectId)
-                .addUUID(record.id())
-                .addOffsetDateTime(record.timestamp())
-                .addString(record.action())
-                .addString(part(record.actor(), Party::type))
-                .addString(part(record.actor(), Party::id))
-                .addString(part(record.actor(), Party::name))
-                .addString(part(record.subject(), Party::type))
-                .addString(part(record.subject(), Party::id))
-                .addString(part(record.subject(), Party::name))
-                .addString(record.outcome())
-                .addString(record.ipAddress())
-                .addString(record.message())
-                .addString(record.metadata())
-                .addUUID(tokenIds.get(0));
+        return APPEND_RECORD
+                .bind("project_id", projectIds.get(0))
+                .bind("id", record.id())
+                .bind("timestamp", record.timestamp())
+                .bind("action", record.action())
+                .bind("actor_type", part(record.actor(), Party::type))
+                .bind("actor_id", part(record.actor(), Party::id))
+                .bind("actor_name", part(record.actor(), Party::name))
+                .bind("subject_type", part(record.subject(), Party::type))
+                .bind("subject_id", part(record.subject(), Party::id))
+                .bind("subject_name", part(record.subject(), Party::name))
+                .bind("outcome", record.outcome())
+                .bind("ip_address", record.ipAddress())
+                .bind("message", record.message())
+                .bind("metadata", record.metadata())
+                .bind("recorded_by_token", tokenIds.get(0));
     }
 
-    private Tuple manyRecords() {
-        int size = records.size();
-        UUID[] appendIdOfRecord = new UUID[size];
-        for (int i = 0; i < size; i++) {
-            appendIdOfRecord[i] = appendIds[i / APPEND_SIZE];
+    /** Sets the binds that the statements for many records have in common. */
+    private Binds manyRecords(Binds statement) {
+        UUID[] placedWith = new UUID[records.size()];
+        for (Append append : appends) {
+            Arrays.fill(placedWith, append.first, append.first + append.size, append.key.id);
         }
-        List<UUID> largeAppendIds = new ArrayList<>(appendIds.length);
-        List<Integer> first = new ArrayList<>(appendIds.length);
-        List<Integer> last = new ArrayList<>(appendIds.length);
-        for (int i = 0; i < appendIds.length; i++) {
-            if (sizeOfAppend(i) > 1) {
-                largeAppendIds.add(appendIds[i]);
-                first.add(i * APPEND_SIZE + 1);
-                last.add(i * APPEND_SIZE + sizeOfAppend(i));
-            }
+        return statement
+                .bind("id", column(UUID[]::new, AuditRecord::id))
+                .bind("placed_with", placedWith)
+                .bind("timestamp", column(OffsetDateTime[]::new, AuditRecord::timestamp))
+                .bind("action", text(AuditRecord::action))
+                .bind("actor_type", text(record -> part(record.actor(), Party::type)))
+                .bind("actor_id", text(record -> part(record.actor(), Party::id)))
+                .bind("actor_name", text(record -> part(record.actor(), Party::name)))
+                .bind("subject_type", text(record -> part(record.subject(), Party::type)))
+                .bind("subject_id", text(record -> part(record.subject(), Party::id)))
+                .bind("subject_name", text(record -> part(record.subject(), Party::name)))
+                .bind("outcome", text(AuditRecord::outcome))
+                .bind("ip_address", text(AuditRecord::ipAddress))
+                .bind("message", text(AuditRecord::message))
+                .bind("metadata", text(AuditRecord::metadata))
+                .bind("append_id", ofLarge(UUID[]::new, append -> append.key.id))
+                .bind("append_first", ofLarge(Integer[]::new, append -> append.first + 1))
+                .bind("append_last", ofLarge(Integer[]::new, append -> append.first + append.size))
+                .bind("recorded_by_token", tokenIds.toArray(UUID[]::new));
+    }
+
+    /** A column of the appends that have a row of their own. */
+    private <T> T[] ofLarge(IntFunction<T[]> array, Function<Append, T> value) {
+        return appends.stream().filter(append -> append.size > 1).map(value).toArray(array);
+    }
+
+    /** The statement that reads the places of the batch. */
+    Binds readPlaces() {
+        return READ_PLACES
+                .bind(
+                        "project_id",
+                        appends.stream().map(append -> append.key.projectId).toArray(UUID[]::new))
+                .bind("append_id", appends.stream().map(append -> append.key.id).toArray(UUID[]::new));
+    }
+
+    /**
+     * The records as they are stored, in their order.
+     *
+     * @param inserted the row of {@link #insert}
+     * @param places the rows of {@link #readPlaces}
+     */
+    List<StoredRecord> stored(Row inserted, RowSet<Row> places) {
+        Map<Key, Long> firstSequenceIds = new HashMap<>();
+        for (Row row : places) {
+            firstSequenceIds.put(
+                    new Key(row.getUUID("project_id"), row.getUUID("append_id")), row.getLong("first_sequence_id"));
         }
-        return Tuple.tuple()
-                .addUUID(projectId)
-                .addArrayOfUUID(column(UUID[]::new, AuditRecord::id))
-                .addArrayOfUUID(appendIdOfRecord)
-                .addArrayOfOffsetDateTime(column(OffsetDateTime[]::new, AuditRecord::timestamp))
-                .addArrayOfString(text(AuditRecord::action))
-                .addArrayOfString(text(record -> part(record.actor(), Party::type)))
-                .addArrayOfString(text(record -> part(record.actor(), Party::id)))
-                .addArrayOfString(text(record -> part(record.actor(), Party::name)))
-                .addArrayOfString(text(record -> part(record.subject(), Party::type)))
-                .addArrayOfString(text(record -> part(record.subject(), Party::id)))
-                .addArrayOfString(text(record -> part(record.subject(), Party::name)))
-                .addArrayOfString(text(AuditRecord::outcome))
-                .addArrayOfString(text(AuditRecord::ipAddress))
-                .addArrayOfString(text(AuditRecord::message))
-                .addArrayOfString(text(AuditRecord::metadata))
-                .addArrayOfUUID(largeAppendIds.toArray(UUID[]::new))
-                .addArrayOfInteger(first.toArray(Integer[]::new))
-                .addArrayOfInteger(last.toArray(Integer[]::new))
-                .addArrayOfUUID(tokenIds.toArray(UUID[]::new));
-    }
-
-    /** The binds of {@code read_places.sql}. */
-    Tuple placesTuple() {
-        return Tuple.of(projectId, appendIds);
-    }
-
-    /** The records as they are stored, in their order; {@code inserted} is what {@link #statement()} answered. */
-    List<StoredRecord> stored(Map<UUID, Long> firstSequenceIds, Row inserted) {
-        OffsetDateTime recordedAt = inserted.getOffsetDateTime(0);
+        OffsetDateTime recordedAt = inserted.getOffsetDateTime("recorded_at");
         @Nullable Long[] values = numbers == null ? new Long[records.size()] : numbers.values(inserted);
         List<StoredRecord> stored = new ArrayList<>(records.size());
         UUID namedToken = null;
         String recordedBy = null;
-        for (int i = 0; i < records.size(); i++) {
-            Long first = firstSequenceIds.get(appendIds[i / APPEND_SIZE]);
+        for (Append append : appends) {
+            Long first = firstSequenceIds.get(append.key);
             if (first == null) {
-                throw new IllegalStateException(
-                        "append " + appendIds[i / APPEND_SIZE] + " was committed without a place");
+                throw new IllegalStateException("append " + append.key.id + " was committed without a place");
             }
-            UUID tokenId = tokenIds.get(i);
-            if (!tokenId.equals(namedToken)) {
-                // A batch has few tokens, and often one.
-                namedToken = tokenId;
-                recordedBy = StoredRecord.byToken(tokenId);
+            for (int i = 0; i < append.size; i++) {
+                int index = append.first + i;
+                UUID tokenId = tokenIds.get(index);
+                if (!tokenId.equals(namedToken)) {
+                    // A batch has few tokens, and often only one.
+                    namedToken = tokenId;
+                    recordedBy = StoredRecord.byToken(tokenId);
+                }
+                stored.add(new StoredRecord(records.get(index), first + i, recordedAt, values[index], recordedBy));
             }
-            stored.add(new StoredRecord(records.get(i), first + i % APPEND_SIZE, recordedAt, values[i], recordedBy));
         }
         return stored;
+    }
+
+    /** The last sequence id that each project has from this batch; {@code stored} is what {@link #stored} returned. */
+    Map<UUID, Long> heads(List<StoredRecord> stored) {
+        Map<UUID, Long> heads = new HashMap<>();
+        for (Append append : appends) {
+            heads.put(
+                    append.key.projectId,
+                    stored.get(append.first + append.size - 1).sequenceId());
+        }
+        return heads;
     }
 
     private @Nullable String[] text(Function<AuditRecord, @Nullable String> value) {

@@ -8,35 +8,58 @@ import io.smallrye.config.ConfigMapping;
 import io.smallrye.config.WithDefault;
 import java.time.Duration;
 
-/** Limits of writing. */
+/** Limits on writing. */
 @ConfigMapping(prefix = "annals.append")
 // A native executable would have none of these methods to ask for their limits.
 @RegisterForReflection(fields = false)
 public interface AppendConfig {
 
-    /** How many lines of NDJSON are appended together. */
+    /** How many lines of NDJSON are appended together at most. */
     @WithDefault("1000")
     @Min(1)
     @Max(10_000)
     int bulkRecords();
 
-    /** How many bytes of NDJSON are appended together at most, but for the line that passes the limit. */
+    /** How many bytes of NDJSON are appended together at most. The line that exceeds the limit is still included. */
     @WithDefault("1048576")
     @Min(65_536)
     @Max(16_777_216)
     long bulkBytes();
 
-    /** How many records one transaction takes at most. A request is never cut: one that is larger goes alone. */
+    /** How many records one transaction may have. A request is never split: a larger one gets a transaction of its own. */
     @WithDefault("2000")
     @Min(1)
     @Max(50_000)
     int batchRecords();
 
-    /** How many bytes of JSON one transaction takes at most; as with {@link #batchRecords()}. */
+    /** How many bytes of JSON one transaction may have. Larger requests are treated as for {@link #batchRecords()}. */
     @WithDefault("8388608")
     @Min(65_536)
     @Max(268_435_456)
     long batchBytes();
+
+    /** How many projects one transaction may append to. */
+    @WithDefault("64")
+    @Min(1)
+    @Max(1_000)
+    int batchProjects();
+
+    /**
+     * How many transactions may append at a time, each to as many projects as have records waiting. What arrives while all of
+     * them are in flight goes into the next one. Each has a connection of its own, beside those of the pool.
+     */
+    @WithDefault("2")
+    @Min(1)
+    @Max(64)
+    int writers();
+
+    /**
+     * How long such a transaction may wait for each lock. After that each of its projects is tried alone, and one that is
+     * locked waits in a transaction and a connection of the pool for itself, so that no others wait for it.
+     */
+    @WithDefault("100ms")
+    @Durations(min = "1ms", max = "1M")
+    Duration lockTimeout();
 
     /** How many requests may wait in a project's queue. */
     @WithDefault("4096")
@@ -51,26 +74,26 @@ public interface AppendConfig {
     long queueBytes();
 
     /**
-     * How many bytes of JSON may wait in the queues of all projects together. With a small heap {@code annals.memory} ends
-     * before: what waits is held there, too, several times over.
+     * How many bytes of JSON may wait in the queues of all projects together. With a small heap {@code annals.memory.bytes}
+     * is the tighter limit: what waits counts there too, several times over.
      */
     @WithDefault("134217728")
     @Min(65_536)
     @Max(17_179_869_184L)
     long totalQueueBytes();
 
-    /** How often a batch is tried again after its connection broke or its transaction had to give way. */
+    /** How often a batch is retried after its connection broke or its transaction lost to another one. */
     @WithDefault("8")
     @Min(0)
     @Max(100)
     int retries();
 
-    /** How long to wait before the first such try; the wait doubles from try to try, up to {@link #maxRetryDelay()}. */
+    /** How long to wait before the first retry. The wait doubles with each retry, up to {@link #maxRetryDelay()}. */
     @WithDefault("50ms")
     @Durations(min = "1ms", max = "1H")
     Duration retryDelay();
 
-    /** The longest wait between two tries. */
+    /** The longest wait between two attempts. */
     @WithDefault("2s")
     @Durations(min = "1ms", max = "1H")
     Duration maxRetryDelay();

@@ -5,7 +5,7 @@ import io.vertx.pgclient.PgException;
 
 /** What a failed batch calls for. */
 enum AppendFailure {
-    /** Try again: the connection broke, the transaction had to give way to another, or an append's id was taken. */
+    /** Try again: the connection broke, the transaction lost to another one, or an append's id was taken. */
     RETRYABLE,
     /** A record with one of these ids exists. */
     DUPLICATE,
@@ -31,7 +31,7 @@ enum AppendFailure {
             return NO_NUMBER;
         }
         if ("append_pkey".equals(constraint) || "feed_segment_append_key".equals(constraint)) {
-            // Each try draws the ids of its appends anew.
+            // Each attempt draws new ids for its appends.
             return RETRYABLE;
         }
         // 22: data exception. 23: constraint violation. 54: a limit of the server.

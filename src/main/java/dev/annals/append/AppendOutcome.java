@@ -10,8 +10,8 @@ sealed interface AppendOutcome {
      * All records are stored, at least one of them by this append.
      *
      * @param records as they are stored, in the order sent
-     * @param added how many of them this append stored; the others had been stored before, with the same content, or by a
-     *     try of this append whose answer got lost, where the client named their ids
+     * @param added how many of them this append stored. The others had been stored before with the same content, possibly by
+     *     an earlier attempt at this append whose answer was lost, if the client chose their ids
      */
     record Stored(List<StoredRecord> records, int added) implements AppendOutcome {}
 
@@ -41,18 +41,18 @@ sealed interface AppendOutcome {
      */
     record Rejection(int index, String field, String why) {}
 
-    /** The database refuses a value of one of the records, and does not say of which. */
+    /** The database refuses a value in one of the records, and does not say in which. */
     record RejectedByDatabase(String sqlState) implements AppendOutcome {}
 
     /** Too much waits already; nothing was done. */
     record QueueFull(String why) implements AppendOutcome {}
 
-    /** Nothing was done, since an append before this one in its {@link Chain} was not stored. */
+    /** Nothing was done, because an append before this one in its {@link Chain} was not stored. */
     record ChainBroken() implements AppendOutcome {}
 
     /** The database cannot take the records now. Unless {@code why} says otherwise, they may have been stored. */
     record Unavailable(String why) implements AppendOutcome {}
 
-    /** What nobody expected. */
+    /** An unexpected failure. */
     record Failed(Throwable cause) implements AppendOutcome {}
 }

@@ -9,7 +9,7 @@ import dev.annals.http.ProblemType;
 import dev.annals.record.RecordReader;
 import java.util.List;
 
-/** What clients are told of appends that were not stored. */
+/** What clients are told about appends that were not stored. */
 final class AppendProblems {
 
     private AppendProblems() {}
@@ -17,8 +17,8 @@ final class AppendProblems {
     /**
      * What a request ends with.
      *
-     * @param outcome any by which nothing is stored
-     * @param inBatch whether its records came as a batch, and not as one bare record
+     * @param outcome any outcome that stores nothing
+     * @param inBatch whether its records came as a batch rather than as a single record
      */
     static RuntimeException of(AppendOutcome outcome, boolean inBatch) {
         if (outcome instanceof AppendOutcome.Rejected rejected) {
@@ -30,7 +30,7 @@ final class AppendProblems {
                     ? idTaken()
                     : Problem.of(
                             ProblemType.INVALID_RECORD,
-                            "Not every record can have the number that it wants, so nothing was stored: correct what errors names");
+                            "Not every record can get the number that it asks for, so nothing was stored: correct what errors names");
             return new ProblemException(problem.withErrors(errors));
         }
         if (outcome instanceof AppendOutcome.RejectedByDatabase rejected) {
@@ -46,26 +46,26 @@ final class AppendProblems {
                 "records were not written", outcome instanceof AppendOutcome.Failed failed ? failed.cause() : null);
     }
 
-    /** What the line of a rejected record is refused with. */
+    /** The problem that a rejected record's line is refused with. */
     static Problem ofLine(Reason reason, Rejection rejection) {
         return reason == Reason.ID_TAKEN
                 ? idTaken()
-                : Problem.of(ProblemType.INVALID_RECORD, "The record cannot have a number, so the line was not stored")
+                : Problem.of(ProblemType.INVALID_RECORD, "The record cannot get a number, so the line was not stored")
                         .withErrors(List.of(error(rejection, "")));
     }
 
-    /** The problem of records of which the database refuses a value. */
+    /** The problem for records in which the database refuses a value. */
     static Problem ofValue(AppendOutcome.RejectedByDatabase rejected) {
         return Problem.of(
                 ProblemType.INVALID_RECORD,
-                "The database refuses a value of the records (SQLSTATE " + rejected.sqlState() + "), so nothing was"
+                "The database refuses a value in the records (SQLSTATE " + rejected.sqlState() + "), so nothing was"
                         + " stored. Send them one by one to find out which.");
     }
 
     private static Problem idTaken() {
         return Problem.of(
                 ProblemType.RECORD_ID_TAKEN,
-                "A record with this id and other content is stored already. To add a record, give it an id of its own; to"
+                "A record with this id and other content is already stored. To add a record, give it an id of its own; to"
                         + " retry one, send it unchanged.");
     }
 

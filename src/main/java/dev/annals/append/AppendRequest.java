@@ -14,7 +14,7 @@ import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
-/** The records of one request, and its outcome. Used by one thread at a time: that of the batch it is in. */
+/** The records of one request, and its outcome. Used by one thread at a time: the one that handles its batch. */
 final class AppendRequest {
 
     final Lane lane;
@@ -25,11 +25,11 @@ final class AppendRequest {
     final CompletableFuture<AppendOutcome> outcome = new CompletableFuture<>();
 
     private final Chain chain;
-    /** Those found to be stored by an earlier try or request, by their place in {@link #records}. */
+    /** The records that an earlier attempt or request has stored, by their index in {@link #records}. */
     private final @Nullable StoredRecord[] found;
     /** How many of the records this request stored. */
     private int added;
-    /** How often ids that the service had drawn for this request were found taken, and drawn again. */
+    /** How often ids that the service drew for this request turned out to be taken and were drawn again. */
     private int redraws;
 
     /** A request in a chain of its own. */
@@ -38,9 +38,9 @@ final class AppendRequest {
     }
 
     /**
-     * A request that comes behind those of {@code chain} which were appended before.
+     * A request that follows the earlier ones of {@code chain}.
      *
-     * @param tokenId what the records are recorded by
+     * @param tokenId the token with which the records came
      * @param records one or more, each with an id of its own
      * @param bytes about how much memory the records take
      */
@@ -53,7 +53,7 @@ final class AppendRequest {
         this.found = new StoredRecord[records.size()];
     }
 
-    /** Those of some requests that are open. */
+    /** Those of the given requests that are open. */
     static List<AppendRequest> open(List<AppendRequest> requests) {
         List<AppendRequest> open = new ArrayList<>(requests.size());
         for (AppendRequest request : requests) {
@@ -64,7 +64,7 @@ final class AppendRequest {
         return open;
     }
 
-    /** Whether this request has no outcome yet and may be written. Fails it where its chain is broken. */
+    /** Whether this request has no outcome yet and may be written. If its chain is broken, this fails the request. */
     boolean isOpen() {
         if (chain.isBroken()) {
             fail(new AppendOutcome.ChainBroken());
@@ -72,7 +72,7 @@ final class AppendRequest {
         return !outcome.isDone();
     }
 
-    /** The records that are not stored yet, as far as is known. */
+    /** The records that are not known to be stored. */
     List<AuditRecord> missing() {
         List<AuditRecord> missing = new ArrayList<>(records.size());
         for (int i = 0; i < found.length; i++) {
@@ -84,11 +84,11 @@ final class AppendRequest {
     }
 
     /**
-     * Takes over what is stored already, and draws the service's own ids again where another record has them. Ends the
-     * request where that settles it: all of its records are stored, or an id that the client sent belongs to a record with
-     * other content.
+     * Notes which records are already stored, and draws a new id for each record whose id was drawn by the service and
+     * belongs to another record. Ends the request if that settles it: all of its records are stored, or an id that the
+     * client sent belongs to a record with other content.
      *
-     * @param maxRedraws after so many the request fails
+     * @param maxRedraws after this many redraws the request fails
      * @return whether anything of this request was found
      */
     boolean compareWith(Map<UUID, StoredRecord> stored, SequentialGuid guids, int maxRedraws) {
@@ -102,7 +102,8 @@ final class AppendRequest {
                 any = true;
                 if (record.sameContentAs(there.record())) {
                     found[i] = there;
-                    // An id that was drawn for this request: a try of it stored the record, and its answer got lost.
+                    // The id was drawn for this request, so an earlier attempt stored the record and its answer was
+                    // lost.
                     added += record.idAssigned() ? 1 : 0;
                 } else if (record.idAssigned()) {
                     records.set(i, record.withId(guids.next()));
@@ -126,9 +127,9 @@ final class AppendRequest {
     }
 
     /**
-     * Rejects the request where a record of it cannot have the number that it wants.
+     * Rejects the request if one of its records cannot get the number that it wants.
      *
-     * @param left what the requests before it in the batch left
+     * @param left what the requests before it in the batch leave
      */
     void refuseNumbers(ValuesLeft left) {
         Map<String, Long> wanted = new HashMap<>();
@@ -146,7 +147,7 @@ final class AppendRequest {
         }
     }
 
-    /** Ends the request, all of whose records were found. */
+    /** Ends the request after all of its records were found to be stored. */
     private void succeed() {
         List<StoredRecord> stored = List.of(found);
         outcome.complete(added > 0 ? new AppendOutcome.Stored(stored, added) : new AppendOutcome.Duplicate(stored));
@@ -166,13 +167,15 @@ final class AppendRequest {
         }
     }
 
-    /** Ends the request without success, and breaks the chain first: whoever learns of the one may count on the other. */
+    /**
+     * Ends the request without success. The chain is broken first, so that whoever learns of the failure can rely on that.
+     */
     void fail(AppendOutcome why) {
         chain.breakOff();
         outcome.complete(why);
     }
 
-    /** Ends all of some requests that have no outcome yet. */
+    /** Ends those of the given requests that have no outcome yet. */
     static void fail(List<AppendRequest> requests, AppendOutcome why) {
         for (AppendRequest request : requests) {
             request.fail(why);

@@ -30,14 +30,14 @@ import java.util.List;
 import java.util.UUID;
 import java.util.function.Function;
 
-/** Writing over HTTP: {@code POST /v1/project-logs}, and with {@code /batch} and {@code /import} behind it. */
+/** Writing over HTTP: {@code POST /v1/project-logs}, and the same path with {@code /batch} and {@code /import}. */
 @Path(FeedLinks.PATH)
 @Produces(MediaType.APPLICATION_JSON)
 public class AppendResource {
 
     private static final MediaType NDJSON = new MediaType("application", "x-ndjson");
 
-    /** About what a record takes in memory beside its JSON. */
+    /** About how much memory a record takes in addition to its JSON. */
     static final int RECORD_OVERHEAD_BYTES = 256;
 
     private static final String TYPES =
@@ -63,7 +63,7 @@ public class AppendResource {
             Vertx vertx) {
         this.vertx = vertx;
         this.bodies = bodies;
-        this.queues = new ProjectQueues(writer::write, config, metrics);
+        this.queues = new ProjectQueues(writer, config, metrics);
         this.reader = reader;
         this.links = links;
         this.config = config;
@@ -122,7 +122,7 @@ public class AppendResource {
         return bodies.read(http, TYPES, limits.maxBytes(), caller.projectId(), body -> {
             List<AuditRecord> records = read.apply(body);
             long bytes = body.length + (long) records.size() * RECORD_OVERHEAD_BYTES;
-            // Before anything is stored: a request that no URL can be made for is refused.
+            // Before anything is stored, because a request for which no URL can be made is refused.
             links.record(http, uri, records.get(0).id());
             AppendRequest append = new AppendRequest(caller.projectId(), caller.tokenId(), records, bytes);
             return Uni.createFrom()
@@ -152,7 +152,7 @@ public class AppendResource {
             Response.Status status,
             List<StoredRecord> records,
             Function<List<StoredRecord>, byte[]> answer) {
-        // Not as it was sent: an id that the service drew may have been drawn again.
+        // Not the record as it was sent: the service may have drawn its id again.
         UUID first = records.get(0).record().id();
         return Response.status(status)
                 .header(HttpHeaders.LOCATION, links.record(http, uri, first))
@@ -180,7 +180,7 @@ public class AppendResource {
         });
     }
 
-    /** Turns new requests away. Those that wait are still written and answered, before the pool closes. */
+    /** Turns new requests away. Waiting requests are still written and answered before the pool closes. */
     void stop(@Observes ShutdownEvent event) {
         queues.stop();
     }

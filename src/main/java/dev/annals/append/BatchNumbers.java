@@ -1,19 +1,22 @@
 package dev.annals.append;
 
+import dev.annals.database.Binds;
 import dev.annals.record.AuditRecord;
 import io.vertx.mutiny.sqlclient.Row;
-import io.vertx.mutiny.sqlclient.Tuple;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
-/** Which numbers the records of a batch want: each the next value of the sequence it names, in the order of the batch. */
+/**
+ * The numbers that the records of a batch want: each wants the next value of the sequence it names, in the order of the
+ * batch.
+ */
 final class BatchNumbers {
 
     private final @Nullable String[] sequences;
-    /** How many records before it name the same sequence; null where it names none. */
+    /** For each record, how many records before it name the same sequence; null if it names none. */
     private final @Nullable Long[] places;
 
     private final Map<String, Long> counts = new TreeMap<>();
@@ -30,7 +33,7 @@ final class BatchNumbers {
         }
     }
 
-    /** What these records want; null where none wants a number. */
+    /** What these records want; null if none wants a number. */
     static @Nullable BatchNumbers of(List<AuditRecord> records) {
         for (AuditRecord record : records) {
             if (record.numberSequence() != null) {
@@ -40,19 +43,19 @@ final class BatchNumbers {
         return null;
     }
 
-    /** The binds that {@code append_numbered_records.sql} has beside those of {@code append_records.sql}. */
-    Tuple addTo(Tuple binds) {
-        return binds.addArrayOfString(sequences)
-                .addArrayOfLong(places)
-                .addArrayOfString(counts.keySet().toArray(String[]::new))
-                .addArrayOfLong(counts.values().toArray(Long[]::new));
+    /** Sets the binds that {@code append_numbered_records.sql} has in addition to those of {@code append_records.sql}. */
+    Binds bind(Binds binds) {
+        return binds.bind("number_sequence", sequences)
+                .bind("number_place", places)
+                .bind("sequence_name", counts.keySet().toArray(String[]::new))
+                .bind("sequence_count", counts.values().toArray(Long[]::new));
     }
 
-    /** The value of each record, from what {@code append_numbered_records.sql} answered. */
+    /** The value of each record, from the result of {@code append_numbered_records.sql}. */
     @Nullable
     Long[] values(Row inserted) {
-        String[] names = inserted.getArrayOfStrings(1);
-        Long[] firsts = inserted.getArrayOfLongs(2);
+        String[] names = inserted.getArrayOfStrings("sequences");
+        Long[] firsts = inserted.getArrayOfLongs("first_values");
         Map<String, Long> firstValues = new HashMap<>();
         for (int i = 0; i < names.length; i++) {
             firstValues.put(names[i], firsts[i]);

@@ -3,7 +3,7 @@ package dev.annals.append;
 import java.util.UUID;
 
 /**
- * What a queue is for: the requests of a project that hold a record with a number, or its other requests. A sequence
- * stays locked while anybody's transaction that has drawn from it is open; only the former wait for that.
+ * Which requests share a queue: those of a project that contain a record with a number, or all others of the project. A
+ * sequence stays locked while any transaction that has drawn from it is open, and only the former should wait for that.
  */
 record Lane(UUID projectId, boolean numbered) {}

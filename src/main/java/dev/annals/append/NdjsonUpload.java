@@ -27,22 +27,22 @@ import java.util.function.IntPredicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Appends an {@code application/x-ndjson} body of any length while it streams in: one record per line, many lines in one
- * append.
+ * Appends an {@code application/x-ndjson} body of any length while it streams in. There is one record per line, and many
+ * lines are appended together.
  *
- * <p>At most two batches are in flight at a time, one being committed and one gathering behind it; while both places are
- * taken the connection is not read, so that memory stays flat and the sender feels the database's pace. A line that
- * is refused is counted and named, and the others are stored. What was answered for, or was committed before a
- * connection broke, stays stored: a sender that gave its records ids may send them all again.
+ * <p>At most two batches are in flight at a time, one being committed and one waiting behind it. While there are two,
+ * nothing is read from the connection, so memory use stays flat and the sender is slowed to the database's pace. A line that
+ * is refused is counted and named, and the others are stored. Lines that were committed before a connection broke stay
+ * stored: a sender that gave its records ids may send them all again.
  *
- * <p>Lines are stored in their order. The batches are a {@link Chain}: when one is not stored whole, neither is the one
- * behind it. Once both have come back, what is left of them is sent again in a new chain, in the order of the lines.
+ * <p>Lines are stored in their order. The batches are a {@link Chain}: if one is not stored completely, the one behind it is
+ * not stored at all. Once both have come back, what is left of them is sent again in a new chain, in the order of the lines.
  *
  * <p>Everything happens on the request's own event loop.
  */
 final class NdjsonUpload {
 
-    /** How many refused lines the answer names; more are only counted. */
+    /** How many refused lines the answer names; further ones are only counted. */
     static final int NAMED_REFUSALS = 100;
 
     private static final int BATCHES_IN_FLIGHT = 2;
@@ -69,13 +69,13 @@ final class NdjsonUpload {
     private final ArrayDeque<Lines> held = new ArrayDeque<>();
 
     private final List<Lines> inFlight = new ArrayList<>();
-    /** What was not stored of batches that came back while another one was still in flight. */
+    /** The parts of returned batches that were not stored and have to be sent again. */
     private final List<Lines> notStored = new ArrayList<>();
 
     private Chain chain = new Chain();
-    /** Whether the batches in flight hold numbers: those with and those without are different lanes of the queue. */
+    /** Whether the batches in flight have numbers: batches with and without numbers go to different lanes of the queue. */
     private boolean numbered;
-    /** How often the queue was full since a batch was stored. */
+    /** How often the queue was full since a batch was last stored. */
     private int fullQueueTries;
     /** Whether to wait a little before anything is sent again. */
     private boolean queueWasFull;
@@ -103,7 +103,7 @@ final class NdjsonUpload {
         this.config = config;
     }
 
-    /** How much of a body is held at a time at most: what is in flight, what gathers, and the line that is not complete. */
+    /** How much of a body is held at a time at most: what is in flight, what is being gathered, and the incomplete line. */
     static long mostBytes(AppendConfig config) {
         return (BATCHES_IN_FLIGHT + 2) * config.bulkBytes() + 4L * RecordReader.MAX_RECORD_BYTES;
     }
@@ -114,10 +114,10 @@ final class NdjsonUpload {
     /**
      * What became of a body.
      *
-     * @param stored how many records were stored by this request
-     * @param storedBefore how many had been stored by an earlier one, with the same content
-     * @param firstSequenceId the lowest of both; 0 where there is none
-     * @param lastSequenceId the highest of both; 0 where there is none
+     * @param stored how many records this request stored
+     * @param storedBefore how many were already stored, with the same content
+     * @param firstSequenceId the lowest of both; 0 if there is none
+     * @param lastSequenceId the highest of both; 0 if there is none
      * @param refused how many lines were refused
      * @param refusals the first of them
      */
@@ -154,7 +154,7 @@ final class NdjsonUpload {
         }
     }
 
-    /** Records that are appended together, with the lines they stand on. */
+    /** Records that are appended together, with their line numbers. */
     private static final class Lines {
         final List<AuditRecord> records = new ArrayList<>();
         final List<Long> numbers = new ArrayList<>();
@@ -190,7 +190,7 @@ final class NdjsonUpload {
         }
     }
 
-    /** Reads the body to its end. Fails with a problem where the database or the queue gives out on the way. */
+    /** Reads the body to its end. Fails with a problem if the database or the queue stops taking records on the way. */
     CompletableFuture<Summary> run() {
         request.read(this::read, this::end, this::fail);
         return answer;
@@ -200,7 +200,7 @@ final class NdjsonUpload {
         if (answer.isDone()) {
             return;
         }
-        // Nothing is kept of a line that is too long.
+        // Lines that are too long are not kept.
         received += skippingLine ? 0 : part.length();
         if (!memory.cover(received)) {
             fail(RequestBodies.noMemory());
@@ -218,7 +218,7 @@ final class NdjsonUpload {
         }
         rest = from == 0 ? bytes : Arrays.copyOfRange(bytes, from, bytes.length);
         if (rest.length > 2 * RecordReader.MAX_RECORD_BYTES) {
-            // No record is that long: what is still to come of this line need not be kept.
+            // No record is that long, so the rest of this line need not be kept.
             skippingLine = true;
             rest = new byte[0];
         }
@@ -243,7 +243,7 @@ final class NdjsonUpload {
         try {
             AuditRecord record = reader.readLine(bytes, from, to);
             if (gathering.ids.contains(record.id())) {
-                // One append cannot hold an id twice; in the next it is compared with what was stored.
+                // One append cannot have an id twice. In the next one, the record is compared with the stored one.
                 append(gathering);
                 gathering = new Lines();
             }
@@ -326,7 +326,9 @@ final class NdjsonUpload {
         }
     }
 
-    /** Counts what is stored, refuses what is rejected, and keeps the rest to be sent again; false where nothing can be. */
+    /**
+     * Counts what is stored, refuses what is rejected, and keeps the rest to be sent again; false if the import has to end.
+     */
     private boolean settle(Lines batch, AppendOutcome outcome) {
         if (outcome instanceof AppendOutcome.Stored all) {
             stored(all.records(), all.added());
@@ -344,7 +346,7 @@ final class NdjsonUpload {
             if (size == 1) {
                 refuse(batch.firstLine(), AppendProblems.ofValue(rejected));
             } else {
-                // The database does not say which record it refuses: the half with none of them is stored.
+                // The database does not say which record it refuses. Halving stores everything but the refused ones.
                 keep(batch.only(place -> place < size / 2));
                 keep(batch.only(place -> place >= size / 2));
             }
@@ -438,8 +440,8 @@ final class NdjsonUpload {
         if (!gathering.records.isEmpty()) {
             settled = Math.min(settled, gathering.firstLine() - 1);
         }
-        String detail = problem.detail() + " Every line of the body before line " + (settled + 1)
-                + " is stored or refused, and what else is stored stands right behind them: go on with that line.";
+        String detail = problem.detail() + " Every line before line " + (settled + 1)
+                + " is stored or refused; some later lines may be stored, too. Continue with that line.";
         return new ProblemException(new Problem(
                         problem.type(), problem.status(), problem.title(), detail, problem.errors(), problem.members())
                 .with("settled_lines", settled)

@@ -4,39 +4,77 @@ import io.micrometer.core.instrument.MeterRegistry;
 import io.smallrye.mutiny.Uni;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedDeque;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Turns many concurrent requests into few flushes.
  *
- * <p>In one project each commit waits for the one before it. So while one flush of a lane is under way, what arrives for
- * it gathers here, and the next flush takes it all: no timer, and no wait where there is no load. Every request gets
- * exactly one outcome.
+ * <p>In one project each commit waits for the one before it. So while a flush of a lane is in flight, new requests for that
+ * lane gather here, and the next flush takes them all. A commit costs about the same however many projects it is for. So a
+ * few writers share the work: each takes what has gathered in lanes that are not in flight, the lane that has waited longest
+ * first. There is no timer, and without load nothing waits. Every request gets exactly one outcome.
  *
- * <p>Queues are bounded; a request that finds its queue full is turned away at once. A lane without waiting requests has
- * no queue.
+ * <p>A lane whose records want numbers is flushed alone and not by a writer, because it may wait for a sequence for as long as
+ * somebody keeps it locked. If a flush of several lanes fails, writers try each lane alone. A lane that fails alone is then
+ * flushed without a writer, too.
+ *
+ * <p>Queues are bounded; a request that finds its queue full is turned away at once. A lane that has neither waiting requests
+ * nor a flush in flight has no queue.
  */
 final class ProjectQueues {
 
-    /** Writes requests. */
-    @FunctionalInterface
+    /**
+     * How many records of one lane go together with those of others. A lane with more is flushed alone, so that few records
+     * need not wait for many.
+     */
+    static final int SHARED_RECORDS = 256;
+
+    /** Writes requests. No other flush of their lanes is in flight. */
     interface Flush {
         /**
-         * Writes requests, whose lanes have no other flush under way, in their order.
+         * Writes requests of one lane or several, those of one lane one after the other and in their order. It must not wait
+         * for anything that one of them alone may have to wait for.
          *
-         * @return completes when the next flush of these lanes may begin, with what still has to be done to give the
-         *     requests their outcomes. All that failed have theirs by then. Where it fails itself, so do all requests that
-         *     have none
+         * @return completes when the next flush of these lanes may begin, with what remains to be done to give the requests
+         *     their outcomes. If it fails with {@link WriteApartException}, each lane is tried alone, and if that fails, too,
+         *     flushed by {@link #writeApart}; if it fails otherwise, so do all requests without an outcome
          */
-        Uni<Runnable> write(List<AppendRequest> requests);
+        Uni<Runnable> writeTogether(List<AppendRequest> requests);
+
+        /**
+         * Writes requests of one lane in their order, for as long as that takes.
+         *
+         * @param failure why {@link #writeTogether} failed with these requests; null if it was not tried
+         * @return as described above. Requests that failed have their outcomes by then
+         */
+        Uni<Runnable> writeApart(List<AppendRequest> requests, @Nullable Throwable failure);
+    }
+
+    /** Requests cannot be written together. They may have been, if the answer was lost. */
+    static final class WriteApartException extends RuntimeException {
+        private static final long serialVersionUID = 1L;
+
+        WriteApartException(Throwable cause) {
+            super(cause);
+        }
     }
 
     private final Map<Lane, Queue> queues = new ConcurrentHashMap<>();
+    /** Lanes with waiting requests and no flush in flight, each once. */
+    private final ConcurrentLinkedDeque<Lane> ready = new ConcurrentLinkedDeque<>();
+
+    /** The requests of flushes of several lanes that failed, lane by lane. Their lanes are still in flight. */
+    private final ConcurrentLinkedDeque<List<AppendRequest>> split = new ConcurrentLinkedDeque<>();
+
+    private final Semaphore writers;
     private final AtomicLong totalBytes = new AtomicLong();
     private final Flush flush;
     private final AppendConfig config;
@@ -45,20 +83,21 @@ final class ProjectQueues {
     ProjectQueues(Flush flush, AppendConfig config, MeterRegistry metrics) {
         this.flush = flush;
         this.config = config;
+        this.writers = new Semaphore(config.writers());
         metrics.gauge("annals.append.queue.bytes", totalBytes);
         metrics.gaugeMapSize("annals.append.queue.projects", List.of(), queues);
     }
 
-    /** The requests of one lane that wait while a flush of it is under way. */
+    /** The waiting requests of one lane. */
     private static final class Queue {
         final ArrayDeque<AppendRequest> waiting = new ArrayDeque<>();
         long bytes;
     }
 
     /**
-     * Takes a request in.
+     * Takes a request.
      *
-     * @return its outcome, which never fails. What is turned away breaks its chain, too
+     * @return its outcome, which never fails. A request that is turned away breaks its chain, too
      */
     CompletableFuture<AppendOutcome> append(AppendRequest request) {
         if (stopping) {
@@ -68,28 +107,28 @@ final class ProjectQueues {
         }
         boolean[] first = {false};
         @Nullable String[] full = {null};
-        queues.compute(request.lane, (lane, queue) -> {
-            if (queue == null) {
-                first[0] = true;
-                return new Queue();
-            }
+        queues.compute(request.lane, (lane, there) -> {
+            Queue queue = there == null ? new Queue() : there;
             full[0] = enqueue(queue, request);
-            return queue;
+            first[0] = there == null && full[0] == null;
+            return there == null && full[0] != null ? null : queue;
         });
         if (full[0] != null) {
             request.fail(new AppendOutcome.QueueFull(full[0]));
         } else if (first[0]) {
-            write(request.lane, List.of(request));
+            isReady(request.lane);
         }
         return request.outcome;
     }
 
-    /** Lets a request wait in a queue; answers why it cannot. */
+    /** Adds a request to a queue; returns why that is not possible, or null. An empty queue takes a request of any size. */
     private @Nullable String enqueue(Queue queue, AppendRequest request) {
-        if (queue.waiting.size() >= config.queueRequests() || queue.bytes + request.bytes > config.queueBytes()) {
+        if (queue.waiting.size() >= config.queueRequests()
+                || (!queue.waiting.isEmpty() && queue.bytes + request.bytes > config.queueBytes())) {
             return "Too many records of this project are waiting to be written.";
         }
-        if (totalBytes.addAndGet(request.bytes) > config.totalQueueBytes()) {
+        long total = totalBytes.addAndGet(request.bytes);
+        if (total > config.totalQueueBytes() && total > request.bytes) {
             totalBytes.addAndGet(-request.bytes);
             return "Too many records are waiting to be written.";
         }
@@ -98,53 +137,150 @@ final class ProjectQueues {
         return null;
     }
 
-    /** Takes what has gathered, as much as one flush may have; drops the queue where nothing has. */
-    private List<AppendRequest> take(Lane lane) {
+    /** Lets a lane be flushed that has waiting requests and no flush in flight. */
+    private void isReady(Lane lane) {
+        if (lane.numbered()) {
+            List<AppendRequest> requests = new ArrayList<>();
+            take(lane, requests, config.batchRecords());
+            writeApart(lane, requests, null);
+        } else {
+            ready.add(lane);
+            writeReady();
+        }
+    }
+
+    /** Starts as many writers as there are and as have something to do. */
+    private void writeReady() {
+        // Whoever adds a lane or gives a writer back comes here afterwards, and so sees what the other one did.
+        while ((!split.isEmpty() || !ready.isEmpty()) && writers.tryAcquire()) {
+            List<AppendRequest> left = split.poll();
+            List<AppendRequest> requests = left == null ? takeReady() : left;
+            if (requests.isEmpty()) {
+                writers.release();
+            } else {
+                writeTogether(requests);
+            }
+        }
+    }
+
+    /** Takes what has gathered, lane by lane, up to the limits of one flush. */
+    private List<AppendRequest> takeReady() {
         List<AppendRequest> taken = new ArrayList<>();
+        for (int lanes = 0; lanes < config.batchProjects(); lanes++) {
+            Lane lane = ready.poll();
+            if (lane == null) {
+                break;
+            }
+            int before = taken.size();
+            take(lane, taken, before == 0 ? config.batchRecords() : SHARED_RECORDS);
+            if (taken.size() == before) {
+                // Its next request is too large for this flush, and goes into the next one.
+                ready.addFirst(lane);
+                break;
+            }
+            if (records(taken, before) > SHARED_RECORDS) {
+                break;
+            }
+        }
+        return taken;
+    }
+
+    private static int records(List<AppendRequest> requests, int from) {
+        int records = 0;
+        for (AppendRequest request : requests.subList(from, requests.size())) {
+            records += request.records.size();
+        }
+        return records;
+    }
+
+    /**
+     * Takes requests of one lane, within the limits of one flush, to those that are taken. A flush has one request at least.
+     *
+     * @param maxRecords how many records of this lane
+     */
+    private void take(Lane lane, List<AppendRequest> taken, int maxRecords) {
         queues.computeIfPresent(lane, (same, queue) -> {
-            int records = 0;
-            long bytes = 0;
+            int left = Math.min(maxRecords, config.batchRecords() - records(taken, 0));
+            long bytesLeft = config.batchBytes();
+            for (AppendRequest other : taken) {
+                bytesLeft -= other.bytes;
+            }
             for (AppendRequest next = queue.waiting.peek(); next != null; next = queue.waiting.peek()) {
-                records += next.records.size();
-                bytes += next.bytes;
-                if (!taken.isEmpty() && (records > config.batchRecords() || bytes > config.batchBytes())) {
+                left -= next.records.size();
+                bytesLeft -= next.bytes;
+                if (!taken.isEmpty() && (left < 0 || bytesLeft < 0)) {
                     break;
                 }
                 taken.add(queue.waiting.remove());
                 queue.bytes -= next.bytes;
                 totalBytes.addAndGet(-next.bytes);
             }
-            return taken.isEmpty() ? null : queue;
+            return queue;
         });
-        return taken;
     }
 
-    /** Writes the requests, then whatever has gathered meanwhile, until nothing has. */
-    private void write(Lane lane, List<AppendRequest> requests) {
+    /** Writes requests of one lane or several, for a writer. */
+    private void writeTogether(List<AppendRequest> requests) {
+        Map<Lane, List<AppendRequest>> byLane = new LinkedHashMap<>();
+        for (AppendRequest request : requests) {
+            byLane.computeIfAbsent(request.lane, lane -> new ArrayList<>()).add(request);
+        }
         Uni.createFrom()
-                .deferred(() -> flush.write(requests))
-                .onFailure()
-                .recoverWithItem(failure -> {
-                    // At once: what hangs on these requests must not be in the next flush.
-                    AppendRequest.fail(requests, new AppendOutcome.Failed(failure));
-                    return () -> {};
-                })
+                .deferred(() -> flush.writeTogether(requests))
                 .subscribe()
-                .with(outcomes -> {
-                    // The next flush is under way before those get their outcomes whose records are stored: making the
-                    // answers takes about as long.
-                    try {
-                        List<AppendRequest> gathered = take(lane);
-                        if (!gathered.isEmpty()) {
-                            write(lane, gathered);
+                .with(outcomes -> end(List.copyOf(byLane.keySet()), true, outcomes), failure -> {
+                    if (failure instanceof WriteApartException) {
+                        if (byLane.size() > 1) {
+                            split.addAll(byLane.values());
+                        } else {
+                            writeApart(requests.get(0).lane, requests, failure.getCause());
                         }
-                    } finally {
-                        outcomes.run();
+                        end(List.of(), true, () -> {});
+                    } else {
+                        // At once, because the next flush must not contain requests that depend on these.
+                        AppendRequest.fail(requests, new AppendOutcome.Failed(failure));
+                        end(List.copyOf(byLane.keySet()), true, () -> {});
                     }
                 });
     }
 
-    /** Turns new requests away. Those that wait are still written. */
+    /** Writes requests of one lane, whatever the writers do. */
+    private void writeApart(Lane lane, List<AppendRequest> requests, @Nullable Throwable cause) {
+        Uni.createFrom()
+                .deferred(() -> flush.writeApart(requests, cause))
+                .subscribe()
+                .with(outcomes -> end(List.of(lane), false, outcomes), failure -> {
+                    AppendRequest.fail(requests, new AppendOutcome.Failed(failure));
+                    end(List.of(lane), false, () -> {});
+                });
+    }
+
+    /**
+     * Ends a flush. The next one starts before the stored requests get their outcomes, because making the answers takes about
+     * as long as a flush.
+     */
+    private void end(List<Lane> lanes, boolean byWriter, Runnable outcomes) {
+        try {
+            List<Lane> next = new ArrayList<>();
+            for (Lane lane : lanes) {
+                Queue queue = queues.computeIfPresent(lane, (same, there) -> there.waiting.isEmpty() ? null : there);
+                if (queue != null) {
+                    next.add(lane);
+                }
+            }
+            if (byWriter) {
+                ready.addAll(next);
+                writers.release();
+                writeReady();
+            } else {
+                next.forEach(this::isReady);
+            }
+        } finally {
+            outcomes.run();
+        }
+    }
+
+    /** Turns new requests away. Waiting requests are still written. */
     void stop() {
         stopping = true;
     }

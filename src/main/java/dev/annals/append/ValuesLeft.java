@@ -8,7 +8,7 @@ import java.util.HashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** What the sequences that some records name have left, as {@code read_values_left.sql} found it a moment ago. */
+/** How many values the sequences named by some records have left, as {@code read_values_left.sql} found a moment ago. */
 final class ValuesLeft {
 
     private final Map<String, State> states = new HashMap<>();
@@ -28,10 +28,10 @@ final class ValuesLeft {
     }
 
     /**
-     * Why a record cannot have a number.
+     * Why a record cannot get a number.
      *
-     * @param wanted what the records of its request before it want of each sequence; what this one wants is added
-     * @return null where it can
+     * @param wanted how many values of each sequence the earlier records of its request want; this record's wish is added
+     * @return null if it can
      */
     @Nullable
     String whyNot(AuditRecord record, Map<String, Long> wanted) {
@@ -48,15 +48,15 @@ final class ValuesLeft {
         }
         if (state.kind() != SequenceKind.SYNCHRONOUS) {
             return "names a sequence of kind " + state.kind()
-                    + ", which leaves a gap where an append fails: name one of kind SYNCHRONOUS";
+                    + ", which leaves a gap if an append fails: name one of kind SYNCHRONOUS";
         }
         if (wanted.merge(name, 1L, Long::sum) + taken.getOrDefault(name, 0L) > state.left()) {
-            return "names a sequence that is exhausted: it never begins again, so name another one";
+            return "names a sequence that is exhausted: it never starts again, so name another one";
         }
         return null;
     }
 
-    /** Counts what the records of a request want as taken. */
+    /** Counts the values that the records of a request want as taken. */
     void take(Map<String, Long> wanted) {
         wanted.forEach((name, count) -> taken.merge(name, count, Long::sum));
     }

@@ -1,4 +1,4 @@
-/** The way into the feed: requests, their queue, and the batches that are committed. */
+/** The way into the feed: requests, their queues, and the batches that are committed. */
 @NullMarked
 package dev.annals.append;
 

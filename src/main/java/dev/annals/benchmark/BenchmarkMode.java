@@ -4,7 +4,7 @@ import dev.annals.sequence.SequenceKind;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/** What a transaction of {@code sequence-benchmark} does beside staying open. */
+/** What a transaction of {@code sequence-benchmark} does besides staying open. */
 enum BenchmarkMode {
     /** Nothing: the limit for the kinds that are drawn. */
     NONE(null),

@@ -20,7 +20,7 @@ final class BenchmarkOptions {
 
     @Option(
             names = "--threads",
-            description = "Threads that run one transaction after the other. Default: ${DEFAULT-VALUE}.")
+            description = "Threads that run transactions one after the other. Default: ${DEFAULT-VALUE}.")
     int threads = 10;
 
     @Option(names = "--iterations", description = "Transactions of all threads together. Default: ${DEFAULT-VALUE}.")
@@ -32,10 +32,10 @@ final class BenchmarkOptions {
             description = "How long transactions run before they are measured. Default: 3s.")
     Duration warmUp = Duration.ofSeconds(3);
 
-    @Option(names = "--batch-size", description = "Of BATCH and ASYNC_BATCH. Default: ${DEFAULT-VALUE}.")
+    @Option(names = "--batch-size", description = "For BATCH and ASYNC_BATCH. Default: ${DEFAULT-VALUE}.")
     int batchSize = 200;
 
-    @Option(names = "--low-water-mark", description = "Of ASYNC_BATCH. Default: ${DEFAULT-VALUE}.")
+    @Option(names = "--low-water-mark", description = "For ASYNC_BATCH. Default: ${DEFAULT-VALUE}.")
     int lowWaterMark = 50;
 
     @Option(
@@ -54,7 +54,9 @@ final class BenchmarkOptions {
             description = "Rows of each measurement in the second table of --all. Default: ${DEFAULT-VALUE}.")
     int rowIterations = 10_000;
 
-    @Option(names = "--all", description = "All modes with 10 and 50 threads, as a table that goes to --output too.")
+    @Option(
+            names = "--all",
+            description = "All modes with 10 and 50 threads, as a table that is also written to --output.")
     boolean all;
 
     @Option(names = "--output", description = "Where --all writes its table. Default: ${DEFAULT-VALUE}.")
@@ -73,7 +75,7 @@ final class BenchmarkOptions {
         return copy;
     }
 
-    /** @throws ParameterException where a number is out of its limits */
+    /** @throws ParameterException if a number is outside its limits */
     void requireInLimits(CommandLine line) {
         require(line, "--threads", threads, 1, 64);
         require(line, "--iterations", iterations, 1, 10_000_000);
@@ -87,7 +89,8 @@ final class BenchmarkOptions {
 
     private static void require(CommandLine line, String option, long value, long min, long max) {
         if (value < min || value > max) {
-            throw new ParameterException(line, option + " is " + value + ", and goes from " + min + " to " + max + ".");
+            throw new ParameterException(
+                    line, option + " is " + value + ", but has to be from " + min + " to " + max + ".");
         }
     }
 
@@ -103,7 +106,7 @@ final class BenchmarkOptions {
                 }
                 return Duration.parse(lower.startsWith("p") ? lower : "pt" + lower);
             } catch (NumberFormatException | DateTimeParseException e) {
-                throw new CommandLine.TypeConversionException("'" + text + "' is no duration such as 10ms or 1s");
+                throw new CommandLine.TypeConversionException("'" + text + "' is not a duration such as 10ms or 1s");
             }
         }
     }

@@ -21,7 +21,7 @@ import java.util.Map;
 import java.util.concurrent.ExecutionException;
 import org.eclipse.microprofile.config.Config;
 
-/** Measures what {@link BenchmarkOptions} ask for, and says what came of it. */
+/** Measures what {@link BenchmarkOptions} ask for, and reports the results. */
 @Dependent
 @Unremovable
 @SuppressWarnings("SystemOut") // a command line tool
@@ -29,12 +29,15 @@ class BenchmarkReport {
 
     private static final List<Integer> THREADS = List.of(10, 50);
     private static final int ROUNDS = 3;
-    /** How many times fewer transactions are measured where one runs at a time: else they would be most of the hour. */
+    /**
+     * By what factor fewer transactions are measured where they run one at a time: otherwise these would take most of the
+     * hour.
+     */
     private static final int ONE_AT_A_TIME = 10;
 
     private static final int WRITERS = 16;
     private static final int GROUPS = 100;
-    /** Values a second with 10 and with 50 threads and 10 ms transactions, as Google published them. */
+    /** Values per second with 10 and with 50 threads and 10 ms transactions, as Google published them. */
     private static final Map<BenchmarkMode, String> SPANNER = Map.of(
             BenchmarkMode.SYNCHRONOUS, "34 / 30.6",
             BenchmarkMode.ASYNCHRONOUS, "66.5 / 78.1",
@@ -108,8 +111,8 @@ class BenchmarkReport {
                         "{settings}",
                         String.format(
                                 Locale.ROOT,
-                                "%d transactions of %d ms a line (a tenth where one runs at a time), after %d ms of warm-up,"
-                                        + " batches of %d, low-water mark %d",
+                                "%d transactions of %d ms per line (a tenth as many where they run one at a time), after"
+                                        + " %d ms of warm-up, batches of %d, low-water mark %d",
                                 options.iterations,
                                 options.transactionLatency.toMillis(),
                                 options.warmUp.toMillis(),
@@ -187,7 +190,7 @@ class BenchmarkReport {
         };
     }
 
-    /** COMMIT_ORDERED beside an identity column, in turns, since both are fast enough to be disturbed by chance. */
+    /** COMMIT_ORDERED beside an identity column, in turns, because both are fast enough for noise to matter. */
     private String rowsTable(BenchmarkOptions options) throws SQLException, InterruptedException, ExecutionException {
         StringBuilder table = new StringBuilder();
         print(table, "| transaction | round | `IDENTITY` rows/s | `COMMIT_ORDERED` rows/s | ratio |");

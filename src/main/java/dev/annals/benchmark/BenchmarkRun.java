@@ -135,12 +135,12 @@ final class BenchmarkRun {
                 : Uni.createFrom().voidItem().onItem().delayIt().by(options.transactionLatency);
     }
 
-    /** How long each transaction took, in ascending order; none where there was no time for any. */
+    /** How long each transaction took, in ascending order; empty if there was no time for any. */
     private List<Long> times(Supplier<Uni<?>> transaction, BooleanSupplier goesOn)
             throws InterruptedException, ExecutionException {
         AtomicInteger started = new AtomicInteger();
         Callable<List<Long>> worker = () -> {
-            // One after the other: begun together, all would commit together too, and wait for each other.
+            // Staggered: if all began together, all would commit together, too, and wait for each other.
             NANOSECONDS.sleep(options.transactionLatency.toNanos() * started.getAndIncrement() / options.threads);
             List<Long> nanos = new ArrayList<>();
             while (goesOn.getAsBoolean()) {

@@ -23,7 +23,7 @@ import picocli.CommandLine.Spec;
         name = SequenceBenchmark.NAME,
         mixinStandardHelpOptions = true,
         sortOptions = false,
-        description = "Measures sequence generators: values a second, and how long a transaction with one takes. The"
+        description = "Measures sequence generators: values per second, and how long a transaction with one takes. The"
                 + " database is the one that ANNALS_DATABASE_URL names, or one for the benchmark alone.")
 @RegisterForReflection
 public final class SequenceBenchmark implements Callable<Integer> {
@@ -48,8 +48,7 @@ public final class SequenceBenchmark implements Callable<Integer> {
                     .filter(argument -> !argument.equals(NAME))
                     .toList();
         }
-        // What is measured is the sequence and the database, not how many transactions queue for a client's few
-        // threads.
+        // This measures the sequence and the database, not how long transactions queue for a few client threads.
         System.setProperty("quarkus.vertx.event-loops-pool-size", "16");
         if (DatabaseUrl.configured(ConfigProvider.getConfig()).isEmpty()) {
             EmbeddedDatabase database = EmbeddedDatabase.start(Files.createTempDirectory("annals-benchmark-"));

@@ -1,4 +1,4 @@
-/** The command {@code sequence-benchmark}: how fast each kind of sequence is, beside what bounds it. */
+/** The command {@code sequence-benchmark}: how fast each kind of sequence is, next to its limit. */
 @NullMarked
 package dev.annals.benchmark;
 

@@ -39,7 +39,9 @@ public final class AppendCommand extends ClientCommand {
     @Mixin
     Connection service = new Connection();
 
-    @Option(names = "--id", description = "A UUID. Who chooses it may run the command again without storing twice.")
+    @Option(
+            names = "--id",
+            description = "A UUID. If you choose it, you may run the command again without storing the record twice.")
     @Nullable
     UUID id;
 
@@ -108,7 +110,7 @@ public final class AppendCommand extends ClientCommand {
             LineReader lines = new LineReader(System.in);
             for (byte[] next = lines.next(); next != null; next = lines.next()) {
                 add(next);
-                // What comes slowly is sent at once, what comes fast in large requests.
+                // Slow input is sent at once, fast input in large requests.
                 if (!lines.hasMore()) {
                     send();
                 }
@@ -139,7 +141,7 @@ public final class AppendCommand extends ClientCommand {
             }
             json.writeEndObject();
         } catch (JsonProcessingException e) {
-            throw new ClientFailure(ClientFailure.USAGE, "--metadata is no JSON: " + e.getOriginalMessage());
+            throw new ClientFailure(ClientFailure.USAGE, "--metadata is not JSON: " + e.getOriginalMessage());
         }
         return bytes.toByteArray();
     }
@@ -179,7 +181,7 @@ public final class AppendCommand extends ClientCommand {
         try {
             record = withId(text);
         } catch (JsonProcessingException e) {
-            refuse(line, "The line is no JSON: " + e.getOriginalMessage());
+            refuse(line, "The line is not JSON: " + e.getOriginalMessage());
             return;
         }
         if (batchLines.size() == BATCH_LINES || batch.size() + record.length > BATCH_BYTES) {
@@ -190,7 +192,7 @@ public final class AppendCommand extends ClientCommand {
         batchLines.add(line);
     }
 
-    /** The record as it stands, with an id in front where it has none. What else is wrong with it, the service says. */
+    /** The record unchanged, with an id in front if it has none. Whatever else is wrong with it, the service reports. */
     private byte[] withId(byte[] record) throws IOException {
         long open;
         boolean empty = true;

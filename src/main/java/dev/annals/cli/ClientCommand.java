@@ -1,15 +1,14 @@
 package dev.annals.cli;
 
 import io.quarkus.runtime.annotations.RegisterForReflection;
-import java.io.IOException;
 import java.util.concurrent.Callable;
 
-/** A command of the client: what fails ends it with a sentence on standard error and an exit code. */
+/** A command of the client: any failure ends it with a sentence on standard error and an exit code. */
 @RegisterForReflection
 abstract class ClientCommand implements Callable<Integer> {
 
     /** Does what the command is for, and returns the exit code. */
-    abstract int run() throws IOException, InterruptedException;
+    abstract int run() throws Exception;
 
     @Override
     @SuppressWarnings("CatchingUnchecked") // whatever it is, it ends the command

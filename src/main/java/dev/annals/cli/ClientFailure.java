@@ -15,21 +15,10 @@ final class ClientFailure extends RuntimeException {
     private static final long serialVersionUID = 1;
 
     private final int exitCode;
-    private final String parameter;
 
     ClientFailure(int exitCode, String message) {
-        this(exitCode, message, "");
-    }
-
-    ClientFailure(int exitCode, String message, String parameter) {
         super(message, null, false, false);
         this.exitCode = exitCode;
-        this.parameter = parameter;
-    }
-
-    /** The query parameter that the service refused; empty where that is not what failed. */
-    String parameter() {
-        return parameter;
     }
 
     int exitCode() {

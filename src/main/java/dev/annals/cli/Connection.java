@@ -7,6 +7,8 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.cfg.JsonNodeFeature;
 import com.fasterxml.jackson.databind.json.JsonMapper;
+import dev.annals.follower.Pauses;
+import dev.annals.follower.Unavailable;
 import io.quarkus.runtime.annotations.RegisterForReflection;
 import java.io.IOException;
 import java.io.InputStream;
@@ -29,14 +31,14 @@ import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
 /**
- * Where the service is, and how long to put up with its absence. Requests that fail in passing (no connection, 408, 429,
- * 502, 503, 504) are sent again, with growing pauses; what the service refuses ends the command.
+ * Where the service is, and how long to wait when it is away. Requests with a transient failure (no connection, 408, 429,
+ * 502, 503, 504) are sent again, with growing pauses; a request that the service refuses ends the command.
  */
 @RegisterForReflection
 final class Connection {
 
     static final String FEED = "/v1/project-logs";
-    /** Takes names as long as metadata may have them. */
+    /** Accepts names as long as metadata may have them. */
     private static final JsonFactory FACTORY = JsonFactory.builder()
             .streamReadConstraints(StreamReadConstraints.builder()
                     .maxNameLength(Integer.MAX_VALUE)
@@ -50,12 +52,10 @@ final class Connection {
             .disable(JsonNodeFeature.STRIP_TRAILING_BIGDECIMAL_ZEROES)
             .build();
 
-    // The header's encoding would send what is not ASCII as something else.
+    // The header's encoding would change characters outside ASCII.
     private static final Pattern TOKEN_TEXT = Pattern.compile("[!-~]+");
     private static final Duration CONNECT = Duration.ofSeconds(10);
     private static final Duration ANSWER = Duration.ofSeconds(60);
-    private static final long FIRST_PAUSE_MILLIS = 100;
-    private static final long LONGEST_PAUSE_MILLIS = 5_000;
 
     @Option(names = "--url", paramLabel = "URL", description = "The service, instead of ANNALS_URL.")
     @Nullable
@@ -65,7 +65,7 @@ final class Connection {
             names = "--patience",
             paramLabel = "SECONDS",
             description =
-                    "How long to try again while the service does not answer. Default: 60; with --follow, for ever.")
+                    "How long to try again while the service does not answer. Default: 60; with --follow, forever.")
     @Nullable
     Integer patience;
 
@@ -73,11 +73,11 @@ final class Connection {
             .version(HttpClient.Version.HTTP_1_1)
             .connectTimeout(CONNECT)
             .build();
+    private final Pauses pauses = new Pauses();
     private boolean forEver;
     private long failingSince;
-    private long pauseMillis;
 
-    /** From now on only {@code --patience} sets an end to trying again. */
+    /** From now on only {@code --patience} limits how long to try again. */
     void tryForEver() {
         forEver = true;
     }
@@ -99,7 +99,7 @@ final class Connection {
                     .header("Authorization", "Bearer " + token)
                     .timeout(ANSWER);
         } catch (IllegalArgumentException e) {
-            // Whose message may hold the token.
+            // Its message may contain the token.
             throw unusable();
         }
     }
@@ -123,7 +123,7 @@ final class Connection {
         return body;
     }
 
-    /** As {@link #send}, for a request on the way to what is wanted: that it is answered ends no row of failures. */
+    /** Like {@link #send}, for a preparatory request: its success does not end a series of failures. */
     byte[] ask(HttpRequest request, Duration wait) throws InterruptedException {
         while (true) {
             try {
@@ -131,7 +131,7 @@ final class Connection {
                 if (answer.statusCode() == 200) {
                     return answer.body();
                 }
-                refuseOrPause(answer.statusCode(), answer.body());
+                refuseOrPause(answer, answer.body());
             } catch (IOException e) {
                 failed(e.getMessage() == null ? e.getClass().getSimpleName() : e.getMessage());
             }
@@ -139,8 +139,8 @@ final class Connection {
     }
 
     /**
-     * Sends a request until it is answered with 200, and returns the body for the caller to read and close. Whether reading
-     * it works out, the caller tells by {@link #worked} or {@link #failed}.
+     * Sends a request until it is answered with 200, and returns the body for the caller to read and close. The caller
+     * reports whether reading it succeeded, with {@link #worked} or {@link #failed}.
      */
     InputStream open(HttpRequest request) throws InterruptedException {
         while (true) {
@@ -150,7 +150,7 @@ final class Connection {
                     return answer.body();
                 }
                 try (InputStream body = answer.body()) {
-                    refuseOrPause(answer.statusCode(), body.readAllBytes());
+                    refuseOrPause(answer, body.readAllBytes());
                 }
             } catch (IOException e) {
                 failed(e.getMessage() == null ? e.getClass().getSimpleName() : e.getMessage());
@@ -158,7 +158,7 @@ final class Connection {
         }
     }
 
-    /** The client's own limit ends when the headers are there; this one holds for the body, too. */
+    /** The client's own limit ends with the headers; this one includes the body. */
     private <T> HttpResponse<T> once(HttpRequest request, BodyHandler<T> handler, Duration limit)
             throws IOException, InterruptedException {
         Future<HttpResponse<T>> answer = http.sendAsync(request, handler);
@@ -178,19 +178,23 @@ final class Connection {
             Terminal.say("The service answers again.");
         }
         failingSince = 0;
-        pauseMillis = 0;
+        pauses.worked();
     }
 
     /**
      * The service did not answer, or broke off: waits a little.
      *
-     * @throws ClientFailure where it has failed for longer than is to be put up with
+     * @throws ClientFailure if it has failed for longer than the patience lasts
      */
     void failed(String why) throws InterruptedException {
+        failed(new Unavailable(why, null, null));
+    }
+
+    private void failed(Unavailable failure) throws InterruptedException {
         long now = System.nanoTime();
+        String why = failure.getMessage();
         if (failingSince == 0) {
             failingSince = now;
-            pauseMillis = FIRST_PAUSE_MILLIS;
             Terminal.say("The service does not answer (" + why + "); trying again.");
         }
         long limitSeconds = patience != null ? patience : forEver ? Long.MAX_VALUE : 60;
@@ -200,14 +204,15 @@ final class Connection {
                     "Given up: the service did not answer for " + limitSeconds + " seconds (" + why
                             + "). Check ANNALS_URL, and that the service runs.");
         }
-        Thread.sleep(pauseMillis);
-        pauseMillis = Math.min(LONGEST_PAUSE_MILLIS, pauseMillis * 2);
+        Thread.sleep(pauses.after(failure).toMillis());
     }
 
-    private void refuseOrPause(int status, byte[] body) throws InterruptedException {
+    private void refuseOrPause(HttpResponse<?> answer, byte[] body) throws InterruptedException {
+        int status = answer.statusCode();
         Problem problem = Problem.of(status, body);
-        if (status == 408 || status == 429 || (status >= 502 && status <= 504)) {
-            failed(problem.text());
+        if (Unavailable.isStatus(status)) {
+            String retryAfter = answer.headers().firstValue("Retry-After").orElse(null);
+            failed(new Unavailable(problem.text(), retryAfter, null));
             return;
         }
         if (problem.isRewound()) {
@@ -216,11 +221,11 @@ final class Connection {
         if (status == 401 || status == 403) {
             throw new ClientFailure(ClientFailure.TOKEN, problem.text() + " Check ANNALS_TOKEN.");
         }
-        throw new ClientFailure(ClientFailure.FAILED, problem.text(), problem.parameter());
+        throw new ClientFailure(ClientFailure.FAILED, problem.text());
     }
 
-    /** What an answer with an error says. */
-    record Problem(String type, String title, String detail, String parameter) {
+    /** The text of an error answer. */
+    record Problem(String type, String title, String detail) {
 
         static Problem of(int status, byte[] body) {
             try {
@@ -229,9 +234,9 @@ final class Connection {
                     return of(problem);
                 }
             } catch (IOException e) {
-                // no problem of the service's: some proxy's page
+                // not a problem from the service, but some proxy's page
             }
-            return new Problem("", "HTTP status " + status, "", "");
+            return new Problem("", "HTTP status " + status, "");
         }
 
         static Problem of(JsonNode problem) {
@@ -243,10 +248,7 @@ final class Connection {
                         .append(error.path("detail").asText());
             }
             return new Problem(
-                    problem.path("type").asText(),
-                    problem.path("title").asText(),
-                    detail.toString(),
-                    problem.path("parameter").asText());
+                    problem.path("type").asText(), problem.path("title").asText(), detail.toString());
         }
 
         boolean isRewound() {
@@ -258,7 +260,7 @@ final class Connection {
         }
     }
 
-    /** The query of a URL, of the parameters that are not null. */
+    /** The query of a URL, made of the parameters that are not null. */
     static String query(Map<String, @Nullable String> parameters) {
         StringBuilder query = new StringBuilder();
         parameters.forEach((name, value) -> {

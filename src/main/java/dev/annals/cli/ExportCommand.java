@@ -2,6 +2,7 @@ package dev.annals.cli;
 
 import dev.annals.cli.RecordSplitter.Format;
 import dev.annals.cli.RecordSplitter.Place;
+import dev.annals.follower.Page;
 import io.quarkus.runtime.annotations.RegisterForReflection;
 import java.io.BufferedOutputStream;
 import java.io.IOException;
@@ -24,8 +25,8 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
 /**
- * Exports a feed to a file or to standard output. Only whole records are written; where the transfer breaks off, the rest
- * is asked for, so that every record is written once.
+ * Exports a feed to a file or to standard output. Only complete records are written. If the transfer breaks off, the rest is
+ * requested, so that every record is written once.
  */
 @Command(
         name = "export",
@@ -35,7 +36,7 @@ import picocli.CommandLine.Option;
 @RegisterForReflection
 public final class ExportCommand extends ClientCommand {
 
-    /** No part of an answer for so long: the connection is dead, or standard output is not read. */
+    /** If nothing of an answer arrives for this long, the connection is dead, or nobody reads standard output. */
     private static final Duration SILENCE = Duration.ofMinutes(2);
 
     @Mixin
@@ -47,7 +48,7 @@ public final class ExportCommand extends ClientCommand {
     @Option(names = "--format", description = "One of ${COMPLETION-CANDIDATES}. Default: ndjson.")
     Format format = Format.ndjson;
 
-    @Option(names = "--cursor", description = "Begin behind this cursor, or this sequence id.")
+    @Option(names = "--cursor", description = "Begin after this cursor or sequence id.")
     @Nullable
     String cursor;
 
@@ -61,7 +62,7 @@ public final class ExportCommand extends ClientCommand {
     @Option(
             names = "--resume",
             description =
-                    "Go on behind the last whole record in FILE: of an export that broke off, or that is to be brought"
+                    "Continue after the last complete record in FILE, to finish an export that broke off or to bring one"
                             + " up to date.")
     boolean resume;
 
@@ -70,7 +71,7 @@ public final class ExportCommand extends ClientCommand {
     @Override
     int run() throws IOException, InterruptedException {
         if (cursor != null) {
-            Page.requireCursor(cursor, "--cursor");
+            PageReader.requireCursor(cursor, "--cursor");
         }
         if (file == null) {
             if (resume) {
@@ -88,11 +89,11 @@ public final class ExportCommand extends ClientCommand {
         if (!resume && Files.exists(to)) {
             throw new ClientFailure(
                     ClientFailure.USAGE,
-                    "The file " + to + " is there already: go on with it by --resume, or name another.");
+                    "The file " + to + " exists already: continue it with --resume, or name another one.");
         }
         try (FileChannel channel =
                 FileChannel.open(to, StandardOpenOption.CREATE, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
-            // Whatever of the file is whole, read once; writing goes on behind it.
+            // The complete part of the file is read once; writing continues after it.
             LateOutput late = new LateOutput();
             RecordSplitter splitter = new RecordSplitter(format, late);
             InputStream before = Channels.newInputStream(channel);
@@ -103,8 +104,8 @@ public final class ExportCommand extends ClientCommand {
             if (channel.size() > 0 && !splitter.isExport()) {
                 throw new ClientFailure(
                         ClientFailure.USAGE,
-                        "The file " + to + " is no export as " + format
-                                + " that can be gone on with: remove it, or name another.");
+                        "The file " + to + " is not an export as " + format
+                                + " that can be continued: remove it, or name another one.");
             }
             channel.truncate(splitter.bytes());
             channel.position(splitter.bytes());
@@ -114,7 +115,7 @@ public final class ExportCommand extends ClientCommand {
         }
     }
 
-    /** Forgets what is written until it is told where to. */
+    /** Discards what is written until it has a destination. */
     private static final class LateOutput extends OutputStream {
         private OutputStream to = OutputStream.nullOutputStream();
 
@@ -159,11 +160,11 @@ public final class ExportCommand extends ClientCommand {
     }
 
     /**
-     * The cursor behind a record that was written, with the check value which tells the service that no other record may
-     * stand there: asked for with the record itself, since no format holds it.
+     * The cursor after a record that was written, with the check value by which the service notices if another record is in
+     * its place. No format contains it, so the record itself is requested.
      */
     private String cursorBehind(Place last) throws InterruptedException {
-        Page page = Page.parse(service.ask(
+        Page<byte[]> page = PageReader.parse(service.ask(
                 service.request(Connection.FEED + "?limit=1&cursor=" + (last.sequenceId() - 1))
                         .build(),
                 Duration.ZERO));
@@ -172,10 +173,10 @@ public final class ExportCommand extends ClientCommand {
                         Format.ndjson, new String(page.records().get(0), StandardCharsets.UTF_8)))) {
             throw new ClientFailure(
                     ClientFailure.REWOUND,
-                    "The record " + last.id() + " does not stand at sequence id " + last.sequenceId()
-                            + " of the feed: the feed was rewound, or ANNALS_TOKEN is of another project.");
+                    "The record " + last.id() + " is not at sequence id " + last.sequenceId()
+                            + " of the feed: the feed was rewound, or ANNALS_TOKEN belongs to another project.");
         }
-        return page.next() == null ? page.pollMore() : page.next();
+        return page.behind();
     }
 
     private ClientFailure rewound(ClientFailure failure, RecordSplitter splitter) {
@@ -183,15 +184,15 @@ public final class ExportCommand extends ClientCommand {
         if (splitter.records() == 0) {
             advice = " Begin without --cursor, or with --cursor=<a sequence id that you trust>.";
         } else if (file == null) {
-            advice = " What was written holds records that the feed does not have: put it aside, and export anew.";
+            advice = " What was written has records that the feed does not have: put it aside and export again.";
         } else {
-            advice = " Put the file " + file + " aside, since it holds records that the feed does not have, and export"
-                    + " to another.";
+            advice = " Put the file " + file + " aside, because it has records that the feed does not have, and export"
+                    + " to another one.";
         }
         return new ClientFailure(ClientFailure.REWOUND, failure.getMessage() + advice);
     }
 
-    /** Passes an answer on; null where it came whole, otherwise what broke it. */
+    /** Passes an answer on; null if it is complete, otherwise what broke it. */
     private @Nullable String pass(Map<String, @Nullable String> parameters, RecordSplitter splitter)
             throws IOException, InterruptedException {
         InputStream body = service.open(service.request(Connection.FEED + "/export" + Connection.query(parameters))
@@ -212,10 +213,10 @@ public final class ExportCommand extends ClientCommand {
                 }
                 lastPart = System.nanoTime();
                 long before = splitter.records();
-                // A failure to write is none of the service's, and ends the command.
+                // A failure to write is not the service's fault, and ends the command.
                 splitter.feed(part, length);
                 if (splitter.records() > before) {
-                    // Less than a record brings a broken transfer no nearer to its end.
+                    // Less than one record is no progress.
                     service.worked();
                 }
             }

@@ -6,7 +6,7 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
-/** Which records a command asks for: the feed's own filters, by their own names. */
+/** Which records a command asks for: the filters of the feed, under their own names. */
 @RegisterForReflection
 final class Filters {
 

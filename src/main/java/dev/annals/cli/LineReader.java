@@ -5,10 +5,10 @@ import java.io.IOException;
 import java.io.InputStream;
 import org.jspecify.annotations.Nullable;
 
-/** Reads lines of bytes that end at a line feed, and tells whether another can be had without waiting. */
+/** Reads lines of bytes that end with a line feed, and tells whether another one can be read without waiting. */
 final class LineReader {
 
-    /** Stands for a line that is longer than any record: its bytes are skipped. */
+    /** Stands for a line that is longer than any record; its bytes are skipped. */
     static final byte[] TOO_LONG = {};
 
     private static final int MAX_LINE_BYTES = 1 << 20;

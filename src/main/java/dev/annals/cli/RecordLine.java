@@ -8,7 +8,7 @@ final class RecordLine {
 
     private RecordLine() {}
 
-    /** Time, sequence id, outcome, action, actor → subject, IP address and message; every text of it escaped. */
+    /** Time, sequence id, outcome, action, actor → subject, IP address and message, all texts escaped. */
     static String of(byte[] json) throws IOException {
         JsonNode record = Connection.JSON.readTree(json);
         StringBuilder line = new StringBuilder(160);

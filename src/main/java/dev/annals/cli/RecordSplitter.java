@@ -11,14 +11,14 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Passes on what is whole of an export that may break off anywhere, and knows where to resume: behind the last record that
- * was passed on.
+ * Passes on the complete records of an export that may break off anywhere, and knows where to resume: after the last record
+ * that was passed on.
  */
 final class RecordSplitter {
 
     /**
-     * What no record comes near in any format: 65,535 bytes of message and 131,072 of metadata, each of them escaped at the
-     * most, are less than 2 MB.
+     * Far more than any record takes in any format: 65,535 bytes of message and 131,072 of metadata, with every byte
+     * escaped, are less than 2 MB.
      */
     private static final int MAX_RECORD_BYTES = 1 << 24;
 
@@ -47,7 +47,7 @@ final class RecordSplitter {
         this.headerIsNext = csv;
     }
 
-    /** What was begun of a record is forgotten: the next bytes are a new answer's. */
+    /** Discards an incomplete record: the next bytes come from a new answer. */
     void beginAgain() {
         current.reset();
         inQuotes = false;
@@ -102,17 +102,17 @@ final class RecordSplitter {
         return records;
     }
 
-    /** How many bytes, with the header of CSV. */
+    /** How many bytes were passed on, including the header of CSV. */
     long bytes() {
         return bytes;
     }
 
-    /** Whether what was passed on can be gone on with: it is not empty, and begins and ends as an export does. */
+    /** Whether what was passed on can be continued: it is not empty, and begins and ends like an export. */
     boolean isExport() {
         return bytes > 0 && (!csv || headerIsKnown) && (records == 0 || place(format, text()) != null);
     }
 
-    /** The place of the last record; null where there was none. */
+    /** The place of the last record; null if there was none. */
     @Nullable
     Place last() {
         if (records == 0) {
@@ -131,7 +131,7 @@ final class RecordSplitter {
         return last.toString(StandardCharsets.UTF_8);
     }
 
-    /** Finds the place in a record's text; null where that is no record of the format. */
+    /** Finds the place in a record's text; null if that is not a record in this format. */
     static @Nullable Place place(Format format, String text) {
         if (format == Format.csv) {
             Matcher matcher = CSV_RECORD.matcher(text);
@@ -147,7 +147,7 @@ final class RecordSplitter {
         }
     }
 
-    /** What an export is written as, and where in a record of it to find both of its ids. */
+    /** The format of an export, and where a record in it has its two ids. */
     enum Format {
         ndjson("/sequence_id", "/id"),
         csv("", ""),

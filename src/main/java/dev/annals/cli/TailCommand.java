@@ -1,16 +1,15 @@
 package dev.annals.cli;
 
+import dev.annals.follower.Follower;
+import dev.annals.follower.Page;
+import dev.annals.follower.PlaceFile;
 import io.quarkus.runtime.annotations.RegisterForReflection;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
-import java.nio.ByteBuffer;
-import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
-import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -21,20 +20,19 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
 /**
- * Prints records, each once and in order. A page is printed as a whole, then its cursor is remembered: restarts of the
- * service lose nothing and repeat nothing; after a crash of this program itself, {@code --cursor-file} goes on with the
- * page that was being printed.
+ * Prints records, each once and in order. A page is printed completely, then its cursor is saved. So a restart of the
+ * service loses nothing and repeats nothing. After a crash of this program, {@code --cursor-file} continues with the page
+ * that was being printed.
  */
 @Command(
         name = "tail",
         mixinStandardHelpOptions = true,
         sortOptions = false,
-        description = "Prints the newest records, and with --follow what is recorded from now on.")
+        description = "Prints the newest records, and with --follow also new ones as they are committed.")
 @RegisterForReflection
 public final class TailCommand extends ClientCommand {
 
     private static final int WAIT_SECONDS = 30;
-    private static final long POLL_PAUSE_MILLIS = 1_000;
     private static final int MAX_NEWEST = 1_000;
 
     @Mixin
@@ -45,7 +43,7 @@ public final class TailCommand extends ClientCommand {
 
     @Option(
             names = {"-f", "--follow"},
-            description = "Go on, and print what is recorded from now on.")
+            description = "Keep running, and print new records as they are committed.")
     boolean follow;
 
     @Option(names = "-n", paramLabel = "COUNT", description = "How many of the newest records to print. Default: 10.")
@@ -54,47 +52,69 @@ public final class TailCommand extends ClientCommand {
     @Option(names = "--from-start", description = "Begin with the first record.")
     boolean fromStart;
 
-    @Option(names = "--cursor", description = "Begin behind this cursor, or this sequence id.")
+    @Option(names = "--cursor", description = "Begin after this cursor or sequence id.")
     @Nullable
     String cursor;
 
     @Option(
             names = "--cursor-file",
             paramLabel = "FILE",
-            description = "Begin behind the cursor in this file, where it exists, and keep the cursor there.")
+            description = "Begin after the cursor in this file, if it exists, and keep the cursor there.")
     @Nullable
     Path cursorFile;
 
-    @Option(names = "--json", description = "Print NDJSON, every record as the service has it.")
+    @Option(names = "--json", description = "Print NDJSON, with every record as the service has it.")
     boolean json;
 
     private final OutputStream output = Terminal.output();
-    private boolean waits = true;
 
     @Override
-    int run() throws IOException, InterruptedException {
+    int run() throws Exception {
         if (newest < 0 || newest > MAX_NEWEST) {
-            throw new ClientFailure(ClientFailure.USAGE, "-n goes from 0 to " + MAX_NEWEST + ".");
+            throw new ClientFailure(ClientFailure.USAGE, "-n has to be from 0 to " + MAX_NEWEST + ".");
         }
         if (follow) {
             service.tryForEver();
         }
         try {
-            String next = begin();
-            while (true) {
-                Page page = read(next);
-                print(page.records());
-                next = page.next() == null ? page.pollMore() : page.next();
-                remember(next);
-                if (page.next() == null && !follow) {
-                    return 0;
-                }
-                if (page.records().isEmpty() && page.next() == null && !waits) {
-                    Thread.sleep(POLL_PAUSE_MILLIS);
+            Printed printed = new Printed(begin());
+            Follower<byte[]> follower = new Follower<>(this::read, printed);
+            boolean more = follower.step();
+            // Also where there was nothing to print: the next start begins where this one did.
+            remember(printed.cursor());
+            if (follow) {
+                // Long polls are pause enough.
+                follower.run(Duration.ZERO);
+            } else {
+                while (more) {
+                    more = follower.step();
                 }
             }
+            return 0;
         } catch (ClientFailure failure) {
             throw failure.exitCode() == ClientFailure.REWOUND ? rewound(failure) : failure;
+        }
+    }
+
+    /** What was printed, and up to where. */
+    private final class Printed implements Follower.Store<byte[]> {
+
+        private String place;
+
+        Printed(String place) {
+            this.place = place;
+        }
+
+        @Override
+        public String cursor() {
+            return place;
+        }
+
+        @Override
+        public void save(List<byte[]> records, String cursor) throws IOException {
+            print(records);
+            remember(cursor);
+            place = cursor;
         }
     }
 
@@ -105,13 +125,13 @@ public final class TailCommand extends ClientCommand {
                         + (cursorFile == null ? "." : ", after removing " + cursorFile + "."));
     }
 
-    /** The cursor to go on from; prints the newest records where nothing says where to begin. */
+    /** The cursor to continue from; prints the newest records if no option says where to begin. */
     private String begin() throws IOException, InterruptedException {
         if (cursorFile != null && Files.exists(cursorFile)) {
-            return Page.requireCursor(Files.readString(cursorFile).strip(), "The file " + cursorFile);
+            return PageReader.requireCursor(Files.readString(cursorFile).strip(), "The file " + cursorFile);
         }
         if (cursor != null) {
-            return Page.requireCursor(cursor, "--cursor");
+            return PageReader.requireCursor(cursor, "--cursor");
         }
         if (fromStart) {
             return "0";
@@ -124,7 +144,7 @@ public final class TailCommand extends ClientCommand {
         Map<String, @Nullable String> parameters = filters.parameters();
         parameters.put("order", "desc");
         parameters.put("limit", Integer.toString(Math.max(1, newest)));
-        Page page = get(parameters, Duration.ZERO);
+        Page<byte[]> page = get(parameters, Duration.ZERO);
         String pollMore = page.pollMore();
         while (found.size() < newest) {
             // Newest first: printed the other way round.
@@ -142,28 +162,19 @@ public final class TailCommand extends ClientCommand {
         return pollMore;
     }
 
-    private Page read(String from) throws InterruptedException {
+    private Page<byte[]> read(@Nullable String from) throws InterruptedException {
         Map<String, @Nullable String> parameters = filters.parameters();
         parameters.put("cursor", from);
         parameters.put("limit", "1000");
-        if (follow && waits) {
-            parameters.put("wait", Integer.toString(WAIT_SECONDS));
-            try {
-                return get(parameters, Duration.ofSeconds(WAIT_SECONDS));
-            } catch (ClientFailure refused) {
-                if (!refused.parameter().equals("wait")) {
-                    throw refused;
-                }
-                // A service without long polls.
-                waits = false;
-                parameters.remove("wait");
-            }
+        if (!follow) {
+            return get(parameters, Duration.ZERO);
         }
-        return get(parameters, Duration.ZERO);
+        parameters.put("wait", Integer.toString(WAIT_SECONDS));
+        return get(parameters, Duration.ofSeconds(WAIT_SECONDS));
     }
 
-    private Page get(Map<String, @Nullable String> parameters, Duration wait) throws InterruptedException {
-        return Page.parse(service.send(
+    private Page<byte[]> get(Map<String, @Nullable String> parameters, Duration wait) throws InterruptedException {
+        return PageReader.parse(service.send(
                 service.request(Connection.FEED + Connection.query(parameters))
                         .timeout(Duration.ofSeconds(60).plus(wait))
                         .build(),
@@ -185,15 +196,8 @@ public final class TailCommand extends ClientCommand {
     }
 
     private void remember(String place) throws IOException {
-        if (cursorFile == null) {
-            return;
+        if (cursorFile != null) {
+            PlaceFile.replace(cursorFile, place);
         }
-        Path written = cursorFile.resolveSibling(cursorFile.getFileName() + ".new");
-        try (FileChannel file = FileChannel.open(
-                written, StandardOpenOption.CREATE, StandardOpenOption.TRUNCATE_EXISTING, StandardOpenOption.WRITE)) {
-            file.write(ByteBuffer.wrap((place + "\n").getBytes(StandardCharsets.US_ASCII)));
-            file.force(true);
-        }
-        Files.move(written, cursorFile, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
     }
 }

@@ -6,17 +6,19 @@ import java.io.OutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 
-/** What a command prints. Records are hostile text: nothing in them may steer a terminal or pass for another line. */
+/** What a command prints. Records are hostile text: nothing in them may control a terminal or pass for another line. */
 final class Terminal {
 
     private Terminal() {}
 
-    /** Standard output, without a buffer: it tells when nobody reads any more, and is UTF-8 whatever the locale. */
+    /**
+     * Standard output, without a buffer, so that it fails once nobody reads it any more, and in UTF-8 whatever the locale.
+     */
     static OutputStream output() {
         return new FileOutputStream(FileDescriptor.out);
     }
 
-    /** Says a sentence on standard error. */
+    /** Prints a sentence on standard error. */
     @SuppressWarnings("SystemOut") // a command line tool
     static void say(String sentence) {
         PrintStream error = new PrintStream(System.err, true, StandardCharsets.UTF_8);
@@ -24,9 +26,9 @@ final class Terminal {
     }
 
     /**
-     * Text with every character escaped that a terminal acts upon or does not show: controls (C0, C1, DEL), line and
-     * paragraph separators, what changes the direction of writing, other invisible characters but for the joiner of emoji,
-     * and lone surrogates.
+     * Text in which every character is escaped that a terminal acts upon or does not show: controls (C0, C1, DEL), line and
+     * paragraph separators, characters that change the direction of text, other invisible characters except the joiner of
+     * emoji, and lone surrogates.
      */
     static String escaped(String text) {
         StringBuilder escaped = new StringBuilder(text.length() + 16);

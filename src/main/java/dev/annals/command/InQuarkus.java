@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
 /** Runs the service, or a parsed command, in Quarkus, and exits the process when that ends. */
 public final class InQuarkus {
 
-    /** Quarkus makes its application itself, and hands it nothing but strings. */
+    /** Quarkus makes its application itself, and passes it only strings. */
     private static @Nullable Callable<Integer> parsed;
 
     private InQuarkus() {}
@@ -34,7 +34,7 @@ public final class InQuarkus {
         System.setProperty("quarkus.http.host-enabled", "false");
         System.setProperty("quarkus.management.host-enabled", "false");
         System.setProperty("quarkus.log.level", "ERROR");
-        // Otherwise an admin token would be printed, once, to somebody who does not look for it.
+        // Otherwise an admin token would be printed, only once, where nobody looks for it.
         System.setProperty("annals.admin-token", "annals_" + UUID.randomUUID());
         parsed = command;
         Quarkus.run(Application.class, InQuarkus::exit);

@@ -1,4 +1,4 @@
-/** Starts Quarkus for a command that was parsed before it, and ends the process with what came of it. */
+/** Starts Quarkus for a command that has been parsed already, and ends the process with its exit code. */
 @NullMarked
 package dev.annals.command;
 

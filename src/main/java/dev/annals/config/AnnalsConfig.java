@@ -120,19 +120,29 @@ public interface AnnalsConfig {
         @WithDefault("true")
         boolean migrateAtStart();
 
-        /** How many connections the pool has. */
-        @WithDefault("16")
+        /**
+         * How many connections the pool for writes has. Besides these, an instance opens those of {@link #readPoolSize()},
+         * those of {@code annals.append.writers}, one for sequences that recycle series, and four while it migrates. The
+         * server's {@code max_connections} must be enough for all instances.
+         */
+        @WithDefault("8")
         @Min(1)
         @Max(1_000)
         int poolSize();
 
-        /** How many requests may wait for a connection of the pool; the next one fails at once. */
+        /** How many connections the pool for reads has. A write that waits for a lock takes none of them. */
+        @WithDefault("8")
+        @Min(1)
+        @Max(1_000)
+        int readPoolSize();
+
+        /** How many requests may wait for a connection of each pool; the next one fails at once. */
         @WithDefault("1024")
         @Min(1)
         @Max(100_000)
         int poolQueue();
 
-        /** How long a request waits for a connection of the pool. */
+        /** How long a request waits for a connection of its pool. */
         @WithDefault("10s")
         @Durations(min = "1ms", max = "10M")
         Duration poolWait();
@@ -151,5 +161,32 @@ public interface AnnalsConfig {
         @WithDefault("30s")
         @Durations(min = "1ms", max = "1H")
         Duration statementTimeout();
+
+        /**
+         * How long a transaction of the service may wait for its next statement before PostgreSQL ends it and releases its
+         * locks: idle_in_transaction_session_timeout. Only a frozen instance takes that long.
+         */
+        @WithDefault("10s")
+        @Durations(min = "100ms", max = "10M")
+        Duration transactionIdleTimeout();
+
+        /**
+         * How much longer than {@link #statementTimeout()} and {@link #lockTimeout()} together the service waits for the
+         * answer to a statement. Then the connection counts as lost: it is closed, and what can be repeated is sent again on
+         * another one.
+         */
+        @WithDefault("5s")
+        @Durations(min = "1ms", max = "10M")
+        Duration answerTimeout();
+
+        /** How long connecting may take, and then again how long the login may take. */
+        @WithDefault("5s")
+        @Durations(min = "1ms", max = "10M")
+        Duration connectTimeout();
+
+        /** How long the database may take to answer before the service says that it is not ready. */
+        @WithDefault("5s")
+        @Durations(min = "1ms", max = "20s")
+        Duration readyTimeout();
     }
 }

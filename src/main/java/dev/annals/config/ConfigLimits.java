@@ -23,8 +23,8 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Checks every setting against the limits that its method in a {@code @ConfigMapping} names. A setting outside of them stops
- * the service before it starts. A bean validator would do the same, but takes a third of the whole start.
+ * Checks every setting against the limits on its method in a {@code @ConfigMapping}. A setting outside its limits stops the
+ * service before it starts. A bean validator would do the same, but take a third of the start-up time.
  */
 public final class ConfigLimits implements ConfigValidator, SmallRyeConfigBuilderCustomizer {
 

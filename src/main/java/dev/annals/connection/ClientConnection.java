@@ -10,10 +10,10 @@ public final class ClientConnection {
 
     private ClientConnection() {}
 
-    /** Drops the client with all that it has not taken, which an orderly end would wait for. */
+    /** Drops the client together with everything it has not read. An orderly close would wait for that. */
     public static void drop(HttpServerRequest request) {
         if (request.connection() instanceof ConnectionBase connection && request.version() != HttpVersion.HTTP_2) {
-            // Past the handler that sends first what waits to be sent.
+            // Bypasses the handler that would first send what is still waiting.
             connection.channelHandlerContext().close().addListener(ChannelFutureListener.CLOSE_ON_FAILURE);
         } else {
             request.response().reset();

@@ -1,8 +1,10 @@
 package dev.annals.connection;
 
 import dev.annals.config.AnnalsConfig;
+import dev.annals.database.AnswerDeadline;
 import io.netty.bootstrap.ServerBootstrap;
 import io.netty.channel.Channel;
+import io.netty.channel.ChannelFactory;
 import io.netty.channel.ChannelHandler.Sharable;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
@@ -22,8 +24,9 @@ import org.eclipse.microprofile.config.ConfigProvider;
 import org.jboss.logging.Logger;
 
 /**
- * Limits the number of connections, and watches each with a {@link ConnectionGuard}. Vert.x loads its transport as a service,
- * and a transport configures every server: nothing else learns of connections before their first request.
+ * Limits the number of connections, and watches each with a {@link ConnectionGuard}; those to the database get their {@link
+ * AnswerDeadline}. Vert.x loads its transport as a service, and a transport configures every server and every client: nothing
+ * else learns of connections before their first request.
  */
 @RegisterForReflection
 public final class ConnectionLimits extends JDKTransport {
@@ -32,6 +35,17 @@ public final class ConnectionLimits extends JDKTransport {
     private static final long HEAP_BYTES_PER_CONNECTION = 32_768;
     private static final int MOST_BY_DEFAULT = 32_768;
     private static final long WARN_NANOS = TimeUnit.MINUTES.toNanos(1);
+
+    @Override
+    public ChannelFactory<? extends Channel> channelFactory(boolean domainSocket) {
+        // The only connections that the service itself opens are those to the database.
+        return AnswerDeadline.on(
+                super.channelFactory(domainSocket),
+                ConfigProvider.getConfig()
+                        .unwrap(SmallRyeConfig.class)
+                        .getConfigMapping(AnnalsConfig.class)
+                        .database());
+    }
 
     @Override
     public void configure(NetServerOptions options, boolean domainSocket, ServerBootstrap bootstrap) {
@@ -44,7 +58,7 @@ public final class ConnectionLimits extends JDKTransport {
         }
     }
 
-    /** Stands before what accepts the connections of one port. */
+    /** Comes before the handler that accepts the connections of one port. */
     @Sharable
     private static final class Door extends ChannelInboundHandlerAdapter {
         private final ConnectionConfig config;

@@ -5,7 +5,6 @@ import io.quarkus.runtime.StartupEvent;
 import io.smallrye.mutiny.Uni;
 import io.vertx.mutiny.sqlclient.Pool;
 import io.vertx.mutiny.sqlclient.Row;
-import io.vertx.mutiny.sqlclient.Tuple;
 import jakarta.annotation.Priority;
 import jakarta.enterprise.context.ApplicationScoped;
 import jakarta.enterprise.event.Observes;
@@ -21,14 +20,14 @@ import org.flywaydb.core.api.MigrationInfoService;
 import org.jboss.logging.Logger;
 
 /**
- * What is looked at before a database is used: whether its server can be, whether its schema is new enough, and what would
- * break the guarantees of feeds without anybody noticing.
+ * What is checked before a database is used: whether its server can be reached, whether its schema is new enough, and what
+ * would silently break the guarantees of feeds.
  */
 @ApplicationScoped
 public class DatabaseCheck {
 
     private static final Logger LOG = Logger.getLogger(DatabaseCheck.class);
-    private static final String CHECK_DATABASE = Sql.named("check_database");
+    private static final Sql CHECK_DATABASE = Sql.named("check_database");
     private static final int OLDEST_POSTGRES = 15;
     private static final int PROJECTS = 1_000;
     private static final int RECORDS = 20;
@@ -38,16 +37,17 @@ public class DatabaseCheck {
     private final Instance<Flyway> flyway;
     private final AnnalsConfig.Database config;
 
-    DatabaseCheck(Pool pool, Instance<Flyway> flyway, AnnalsConfig config) {
+    DatabaseCheck(@Reads Pool pool, Instance<Flyway> flyway, AnnalsConfig config) {
         this.pool = pool;
         this.flyway = flyway;
         this.config = config.database();
     }
 
     /**
-     * Connects to a server before Quarkus does, which would say the same with some hundred lines of stack traces around it.
+     * Connects to a server before Quarkus does, which would report a failure with about a hundred lines of stack traces
+     * around it.
      *
-     * @throws IllegalArgumentException where it cannot be used, with a sentence that says what to do
+     * @throws IllegalArgumentException if it cannot be used, with a sentence that says what to do
      */
     public static void requireServer(DatabaseUrl url) {
         try (Connection connection = url.connect()) {
@@ -90,24 +90,27 @@ public class DatabaseCheck {
     }
 
     /**
-     * What is wrong, each in a sentence that says what to do; empty where nothing is. It looks at the newest records of the
-     * newest projects alone, so that it takes no longer as they grow.
+     * What is wrong, each in a sentence that says what to do; empty if nothing is. It looks only at the newest records of
+     * the newest projects, so that it takes no longer as they grow.
      */
     Uni<List<String>> findings() {
-        return pool.preparedQuery(CHECK_DATABASE)
-                .execute(Tuple.of(PROJECTS, RECORDS))
+        return CHECK_DATABASE
+                .bind("projects", PROJECTS)
+                .bind("records", RECORDS)
+                .execute(pool)
                 .map(rows -> findings(rows.iterator().next()));
     }
 
     private static List<String> findings(Row row) {
         List<String> findings = new ArrayList<>();
-        if (row.getInteger(0) > 0) {
-            findings.add("max_prepared_transactions is " + row.getInteger(0)
+        int prepared = row.getInteger("max_prepared_transactions");
+        if (prepared > 0) {
+            findings.add("max_prepared_transactions is " + prepared
                     + ": a writer that uses PREPARE TRANSACTION and goes away blocks its project until somebody ends its"
                     + " transaction. Set it to 0, or watch pg_prepared_xacts.");
         }
-        long unplaced = row.getLong(1);
-        UUID project = row.getUUID(2);
+        long unplaced = row.getLong("unplaced_records");
+        UUID project = row.getUUID("unplaced_project");
         if (unplaced > 0) {
             findings.add(unplaced + " records, some of them of project " + project
                     + ", have no place in their feed and will never be read: they were inserted while triggers were off"

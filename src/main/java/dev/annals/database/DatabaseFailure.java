@@ -8,7 +8,7 @@ import io.vertx.sqlclient.ClosedConnectionException;
 import java.io.IOException;
 import java.time.Duration;
 
-/** Tells failures of the database that may pass from those that will not. */
+/** Distinguishes transient failures of the database from permanent ones. */
 public final class DatabaseFailure {
 
     private static final int READ_RETRIES = 3;
@@ -17,7 +17,7 @@ public final class DatabaseFailure {
     private DatabaseFailure() {}
 
     /**
-     * Runs a read, and again after a failure that may pass: reads can be repeated at will, and clients need not notice a
+     * Runs a read, and repeats it after a transient failure: reads can be repeated at will, and clients need not notice a
      * broken connection. Fails with {@link DatabaseUnavailableException} if that does not help.
      */
     public static <T> Uni<T> retried(Uni<T> read) {
@@ -41,14 +41,14 @@ public final class DatabaseFailure {
     }
 
     /**
-     * Whether a statement that failed like this may succeed a little later: the connection broke or could not be had, the
-     * server is stopping or out of a resource, or the transaction lost against another one. The outcome of a commit is then
+     * Whether a statement that failed like this may succeed a little later: the connection broke or could not be made, the
+     * server is stopping or out of a resource, or the transaction lost to another one. The outcome of a commit is then
      * unknown.
      */
     public static boolean isTransient(Throwable failure) {
         if (failure instanceof PgException error) {
-            // 08: connection. 25006: a failover left us on a standby. 40: serialization failure, deadlock.
-            // 53: out of resources. 55P03: the lock could not be had in time. 57: stopping, or too slow.
+            // 08: connection. 25006: a failover left us on a standby. 40: serialization failure, deadlock. 53: out of
+            // resources. 55P03: the lock was not available in time. 57: stopping, or too slow.
             String state = error.getSqlState();
             return state.startsWith("08")
                     || state.equals("25006")

@@ -30,7 +30,7 @@ import org.jspecify.annotations.Nullable;
  * writes it.
  *
  * @param user the role that logs in
- * @param password its password; empty where the server asks for none
+ * @param password its password; empty if the server asks for none
  * @param host a name, an IPv4 address, or an IPv6 address without brackets
  * @param port 1 to 65535
  * @param database the database's name

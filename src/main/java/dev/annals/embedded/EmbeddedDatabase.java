@@ -30,8 +30,10 @@ import java.util.Deque;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.eclipse.microprofile.config.Config;
@@ -102,6 +104,9 @@ public final class EmbeddedDatabase implements AutoCloseable {
             "full_page_writes", "on",
             // A prepared transaction would keep its project's lock after its session has ended.
             "max_prepared_transactions", "0");
+
+    /** What not even the garbage collector may close. */
+    private static final Queue<FileChannel> KEPT_OPEN = new ConcurrentLinkedQueue<>();
 
     private final Path directory;
     private final Path cluster;
@@ -257,7 +262,10 @@ public final class EmbeddedDatabase implements AutoCloseable {
                     ByteBuffer.wrap(Long.toString(ProcessHandle.current().pid()).getBytes(StandardCharsets.UTF_8)));
             return channel;
         } catch (OverlappingFileLockException e) {
-            // Closing the channel here would give up the lock of the database that holds it in this process.
+            // Closing the channel would give up the lock of the database that holds it in this process.
+            if (channel != null) {
+                KEPT_OPEN.add(channel);
+            }
             throw inUse(directory, Long.toString(ProcessHandle.current().pid()));
         } catch (IOException e) {
             release(channel);
@@ -436,7 +444,7 @@ public final class EmbeddedDatabase implements AutoCloseable {
         return options.toString();
     }
 
-    // The last complaint is what stopped it.
+    // The last error is what stopped it.
     private static String complaint(String output) {
         List<String> complaints = output.lines()
                 .filter(line -> line.contains("FATAL:") || line.contains("PANIC:") || line.contains("error:"))

@@ -4,10 +4,12 @@ import dev.annals.feed.Cursor;
 import dev.annals.feed.FeedPage;
 import dev.annals.feed.FeedQuery;
 import dev.annals.feed.FeedReader;
+import dev.annals.http.PacedBody;
 import dev.annals.record.StoredRecord;
 import dev.annals.search.Order;
 import io.vertx.core.Context;
 import io.vertx.core.buffer.Buffer;
+import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.http.HttpServerResponse;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -28,7 +30,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Everything happens on the connection's event loop, except making the bytes.
  */
-final class ExportStream {
+final class ExportStream implements PacedBody {
 
     private static final Logger LOG = Logger.getLogger(ExportStream.class);
 
@@ -94,21 +96,16 @@ final class ExportStream {
         return 4L * config.pageBytes() + FeedQuery.LARGEST_RECORD;
     }
 
-    /**
-     * Begins to write.
-     *
-     * @param done called once, when the answer is out or has failed
-     */
-    void start(HttpServerResponse to, Context eventLoop, Runnable done) {
-        response = to;
+    @Override
+    public void start(HttpServerRequest request, Context eventLoop, Runnable done) {
+        response = request.response().setChunked(true);
         context = eventLoop;
         atEnd = done;
-        to.setChunked(true);
         make(firstPage);
     }
 
-    /** The client has gone. */
-    void stop() {
+    @Override
+    public void stop() {
         end();
     }
 
@@ -150,6 +147,9 @@ final class ExportStream {
     private void writeOn() {
         HttpServerResponse to = client();
         disarm();
+        // A handler that is left here would be called again once the rest of the page has drained, and read the next
+        // page twice.
+        to.drainHandler(null);
         if (ended) {
             return;
         }

@@ -1,6 +1,7 @@
 package dev.annals.export;
 
 import dev.annals.database.DatabaseFailure;
+import dev.annals.database.Reads;
 import dev.annals.database.Sql;
 import dev.annals.feed.Cursor;
 import dev.annals.http.Problem;
@@ -9,7 +10,6 @@ import dev.annals.http.ProblemType;
 import io.smallrye.mutiny.Uni;
 import io.vertx.mutiny.sqlclient.Pool;
 import io.vertx.mutiny.sqlclient.Row;
-import io.vertx.mutiny.sqlclient.Tuple;
 import jakarta.enterprise.context.ApplicationScoped;
 import java.time.Duration;
 import java.util.HashMap;
@@ -21,7 +21,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 @ApplicationScoped
 class Exports {
 
-    private static final String EXPORT_BOUNDS = Sql.named("export_bounds");
+    private static final Sql EXPORT_BOUNDS = Sql.named("export_bounds");
     private static final Duration RETRY_AFTER = Duration.ofSeconds(10);
 
     private final Pool pool;
@@ -29,7 +29,7 @@ class Exports {
     private final Map<UUID, Integer> running = new HashMap<>();
     private int runningInAll;
 
-    Exports(Pool pool, ExportConfig config) {
+    Exports(@Reads Pool pool, ExportConfig config) {
         this.pool = pool;
         this.config = config;
     }
@@ -43,8 +43,9 @@ class Exports {
 
     /** Reads the name and the head of a project. */
     Uni<Bounds> bounds(UUID projectId) {
-        return DatabaseFailure.retried(pool.preparedQuery(EXPORT_BOUNDS)
-                .execute(Tuple.of(projectId))
+        return DatabaseFailure.retried(EXPORT_BOUNDS
+                .bind("project_id", projectId)
+                .execute(pool)
                 .map(rows -> bounds(projectId, rows.iterator().next())));
     }
 
@@ -59,7 +60,7 @@ class Exports {
      * Takes a place among the exports that may run at a time.
      *
      * @return gives the place back; further calls do nothing
-     * @throws ProblemException {@code unavailable} where all are taken
+     * @throws ProblemException {@code unavailable} if all are taken
      */
     synchronized Runnable take(UUID projectId) {
         int ofProject = running.getOrDefault(projectId, 0);

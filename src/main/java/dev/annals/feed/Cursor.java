@@ -8,15 +8,15 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A place in a feed: behind the record with this sequence id; 0 is the start of the feed.
+ * A place in a feed: directly after the record with this sequence id; 0 is the start of the feed.
  *
- * <p>As text it is {@code 10225-9f3a61c2}: the sequence id, and a check value of the record that stands there. After a
- * failover that lost the tail of a feed, or a restored backup, the same sequence id may belong to another record: then
- * the check value no longer matches, and the reader learns it instead of losing records. A bare sequence id is accepted
- * as well, and is only checked not to lie beyond the head.
+ * <p>As text it looks like {@code 10225-9f3a61c2}: the sequence id, and a check value of the record with that id. After a
+ * failover that lost the end of a feed, or after a backup was restored, the same sequence id may belong to another record.
+ * Then the check value does not match, and the reader is told instead of losing records. A bare sequence id is accepted as
+ * well; the only check is that it does not lie beyond the head.
  *
  * @param sequenceId 0 or more
- * @param check the check value of the record with this sequence id; null where it is not known
+ * @param check the check value of the record with this sequence id; null if it is not known
  */
 public record Cursor(long sequenceId, @Nullable Integer check) {
 
@@ -25,12 +25,12 @@ public record Cursor(long sequenceId, @Nullable Integer check) {
 
     private static final Pattern TEXT = Pattern.compile("([0-9]{1,18})(?:-([0-9a-f]{8}))?");
 
-    /** The cursor behind a record. */
+    /** The cursor after a record. */
     public static Cursor behind(UUID projectId, long sequenceId, UUID recordId) {
         return new Cursor(sequenceId, checkValue(projectId, recordId));
     }
 
-    /** Reads a cursor's text; empty where it is none. */
+    /** Reads a cursor's text; empty if it is not a cursor. */
     public static Optional<Cursor> parse(String text) {
         Matcher matcher = TEXT.matcher(text);
         if (!matcher.matches()) {
@@ -41,13 +41,13 @@ public record Cursor(long sequenceId, @Nullable Integer check) {
         if (check == null) {
             return Optional.of(new Cursor(sequenceId, null));
         }
-        // No record stands at the start.
+        // The start has no record, and so no check value.
         return sequenceId == 0
                 ? Optional.empty()
                 : Optional.of(new Cursor(sequenceId, Integer.parseUnsignedInt(check, 16)));
     }
 
-    /** Whether the record that stands at this cursor's sequence id is the one that the cursor was made from. */
+    /** Whether the record now found at this cursor's sequence id is the one that the cursor was made from. */
     boolean matches(UUID projectId, UUID recordId) {
         return check == null || check == checkValue(projectId, recordId);
     }
@@ -60,8 +60,8 @@ public record Cursor(long sequenceId, @Nullable Integer check) {
     }
 
     /**
-     * 32 bits of both ids, mixed by the finalizer of MurmurHash3 (Austin Appleby): two different records agree once in
-     * 2<sup>32</sup>.
+     * 32 bits of both ids, mixed by the finalizer of MurmurHash3 (Austin Appleby): two different records have the same value
+     * once in 2<sup>32</sup>.
      */
     private static int checkValue(UUID projectId, UUID recordId) {
         long hash = mix(recordId.getMostSignificantBits());

@@ -8,34 +8,34 @@ import io.smallrye.config.ConfigMapping;
 import io.smallrye.config.WithDefault;
 import java.time.Duration;
 
-/** Limits of reading. */
+/** Limits on reading. */
 @ConfigMapping(prefix = "annals.feed")
 // A native executable would have none of these methods to ask for their limits.
 @RegisterForReflection(fields = false)
 public interface FeedConfig {
 
-    /** How many records a page has where the reader names no limit. */
+    /** How many records a page has if the reader gives no limit. */
     @WithDefault("200")
     @Min(1)
     @Max(1000)
     int defaultLimit();
 
-    /** How many records a page has at most. */
+    /** How many records a page may have. */
     @WithDefault("1000")
     @Min(1)
     @Max(10_000)
     int maxLimit();
 
     /**
-     * How many bytes the records of a page have as JSON, at most; where one more would pass it, the page ends before that
-     * one, with a {@code next}. A record that is larger has a page of its own.
+     * How many bytes the records of a page may have as JSON. If the next record would exceed that, the page ends before it,
+     * with a {@code next}. A record that is larger by itself gets a page of its own.
      */
     @WithDefault("2097152")
     @Min(65_536)
     @Max(67_108_864)
     int pageBytes();
 
-    /** How long a client may take nothing of a page or a record before its connection is closed. */
+    /** How long a client that is being sent a page or a record may read nothing before its connection is closed. */
     @WithDefault("30s")
     @Durations(min = "100ms", max = "1H")
     Duration idle();

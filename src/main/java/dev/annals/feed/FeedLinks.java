@@ -19,10 +19,10 @@ import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The absolute URLs in answers. They begin with {@code ANNALS_PUBLIC_URL} where that is set, otherwise with what a trusted
- * proxy says in {@code X-Forwarded-Host}. Without either they begin with the request's own host where that is this
- * machine's loopback, and with the address and port that the connection came in on for every other: anybody can make up a
- * {@code Host}, and a link to it would send a token there.
+ * The absolute URLs in answers. They begin with {@code ANNALS_PUBLIC_URL} if that is set, otherwise with what a trusted
+ * proxy says in {@code X-Forwarded-Host}. Without either they begin with the request's own host if that is this machine's
+ * loopback, otherwise with the address and port on which the connection came in. Anyone can make up a {@code Host}, and a
+ * link to it would send a token there.
  */
 @ApplicationScoped
 public class FeedLinks {
@@ -31,7 +31,7 @@ public class FeedLinks {
     public static final String PATH = "/v1/project-logs";
 
     private static final Logger LOG = Logger.getLogger(FeedLinks.class);
-    /** Set by Quarkus, and taken off where a client sends it. */
+    /** Set by Quarkus, which removes it from clients' requests. */
     private static final String TRUSTED_PROXY = "X-Forwarded-Trusted-Proxy";
 
     private static final String FORWARDED_HOST = "X-Forwarded-Host";
@@ -51,7 +51,7 @@ public class FeedLinks {
         return base(request, uri) + PATH + "/" + id;
     }
 
-    /** The page behind this one, in the same order; null where there is none. */
+    /** The page after this one, in the same order; null if there is none. */
     @Nullable
     String next(HttpServerRequest request, UriInfo uri, FeedQuery query, FeedPage page) {
         Cursor next = page.next();
@@ -63,14 +63,17 @@ public class FeedLinks {
                 : page(request, uri, next + "." + page.head(), true).toString();
     }
 
-    /** Where new records will be found: always in ascending order, and waiting for them where this request may wait. */
+    /**
+     * Where new records will be found: always in ascending order, and with the parameter {@code wait} if this request has
+     * it.
+     */
     String pollMore(HttpServerRequest request, UriInfo uri, FeedPage page) {
         StringBuilder url = page(request, uri, page.pollMore().toString(), false);
         add(url, uri.getQueryParameters(), FeedParameters.WAIT);
         return url.toString();
     }
 
-    /** Where records behind this cursor are found, with the filters of the request. */
+    /** Where the records after this cursor are found, with the filters of the request. */
     public String pollMore(HttpServerRequest request, UriInfo uri, Cursor cursor) {
         return page(request, uri, cursor.toString(), false).toString();
     }
@@ -96,7 +99,7 @@ public class FeedLinks {
         }
     }
 
-    /** Percent-encoded but for the colons of times, which a query may have as they are. */
+    /** Percent-encoded, except for the colons in times, which a query may contain as they are. */
     private static String encoded(String value) {
         return URLEncoder.encode(value, StandardCharsets.UTF_8).replace("%3A", ":");
     }
@@ -109,10 +112,10 @@ public class FeedLinks {
         try {
             base = uri.getBaseUri();
         } catch (RuntimeException e) {
-            // The framework makes the URI only now, and declares no exception of its own.
+            // The framework only makes the URI now, and has no specific exception for it.
             throw new ProblemException(
                     ProblemType.OTHER,
-                    "The header Host, or what a proxy says in its place, makes no URL: send one that names this service.");
+                    "The header Host, or what a proxy says in its place, does not make a URL: send one that names this service.");
         }
         String host = base.getHost();
         boolean known = (host != null && LOOPBACK.matcher(host).matches()) || isFromTrustedProxy(request);

@@ -1,6 +1,7 @@
 package dev.annals.feed;
 
 import dev.annals.config.AnnalsConfig;
+import dev.annals.database.Reads;
 import dev.annals.database.Sql;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -14,15 +15,15 @@ import jakarta.enterprise.event.Observes;
 import org.jboss.logging.Logger;
 
 /**
- * Watches how long commits wait for the lock of their feed, as the gauge {@code annals_feed_lock_wait_seconds}: the longest
- * wait of any project, 0 where nobody waits, NaN where it cannot be read. A transaction that keeps the lock holds up all
- * appends to its project, and no time limit of those who wait ends it.
+ * Watches how long commits wait for the lock of their feed. The gauge {@code annals_feed_lock_wait_seconds} shows the
+ * longest wait in any project, 0 if nobody waits, NaN if it cannot be read. A transaction that keeps the lock holds up all
+ * appends to its project, and the time limits of those who wait do not end it.
  */
 @ApplicationScoped
 public class FeedLockWatch {
 
     private static final Logger LOG = Logger.getLogger(FeedLockWatch.class);
-    private static final String READ_LOCK_WAIT = Sql.named("read_lock_wait");
+    private static final Sql READ_LOCK_WAIT = Sql.named("read_lock_wait");
 
     private final Pool pool;
     private final Vertx vertx;
@@ -31,7 +32,7 @@ public class FeedLockWatch {
     private volatile boolean looking;
     private volatile long timer;
 
-    FeedLockWatch(Pool pool, Vertx vertx, AnnalsConfig config, MeterRegistry metrics) {
+    FeedLockWatch(@Reads Pool pool, Vertx vertx, AnnalsConfig config, MeterRegistry metrics) {
         this.pool = pool;
         this.vertx = vertx;
         this.config = config;
@@ -59,10 +60,10 @@ public class FeedLockWatch {
         });
     }
 
-    /** Reads the wait now, and shows it. */
+    /** Reads the wait now, and updates the gauge. */
     Uni<Double> look() {
-        return pool.preparedQuery(READ_LOCK_WAIT)
-                .execute()
+        return READ_LOCK_WAIT
+                .execute(pool)
                 .map(rows -> rows.iterator().next().getDouble("seconds"))
                 .onFailure()
                 .invoke(failure -> seconds = Double.NaN)

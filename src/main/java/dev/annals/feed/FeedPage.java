@@ -9,9 +9,9 @@ import org.jspecify.annotations.Nullable;
  * A page of a feed.
  *
  * @param records in the order asked for
- * @param next where the next page begins; null where this page reaches the end of what was asked for
+ * @param next where the next page begins; null if this page reaches the end of what was asked for
  * @param head in descending order, the head of the feed as the first page saw it; null in ascending order
- * @param pollMore where a later read finds the records that this one could not see yet
+ * @param pollMore where a later read finds the records that did not exist yet for this one
  */
 public record FeedPage(
         List<StoredRecord> records,
@@ -19,15 +19,15 @@ public record FeedPage(
         @Nullable Cursor head,
         Cursor pollMore) {
 
-    /** The links, and what stands around the records. */
+    /** The links, and the JSON around the records. */
     private static final int FRAME_BYTES = 8_192;
 
-    /** The most bytes its JSON can have. */
+    /** The largest number of bytes that its JSON can have. */
     public long jsonAtMost() {
         return FRAME_BYTES + RecordSize.jsonAtMost(records.size(), characters());
     }
 
-    /** About how many bytes its JSON has, or some more: few characters take more than one. */
+    /** About how many bytes its JSON has, or slightly more, since few characters take more than one byte. */
     int expectedBytes() {
         return (int) (FRAME_BYTES + records.size() * 400L + characters());
     }

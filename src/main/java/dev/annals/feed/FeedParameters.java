@@ -40,7 +40,7 @@ public final class FeedParameters {
     private static final Pattern LIMIT_TEXT = Pattern.compile("[0-9]{1,9}");
     private static final Pattern TOKEN =
             Pattern.compile("token:[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}");
-    /** PostgreSQL's names have 63 bytes at most. */
+    /** Names in PostgreSQL have at most 63 bytes. */
     private static final Pattern ROLE = Pattern.compile("role:[^\\x00]{1,63}");
 
     private final MultivaluedMap<String, String> parameters;
@@ -126,8 +126,8 @@ public final class FeedParameters {
         return Cursor.parse(text)
                 .orElseThrow(() -> new ProblemException(
                         ProblemType.INVALID_CURSOR,
-                        "This is no cursor. Use the link next or poll_more of a page as it stands, or leave cursor out to"
-                                + " begin anew."));
+                        "This is not a cursor. Use the link next or poll_more of a page unchanged, or leave cursor out to"
+                                + " start over."));
     }
 
     private @Nullable String text(String name) {
@@ -157,7 +157,7 @@ public final class FeedParameters {
 
     private @Nullable String words() {
         String value = parameters.getFirst("q");
-        // Without a word, every message would pass.
+        // Without any word, every message would match.
         if (value != null
                 && (value.length() > MAX_Q_LENGTH
                         || value.indexOf('\0') >= 0

@@ -8,31 +8,31 @@ import org.jspecify.annotations.Nullable;
  * What a reader asks of a feed.
  *
  * @param order which way the page goes
- * @param cursor where it begins: behind this record in ascending order, before it in descending order; null is the
- *     start of the feed, or its head
- * @param head in descending order, the head that the first page saw: where {@code poll_more} goes on; null on the first
+ * @param cursor where it begins: after this record in ascending order, before it in descending order; null means the start
+ *     of the feed, or its head
+ * @param head in descending order, the head that the first page saw, where {@code poll_more} continues; null on the first
  *     page
- * @param limit how many records at most, 1 or more
- * @param maxBytes how many bytes its records have as JSON at most, unless the first one alone has more
+ * @param limit the largest number of records, 1 or more
+ * @param maxBytes the largest number of bytes that its records may have as JSON, unless the first one alone has more
  * @param filter which records
  */
 public record FeedQuery(
         Order order, @Nullable Cursor cursor, @Nullable Cursor head, int limit, int maxBytes, Filter filter) {
 
-    /** More than the largest record takes, in memory and written out. */
+    /** More than the largest record takes, in memory and as JSON together. */
     public static final int LARGEST_RECORD = 1_048_576;
 
-    /** About how many bytes a page of it can take in memory while it is read and written: its records, and its JSON. */
+    /** About how many bytes a page can take in memory while it is read and written: its records and its JSON. */
     public long memory() {
         return Math.min(3L * maxBytes, (long) limit * LARGEST_RECORD) + LARGEST_RECORD;
     }
 
-    /** The same from another place on. */
+    /** The same query from another place on. */
     public FeedQuery from(Cursor place) {
         return new FeedQuery(order, place, head, limit, maxBytes, filter);
     }
 
-    /** The same with so many bytes at most. */
+    /** The same query with at most this many bytes. */
     public FeedQuery atMost(int bytes) {
         return new FeedQuery(order, cursor, head, limit, bytes, filter);
     }

@@ -1,6 +1,8 @@
 package dev.annals.feed;
 
+import dev.annals.database.Binds;
 import dev.annals.database.DatabaseFailure;
+import dev.annals.database.Reads;
 import dev.annals.database.Sql;
 import dev.annals.http.ProblemException;
 import dev.annals.http.ProblemType;
@@ -13,44 +15,47 @@ import io.smallrye.mutiny.Uni;
 import io.vertx.mutiny.sqlclient.Pool;
 import io.vertx.mutiny.sqlclient.Row;
 import io.vertx.mutiny.sqlclient.RowSet;
-import io.vertx.mutiny.sqlclient.Tuple;
 import jakarta.enterprise.context.ApplicationScoped;
 import java.util.List;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads feeds, a page without filters in one round trip and from one snapshot, in either order. Large records take a second one: they are
- * read in the page's order, until it is full, and never change.
+ * Reads feeds. A page without filters takes one round trip and one snapshot, in either order. Large records take a second
+ * round trip: they are read in the page's order until the page is full, and they never change.
  *
- * <p>A page never skips: sequence ids follow commit order and have no gap, so all records before the last one of a page
- * were visible to the snapshot that the page was read from. With filters the {@link SearchIndex} says first, from an older
- * snapshot, which ranges of the feed to look at; what it leaves out was final by then.
+ * <p>A page never skips: sequence ids follow commit order and have no gap, so all records before the last one of a page were
+ * visible to the snapshot from which the page was read. With filters, the {@link SearchIndex} first says, from an older
+ * snapshot, which ranges of the feed to look at; what it leaves out was already final.
  */
 @ApplicationScoped
 public class FeedReader {
 
-    private static final String READ_FEED = Sql.named("read_feed");
-    private static final String SCAN_FEED = Sql.named("scan_feed");
-    private static final String READ_WHOLE_RECORDS = Sql.named("read_whole_records");
-    private static final String READ_RECORDS = Sql.named("read_records");
+    private static final Sql READ_FEED = Sql.named("read_feed");
+    private static final Sql SCAN_FEED = Sql.named("scan_feed");
+    private static final Sql READ_WHOLE_RECORDS = Sql.named("read_whole_records");
+    private static final Sql READ_RECORDS = Sql.named("read_records");
+    private static final RecordRow.Columns FEED_COLUMNS = new RecordRow.Columns();
+    private static final RecordRow.Columns SCAN_COLUMNS = new RecordRow.Columns();
 
-    /** What a statement's result is of a row that was taken as it arrived, lest all of them are held at once. */
+    /**
+     * What a statement's result contains for a row that was processed as it arrived, so that not all rows are held at once.
+     */
     private static final Boolean TAKEN = true;
 
     private final Pool pool;
     private final SearchIndex index;
 
-    public FeedReader(Pool pool, SearchIndex index) {
+    public FeedReader(@Reads Pool pool, SearchIndex index) {
         this.pool = pool;
         this.index = index;
     }
 
     /**
-     * Reads a page: of the records asked for as many as have {@link FeedQuery#maxBytes}, but one at least. It takes {@link
-     * FeedQuery#memory} at most, for which the caller answers.
+     * Reads a page: as many of the requested records as fit into {@link FeedQuery#maxBytes}, but at least one. It takes at
+     * most {@link FeedQuery#memory}, which the caller has to reserve.
      *
-     * @return fails with a {@code feed-rewound} problem where the cursor no longer matches the feed
+     * @return fails with a {@code feed-rewound} problem if the cursor no longer matches the feed
      */
     public Uni<FeedPage> read(UUID projectId, FeedQuery query) {
         return DatabaseFailure.retried(Uni.createFrom().deferred(() -> {
@@ -61,10 +66,12 @@ public class FeedReader {
         }));
     }
 
-    /** Finds a record by its id; null where the project has none such. */
+    /** Finds a record by its id; null if the project has none with this id. */
     public Uni<@Nullable StoredRecord> find(UUID projectId, UUID id) {
-        return DatabaseFailure.retried(pool.preparedQuery(READ_RECORDS)
-                .execute(Tuple.of(projectId, new UUID[] {id}))
+        return DatabaseFailure.retried(READ_RECORDS
+                .bind("project_id", projectId)
+                .bind("id", new UUID[] {id})
+                .execute(pool)
                 .map(FeedReader::firstRecord));
     }
 
@@ -78,12 +85,14 @@ public class FeedReader {
     private Uni<FeedPage> readOn(UUID projectId, FeedQuery query) {
         Cursor cursor = query.cursor() == null ? Cursor.START : query.cursor();
         Read read = new Read(query);
-        return pool.preparedQuery(READ_FEED)
-                .mapping(row -> {
+        return READ_FEED
+                .bind("project_id", projectId)
+                .bind("sequence_id", cursor.sequenceId())
+                .bind("limit", query.limit() + 1)
+                .execute(pool, row -> {
                     read.add(row);
                     return TAKEN;
                 })
-                .execute(Tuple.of(projectId, cursor.sequenceId(), query.limit() + 1))
                 .chain(all -> page(projectId, cursor, query.limit(), read));
     }
 
@@ -93,7 +102,8 @@ public class FeedReader {
         long lastSequenceId = read.lastSequenceId;
         long sequenceId = Math.max(cursor.sequenceId(), 1);
         if (lastSequenceId < sequenceId) {
-            // The head lies before the cursor: the statement found the last segment, which holds none of its places.
+            // The head lies before the cursor: the statement found the last segment, which has none of the places asked
+            // for.
             recordIds = new UUID[0];
         }
         if (recordIds.length > 0 && recordIds.length != lastSequenceId - sequenceId + 1) {
@@ -117,18 +127,20 @@ public class FeedReader {
         });
     }
 
-    /** The records of a page that fit into it, in their order. Large ones are read only now. */
+    /** The records of a page that fit into it, in their order. Large records are not read before this. */
     private Uni<List<StoredRecord>> fetched(UUID projectId, PageRecords records) {
         UUID[] large = records.large();
         if (large.length == 0) {
             return Uni.createFrom().item(records.fitting());
         }
-        return pool.preparedQuery(READ_WHOLE_RECORDS)
-                .mapping(row -> {
+        return READ_WHOLE_RECORDS
+                .bind("project_id", projectId)
+                .bind("id", large)
+                .bind("bytes", (long) records.maxBytes())
+                .execute(pool, row -> {
                     records.takeWhole(row);
                     return TAKEN;
                 })
-                .execute(Tuple.of(projectId, large, (long) records.maxBytes()))
                 .map(all -> records.fitting());
     }
 
@@ -167,7 +179,7 @@ public class FeedReader {
 
     private Uni<Scan> scanBack(UUID projectId, @Nullable Long before, FeedQuery query) {
         if (query.filter().equals(Filter.NONE)) {
-            // Every record passes: where they are is known without the index, or by the statement, which sees the head.
+            // Every record passes. Their places are known without the index, or the statement finds them from the head.
             Long[] first = {before == null ? null : Math.max(1, before - query.limit())};
             Long[] last = {before};
             return scan(projectId, before, first, last, query);
@@ -179,19 +191,19 @@ public class FeedReader {
     private Uni<Scan> scan(
             UUID projectId, @Nullable Long sequenceId, @Nullable Long[] first, @Nullable Long[] last, FeedQuery query) {
         Scan scan = new Scan(projectId, query);
-        Tuple binds = Tuple.tuple()
-                .addUUID(projectId)
-                .addInteger(query.order() == Order.ASCENDING ? 1 : -1)
-                .addLong(sequenceId)
-                .addArrayOfLong(first)
-                .addArrayOfLong(last)
-                .addInteger(query.limit());
-        return pool.preparedQuery(SCAN_FEED)
-                .mapping(row -> {
+        Binds binds = SCAN_FEED
+                .bind("project_id", projectId)
+                .bind("direction", query.order() == Order.ASCENDING ? 1 : -1)
+                .bind("sequence_id", sequenceId)
+                .bind("first", first)
+                .bind("last", last)
+                .bind("limit", query.limit());
+        return query.filter()
+                .bind(binds)
+                .execute(pool, row -> {
                     scan.add(row);
                     return TAKEN;
                 })
-                .execute(query.filter().addTo(binds))
                 .map(all -> scan);
     }
 
@@ -201,8 +213,8 @@ public class FeedReader {
                     ProblemType.FEED_REWOUND,
                     "The feed no longer has the record that the cursor " + cursor
                             + " points at: the database was restored, or a failover lost the end of the feed. Records that"
-                            + " were read behind it may be gone, and their sequence ids given out again. Compare what you hold"
-                            + " with the feed, then go on from an earlier cursor or from the start.");
+                            + " were read before may be gone, and their sequence ids issued again. Compare what you have"
+                            + " with the feed, then continue from an earlier cursor or from the start.");
         }
     }
 
@@ -214,7 +226,7 @@ public class FeedReader {
         long lastSequenceId;
 
         Read(FeedQuery query) {
-            this.records = new PageRecords(query.maxBytes(), new RecordRow.Columns());
+            this.records = new PageRecords(query.maxBytes(), FEED_COLUMNS);
         }
 
         void add(Row row) {
@@ -225,12 +237,11 @@ public class FeedReader {
         }
     }
 
-    /** Takes the rows of one statement: records up to the limit, and the places that cursors are made from. */
+    /** Takes the rows of one statement: records up to the limit, and the places from which cursors are made. */
     private static final class Scan {
 
         final PageRecords records;
 
-        private final RecordRow.Columns columns = new RecordRow.Columns();
         private final UUID projectId;
         private final int limit;
         private boolean full;
@@ -240,23 +251,23 @@ public class FeedReader {
         Scan(UUID projectId, FeedQuery query) {
             this.projectId = projectId;
             this.limit = query.limit();
-            this.records = new PageRecords(query.maxBytes(), columns);
+            this.records = new PageRecords(query.maxBytes(), SCAN_COLUMNS);
         }
 
         void add(Row row) {
-            Cursor place = Cursor.behind(projectId, columns.sequenceId(row), columns.recordId(row));
+            Cursor place = Cursor.behind(projectId, SCAN_COLUMNS.sequenceId(row), SCAN_COLUMNS.recordId(row));
             if (first == null) {
                 first = place;
             }
             if (full) {
                 return;
             }
-            if (columns.hasRecord(row)) {
+            if (SCAN_COLUMNS.hasRecord(row)) {
                 if (records.places() == limit) {
                     full = true;
                     return;
                 }
-                records.place(columns.sequenceId(row), columns.recordId(row));
+                records.place(SCAN_COLUMNS.sequenceId(row), SCAN_COLUMNS.recordId(row));
                 records.take(row);
             }
             last = place;
@@ -272,7 +283,7 @@ public class FeedReader {
             return first == null ? otherwise : first;
         }
 
-        /** Where the page ends: behind its last record, where not all fit into it. */
+        /** Where the page ends; if not all records fit, that is after the last one that does. */
         Cursor last(List<StoredRecord> fitting, Cursor otherwise) {
             if (records.isCut()) {
                 return behind(projectId, fitting.get(fitting.size() - 1));
@@ -280,7 +291,7 @@ public class FeedReader {
             return last == null ? otherwise : last;
         }
 
-        /** Whether there were more records than the page has. */
+        /** Whether there were more records than the page holds. */
         boolean isFull() {
             return full || records.isCut();
         }

@@ -1,7 +1,9 @@
 package dev.annals.feed;
 
 import dev.annals.connection.ClientConnection;
+import dev.annals.http.PacedBody;
 import dev.annals.memory.Reservation;
+import io.netty.buffer.Unpooled;
 import io.vertx.core.Context;
 import io.vertx.core.Future;
 import io.vertx.core.buffer.Buffer;
@@ -10,12 +12,12 @@ import io.vertx.core.http.HttpServerResponse;
 import java.time.Duration;
 
 /**
- * A body with records on its way to a client, at the client's pace. Its memory is given back when the connection has taken
- * all of it; a client that takes nothing for too long is dropped.
+ * A body with records on its way to a client, at the client's pace. Its memory is released when the connection has taken all
+ * of it. A client that reads nothing for too long is dropped.
  *
  * <p>Everything happens on the connection's event loop.
  */
-final class PageAnswer {
+final class PageAnswer implements PacedBody {
 
     /** What goes to the network at a time. */
     private static final int PIECE_BYTES = 64 * 1024;
@@ -28,24 +30,21 @@ final class PageAnswer {
     private int written;
 
     /**
-     * An answer that is made.
+     * An answer that is ready to be sent.
      *
-     * @param held the memory of it, which this takes over
-     * @param idle how long the client may take nothing
+     * @param held its memory, which this object takes over
+     * @param idle how long the client may read nothing
      */
+    @SuppressWarnings("deprecation") // every other way to make a Buffer copies the page
     PageAnswer(byte[] body, Reservation held, Duration idle) {
-        this.body = Buffer.buffer(body);
+        this.body = Buffer.buffer(Unpooled.wrappedBuffer(body));
         this.held = held;
         this.idle = idle;
         held.shrinkTo(body.length);
     }
 
-    /**
-     * Begins to write.
-     *
-     * @param done called once, when the answer is out or has failed
-     */
-    void start(HttpServerRequest request, Context eventLoop, Runnable done) {
+    @Override
+    public void start(HttpServerRequest request, Context eventLoop, Runnable done) {
         atEnd = done;
         HttpServerResponse response = request.response();
         if (response.closed()) {
@@ -56,8 +55,8 @@ final class PageAnswer {
         write(request, response, eventLoop);
     }
 
-    /** The client is gone. */
-    void stop() {
+    @Override
+    public void stop() {
         end();
     }
 
@@ -76,7 +75,7 @@ final class PageAnswer {
         }
     }
 
-    /** A write that fails ends in the close handler, too. */
+    /** A failed write also ends in the close handler. */
     private void whenTaken(Future<Void> sent, HttpServerRequest request, Context eventLoop, Runnable then) {
         if (sent.isComplete()) {
             then.run();

@@ -17,7 +17,7 @@ import java.util.UUID;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/** Makes the answers that bring records, each within memory of its project. */
+/** Makes the answers that contain records, each within its project's share of memory. */
 @ApplicationScoped
 public class PageAnswers {
 
@@ -31,7 +31,7 @@ public class PageAnswers {
         this.config = config;
     }
 
-    /** Answers within so many bytes of the project's memory, which the answer takes over. */
+    /** Makes an answer within this many bytes of the project's memory, which the answer takes over. */
     public Uni<Response> within(UUID projectId, long bytes, Function<Reservation, Uni<Response>> answer) {
         return memory.take(projectId, bytes)
                 .chain(held -> Uni.createFrom()
@@ -62,7 +62,7 @@ public class PageAnswers {
 
     private Response.ResponseBuilder ok(HttpServerRequest http, byte[] json, Reservation held) {
         if (http.method().equals(HttpMethod.HEAD)) {
-            // The framework drops the entity of a HEAD, and nobody would give its memory back.
+            // The framework drops the entity of a HEAD, and nothing would release its memory.
             held.close();
             return Response.ok().type(MediaType.APPLICATION_JSON).header(HttpHeaders.CONTENT_LENGTH, json.length);
         }

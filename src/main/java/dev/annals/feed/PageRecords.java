@@ -12,16 +12,17 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The records of one page while it is read, within its bytes: rows are taken one by one as they arrive, and of those that
- * are too many the places alone are kept.
+ * The records of one page while it is read, within the page's bytes. Rows are taken one by one as they arrive; of records
+ * that no longer fit, only the places are kept.
  */
 final class PageRecords {
+
+    private static final RecordRow.Columns WHOLE_COLUMNS = new RecordRow.Columns();
 
     private record Place(long sequenceId, UUID recordId) {}
 
     private final int maxBytes;
     private final RecordRow.Columns columns;
-    private final RecordRow.Columns columnsOfWhole = new RecordRow.Columns();
     private final List<Place> places = new ArrayList<>();
     private final Map<UUID, StoredRecord> records = new HashMap<>();
     private long characters;
@@ -39,7 +40,7 @@ final class PageRecords {
     }
 
     /**
-     * Takes the record of a row, unless its large fields were left out or there are enough bytes already.
+     * Takes the record of a row, unless its large fields were left out or the page is full.
      *
      * @return whether the row has a record
      */
@@ -57,7 +58,7 @@ final class PageRecords {
 
     /** Takes one of the {@link #large} records. */
     void takeWhole(Row row) {
-        put(columnsOfWhole.record(row, 0));
+        put(WHOLE_COLUMNS.record(row, 0));
     }
 
     private void put(StoredRecord record) {
@@ -70,7 +71,7 @@ final class PageRecords {
         places.add(new Place(sequenceId, recordId));
     }
 
-    /** How many records the page is to have. */
+    /** How many records the page is meant to have. */
     int places() {
         return places.size();
     }
@@ -96,9 +97,9 @@ final class PageRecords {
         return large.toArray(UUID[]::new);
     }
 
-    /** The page's records, as many as fit into it, but one at least. */
+    /** The page's records, as many as fit into it, but at least one. */
     List<StoredRecord> fitting() {
-        // Counted one by one only where all of them may be too much.
+        // Counted one by one only if all of them together may not fit.
         boolean all = RecordSize.jsonAtMost(records.size(), characters) <= maxBytes;
         List<StoredRecord> fitting = new ArrayList<>(Math.min(places.size(), records.size()));
         long bytes = 0;

@@ -24,7 +24,7 @@ import java.util.UUID;
 public class RecordResource {
 
     private final FeedReader reader;
-    /** Addresses beside those of records. The framework would take their names for ids. */
+    /** Other addresses at this level. The framework would take their names for ids. */
     private static final Set<String> TAKES_POST_ALONE = Set.of("batch", "import");
 
     private final PageAnswers answers;

@@ -5,31 +5,23 @@ import java.time.Instant;
 import java.time.InstantSource;
 import java.util.NoSuchElementException;
 import java.util.UUID;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.locks.LockSupport;
 
 /**
- * Draws sequential GUIDs: version 7 UUIDs (RFC 9562, section 5.7) of which every one is greater, by unsigned bytes,
- * than all that were drawn before it from the same generator, by any thread.
+ * Draws sequential GUIDs: version 7 UUIDs (RFC 9562, section 5.7). Each is greater, by unsigned bytes, than all that any
+ * thread has drawn before from the same generator.
  *
- * <p>Layout, from the first byte: 48 bits of Unix milliseconds, 4 bits of version, 12 bits of sub-millisecond fraction
- * (RFC 9562, section 6.2, method 3), 2 bits of variant, 62 bits that are {@link SipHash} of the time before them, under a key
- * that the generator has from a secure source and nobody else learns. So keys of two generators differ, whoever has seen
- * any number of keys cannot guess the next one, and keys of many processes lie where the clock stands, at the end of an
- * index.
+ * <p>Layout, from the first byte: 48 bits of Unix milliseconds, 4 bits of version, 12 bits of sub-millisecond fraction (RFC
+ * 9562, section 6.2, method 3), 2 bits of variant, 62 bits that are the {@link SipHash} of the preceding time, under a
+ * secret key from a secure source. So keys of two generators differ, nobody can guess the next key from any number of
+ * others, and the keys of many processes all lie near the current time, at the end of an index.
  *
- * <p>The first 60 bits of time are one number, the <em>tick</em>: 1/4096 ms, about 244 ns. Every key takes the tick
- * after the last one. Where that lies behind the clock it jumps to the clock; where the clock stands still or jumps
- * back, the ticks go on from the last. More than 4,096,000 keys a second, kept up, run ahead of the clock by as much as
- * they outnumber its ticks; the clock closes that lead again when fewer are drawn.
+ * <p>The first 60 bits of time are one number, the <em>tick</em>: 1/4096 ms, about 244 ns. Every key takes the tick after
+ * the last one. If that lies behind the clock, it jumps to the clock; if the clock stands still or jumps back, the ticks
+ * continue from the last one. A sustained rate of more than 4,096,000 keys per second runs ahead of the clock, by as many
+ * ticks as there are keys too many; the clock catches up when fewer are drawn.
  *
- * <p>Reading the clock costs several times what the rest of a key costs. While the last tick leads the clock by more
- * than 50 ms nothing can fall behind it at once, so keys are then drawn without looking, and a short-lived daemon thread
- * watches the lead instead. It is the one case where a key may lag the clock: when that thread is kept off the processor
- * for longer than the lead lasts. Order and uniqueness never depend on it.
- *
- * <p>Use one generator a process: two of them are each in order, but not with each other.
+ * <p>Use one generator per process: the keys of each generator are in order, but not those of two generators together.
  */
 @Singleton
 public final class SequentialGuid {
@@ -39,55 +31,37 @@ public final class SequentialGuid {
 
     private static final int TICKS_PER_MILLI = 4096;
     private static final long NANOS_PER_MILLI = 1_000_000;
-    private static final long ENOUGH_LEAD = 100L * TICKS_PER_MILLI;
-    private static final long LITTLE_LEAD = 50L * TICKS_PER_MILLI;
-    private static final long WATCH_EVERY_NANOS = 10 * NANOS_PER_MILLI;
 
     private final AtomicLong lastTick = new AtomicLong();
     private final InstantSource clock;
     private final SipHash hash = SipHash.withRandomKey();
-    private final long enoughLead;
-    private final AtomicBoolean watched = new AtomicBoolean();
-    private volatile boolean leading;
 
     /** A generator on the system's clock. */
     public SequentialGuid() {
-        this(InstantSource.system(), ENOUGH_LEAD);
+        this(InstantSource.system());
     }
 
-    /**
-     * A generator that looks at {@code clock} for every key or block.
-     *
-     * @param clock where keys catch up with; only its milliseconds since 1970 and their fraction count
-     */
+    /** @param clock the clock that keys follow; only its milliseconds since 1970 and their fraction count */
     SequentialGuid(InstantSource clock) {
-        this(clock, Long.MAX_VALUE);
-    }
-
-    /** As above, but keys are drawn without looking at the clock once they lead it by {@code enoughLead} ticks. */
-    SequentialGuid(InstantSource clock, long enoughLead) {
         this.clock = clock;
-        this.enoughLead = enoughLead;
     }
 
     /** Draws the next key. Never blocks, never fails; any thread may call it. */
     public UUID next() {
-        long tick = lastTick.incrementAndGet();
-        return key(leading ? tick : catchUp(tick, 1));
+        return key(catchUp(lastTick.incrementAndGet(), 1));
     }
 
     /**
-     * Reserves {@code count} adjacent keys in one step, for a caller that will need them all: no key drawn elsewhere
-     * lies between them.
+     * Reserves {@code count} adjacent keys in one step, for a caller that will need them all. No key drawn elsewhere lies
+     * between them.
      *
-     * @throws IllegalArgumentException when {@code count} is below 1 or above {@link #MAX_BLOCK}
+     * @throws IllegalArgumentException if {@code count} is below 1 or above {@link #MAX_BLOCK}
      */
     public Block reserve(int count) {
         if (count < 1 || count > MAX_BLOCK) {
             throw new IllegalArgumentException("A block holds 1 to " + MAX_BLOCK + " keys, not " + count);
         }
-        long first = lastTick.getAndAdd(count) + 1;
-        return new Block(leading ? first : catchUp(first, count), count);
+        return new Block(catchUp(lastTick.getAndAdd(count) + 1, count), count);
     }
 
     /**
@@ -103,13 +77,10 @@ public final class SequentialGuid {
                 : Long.compareUnsigned(left.getLeastSignificantBits(), right.getLeastSignificantBits());
     }
 
-    /** The first of {@code count} ticks: {@code first} where it does not lie behind the clock, else new ones. */
+    /** The first of {@code count} ticks: {@code first} unless it lies behind the clock, otherwise the first of new ones. */
     private long catchUp(long first, int count) {
         long now = ticks(clock.instant());
         if (first >= now) {
-            if (first - now > enoughLead) {
-                watchLead();
-            }
             return first;
         }
         while (true) {
@@ -120,26 +91,6 @@ public final class SequentialGuid {
             if (lastTick.compareAndSet(last, now + count - 1)) {
                 return now;
             }
-        }
-    }
-
-    private void watchLead() {
-        if (watched.compareAndSet(false, true)) {
-            Thread watcher = new Thread(this::drawWithoutLookingWhileLeading, "annals-guid-lead");
-            watcher.setDaemon(true);
-            watcher.start();
-        }
-    }
-
-    private void drawWithoutLookingWhileLeading() {
-        try {
-            while (lastTick.get() - ticks(clock.instant()) > LITTLE_LEAD) {
-                leading = true;
-                LockSupport.parkNanos(WATCH_EVERY_NANOS);
-            }
-        } finally {
-            leading = false;
-            watched.set(false);
         }
     }
 
@@ -170,7 +121,7 @@ public final class SequentialGuid {
         /**
          * Takes the block's next key, in increasing order.
          *
-         * @throws NoSuchElementException when all keys of the block are taken
+         * @throws NoSuchElementException if all keys of the block are taken
          */
         public UUID next() {
             if (left == 0) {

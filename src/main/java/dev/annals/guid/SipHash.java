@@ -3,8 +3,8 @@ package dev.annals.guid;
 import java.security.SecureRandom;
 
 /**
- * SipHash-2-4 of a number (Aumasson and Bernstein, "SipHash: a fast short-input PRF"). Without the key its values cannot be
- * told from random ones, however many of them are known.
+ * SipHash-2-4 of a number (Aumasson and Bernstein, "SipHash: a fast short-input PRF"). Without the key, its values cannot be
+ * distinguished from random ones, however many are known.
  */
 final class SipHash {
 

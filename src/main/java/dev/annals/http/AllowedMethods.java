@@ -8,7 +8,9 @@ import org.jboss.resteasy.reactive.server.mapping.RuntimeResource;
 import org.jboss.resteasy.reactive.server.util.RuntimeResourceVisitor;
 import org.jspecify.annotations.Nullable;
 
-/** Which methods an address takes: what RFC 9110 wants in a 405's {@code Allow}, and the framework leaves out. */
+/**
+ * Which methods an address takes. RFC 9110 requires them in the {@code Allow} of a 405, and the framework leaves them out.
+ */
 final class AllowedMethods {
 
     private AllowedMethods() {}
@@ -16,7 +18,7 @@ final class AllowedMethods {
     /** The methods of all resources at {@code path}, joined for the header {@code Allow}. */
     static String at(String path) {
         Set<String> methods = new TreeSet<>();
-        // An address with a name of its own, such as …/batch, is not one of …/{id}.
+        // An address with a name of its own, such as …/batch, does not belong to …/{id}.
         Set<String> named = new TreeSet<>();
         @Nullable ResteasyReactiveRequestContext request = CurrentRequestManager.get();
         if (request != null) {

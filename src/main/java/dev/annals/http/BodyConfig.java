@@ -8,39 +8,39 @@ import io.smallrye.config.ConfigMapping;
 import io.smallrye.config.WithDefault;
 import java.time.Duration;
 
-/** Limits of the bodies of requests. */
+/** Limits on request bodies. */
 @ConfigMapping(prefix = "annals.body")
 // A native executable would have none of these methods to ask for their limits.
 @RegisterForReflection(fields = false)
 public interface BodyConfig {
 
-    /** How many bytes of JSON a request may have, other than NDJSON, which is taken as it streams in. */
+    /** How many bytes a JSON body may have. NDJSON has no such limit: it is processed as it streams in. */
     @WithDefault("16777216")
     @Min(65_536)
     @Max(268_435_456)
     int maxBytes();
 
     /**
-     * How many times as long as it was sent a body may become that came as gzip; its first MiB counts for nothing. What it
-     * becomes counts against every other limit, too.
+     * How many times its compressed size a gzip body may have when it is unpacked. The first MiB is always unpacked. All
+     * other limits apply to the unpacked bytes.
      */
     @WithDefault("100")
     @Min(10)
     @Max(1_100)
     int maxUnpackRatio();
 
-    /** How long a whole body may take, other than NDJSON. */
+    /** How long a whole body may take to arrive. Does not apply to NDJSON. */
     @WithDefault("2M")
     @Durations(min = "1s", max = "1H")
     Duration time();
 
-    /** How many bytes a second of a body must come, as long as the service reads it. */
+    /** The lowest rate, in bytes per second, at which a body may arrive while the service is reading it. */
     @WithDefault("1024")
     @Min(1)
     @Max(16_777_216)
     int rate();
 
-    /** Over how much time {@link #rate()} is measured: a sender may be silent for as long. */
+    /** The time over which {@link #rate()} is measured: a sender may be silent for that long. */
     @WithDefault("30s")
     @Durations(min = "1s", max = "1H")
     Duration patience();

@@ -12,14 +12,14 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The body of a request as it arrives, in parts: unpacked where it came as gzip, and with an end to a sender's slowness.
- * While it is paused nothing is read from the connection, and nothing is unpacked.
+ * The body of a request as it arrives, in parts. It is unpacked if it came as gzip, and a sender that is too slow is
+ * stopped. While it is paused, nothing is read from the connection and nothing is unpacked.
  *
- * <p>Everything happens on the request's own event loop, but for {@link #isOld}.
+ * <p>Everything happens on the request's own event loop, except {@link #isOld}.
  */
 public final class BodyParts {
 
-    /** How long a client may go on sending what is not wanted. */
+    /** How long a client may continue to send a body that is not wanted. */
     private static final long LINGER_MILLIS = 5_000;
 
     private static final int UNPACKED_BYTES = 16_384;
@@ -45,7 +45,7 @@ public final class BodyParts {
     private long received;
     private long receivedBefore;
 
-    /** @throws ProblemException {@code unsupported-media-type} for an encoding that is not read here */
+    /** @throws ProblemException {@code unsupported-media-type} for an encoding that is not supported */
     BodyParts(HttpServerRequest request, Context context, BodyWatch watch, BodyConfig config) {
         this.request = request;
         this.context = context;
@@ -62,18 +62,18 @@ public final class BodyParts {
         if (encodings.size() > 1 || !(encoding.equalsIgnoreCase("gzip") || encoding.equalsIgnoreCase("identity"))) {
             throw new ProblemException(
                     ProblemType.UNSUPPORTED_MEDIA_TYPE,
-                    "This Content-Encoding is not read here. Send the body as it is, or with gzip.");
+                    "This Content-Encoding is not accepted here. Send the body as it is, or compressed with gzip.");
         }
         return encoding.equalsIgnoreCase("gzip");
     }
 
-    /** How long all of the body may take; without it only its rate counts. */
+    /** How long the whole body may take; if it is not set, only the rate is limited. */
     void timeLimit(Duration limit) {
         timeLimit = limit;
     }
 
     /**
-     * Begins to read. One of {@code end} and {@code failure} is called, once, unless the body is dropped.
+     * Begins to read. Either {@code end} or {@code failure} is called, once, unless the body is dropped.
      *
      * @param failure is given a problem ({@code malformed-encoding}, {@code body-too-large}, {@code body-too-slow}), or why
      *     the connection broke
@@ -102,7 +102,7 @@ public final class BodyParts {
         unpack(gunzip);
     }
 
-    /** Unpacks the part that is there, until it is used up or the reader has enough for now. */
+    /** Unpacks the current part until it is used up or the reader pauses. */
     private void unpack(Gunzip packed) {
         if (unpacking) {
             return;
@@ -165,7 +165,7 @@ public final class BodyParts {
         }
     }
 
-    /** Nothing more of the connection is read, until {@link #resume}. */
+    /** Stops reading from the connection, until {@link #resume}. */
     public void pause() {
         if (!paused) {
             paused = true;
@@ -187,8 +187,8 @@ public final class BodyParts {
     }
 
     /**
-     * Drops what still comes: a client that is cut off while it sends may never see the answer. One that goes on for long
-     * loses its connection.
+     * Drops what still arrives, because a client that is cut off while it sends may never see the answer. One that continues
+     * for long loses its connection.
      */
     public void drop() {
         if (!done) {
@@ -207,7 +207,7 @@ public final class BodyParts {
         });
     }
 
-    /** Whether it has been coming for so long that {@link #check} may find it slow. */
+    /** Whether it has been arriving for so long that {@link #check} may find it slow. */
     boolean isOld(long now) {
         return now - startedNanos >= config.patience().toNanos();
     }

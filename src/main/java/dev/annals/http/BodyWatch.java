@@ -6,7 +6,9 @@ import jakarta.enterprise.context.ApplicationScoped;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
-/** Looks now and then at all bodies that are being received: a timer for each would cost more than most bodies. */
+/**
+ * Checks all bodies that are being received from time to time, because a timer for each would cost more than most bodies.
+ */
 @ApplicationScoped
 class BodyWatch {
 

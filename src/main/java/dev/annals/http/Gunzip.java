@@ -5,13 +5,13 @@ import java.util.zip.DataFormatException;
 import java.util.zip.Inflater;
 
 /**
- * Unpacks gzip (RFC 1952) as it arrives, a little at a time: {@link #feed} what came, then {@link #next} until it gives
- * nothing more. Whatever is sent, it holds no more than one part and its output buffer. Several members in a row are one
- * body. Close it: the inflater's memory lies outside the heap.
+ * Unpacks gzip (RFC 1952) as it arrives, a little at a time: {@link #feed} it what came, then call {@link #next} until that
+ * returns nothing more. Whatever is sent, it holds no more than one part and its output buffer. Several members in a row
+ * form one body. It has to be closed, because the inflater's memory lies outside the heap.
  */
 final class Gunzip implements AutoCloseable {
 
-    /** What is always unpacked, however small it was packed. */
+    /** How much is always unpacked, however well it was compressed. */
     static final long FREE_BYTES = 1 << 20;
 
     private static final int HEADER_CRC = 2;
@@ -47,12 +47,12 @@ final class Gunzip implements AutoCloseable {
     private long packed;
     private long unpacked;
 
-    /** @param maxRatio how many times as long as the packed body the unpacked one may be, beyond {@link #FREE_BYTES} */
+    /** @param maxRatio how many times longer than the compressed body the unpacked one may be, beyond {@link #FREE_BYTES} */
     Gunzip(int maxRatio) {
         this.maxRatio = maxRatio;
     }
 
-    /** Takes the next part of the packed body, after all of the one before has been unpacked. */
+    /** Takes the next part of the compressed body, after all of the previous one has been unpacked. */
     void feed(byte[] bytes) {
         part = bytes;
         at = 0;
@@ -62,8 +62,8 @@ final class Gunzip implements AutoCloseable {
     /**
      * Unpacks some more.
      *
-     * @return how many bytes were written to {@code out}; 0 where the parts so far give no more
-     * @throws ProblemException {@code malformed-encoding}, or {@code body-too-large} where it is packed too well
+     * @return how many bytes were written to {@code out}; 0 if the parts so far have no more
+     * @throws ProblemException {@code malformed-encoding}, or {@code body-too-large} if the ratio is exceeded
      */
     int next(byte[] out) {
         while (true) {
@@ -109,7 +109,7 @@ final class Gunzip implements AutoCloseable {
         }
     }
 
-    /** Reads a byte of what stands around the packed data. */
+    /** Reads a byte of what surrounds the compressed data. */
     private void header(int next) {
         switch (state) {
             case FIXED_HEADER -> fixedHeader(next);
@@ -195,7 +195,7 @@ final class Gunzip implements AutoCloseable {
         return (flags & HEADER_CRC) != 0 ? State.HEADER_CHECK : State.DATA;
     }
 
-    /** @throws ProblemException {@code malformed-encoding} where the body ends before the last member does */
+    /** @throws ProblemException {@code malformed-encoding} if the body ends before the last member does */
     void end() {
         if (!anyMember || state != State.FIXED_HEADER || read != 0) {
             throw malformed();
@@ -205,7 +205,7 @@ final class Gunzip implements AutoCloseable {
     private static ProblemException malformed() {
         return new ProblemException(
                 ProblemType.MALFORMED_ENCODING,
-                "The body is no complete gzip, or something follows it: pack it again, or send it without"
+                "The body is not complete gzip, or something follows it: compress it again, or send it without"
                         + " Content-Encoding.");
     }
 

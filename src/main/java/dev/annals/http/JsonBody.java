@@ -20,7 +20,8 @@ public final class JsonBody {
     private JsonBody() {}
 
     /**
-     * A generator for an answer that holds records: UTF-8, no character escaped that need not be. The caller closes it.
+     * A generator for an answer that contains records: in UTF-8, escaping only the characters that have to be escaped. The
+     * caller closes it.
      *
      * @throws IOException what {@code out} throws
      */

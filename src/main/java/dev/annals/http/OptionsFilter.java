@@ -5,7 +5,10 @@ import jakarta.ws.rs.container.ContainerRequestContext;
 import jakarta.ws.rs.container.ContainerResponseContext;
 import org.jboss.resteasy.reactive.server.ServerResponseFilter;
 
-/** Answers OPTIONS with the methods of its address; the framework names those of all addresses of a resource class. */
+/**
+ * Answers OPTIONS with the methods of its address; the framework would name the methods of all addresses in a resource
+ * class.
+ */
 final class OptionsFilter {
 
     @ServerResponseFilter

@@ -12,11 +12,11 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * One answer to a request that cannot be served, as RFC 9457 has it.
+ * One answer to a request that cannot be served, as defined by RFC 9457.
  *
  * @param type which of the service's problems it is
- * @param status the HTTP status: the type's own, but for {@link ProblemType#OTHER}
- * @param title the type's own, but for {@link ProblemType#OTHER}
+ * @param status the HTTP status: that of the type, except for {@link ProblemType#OTHER}
+ * @param title that of the type, except for {@link ProblemType#OTHER}
  * @param detail what happened this time, and what to do next
  * @param errors the wrong fields of the body; left out of the answer when empty
  * @param members further members of the answer, by their JSON names; values are strings, numbers or booleans
@@ -46,7 +46,7 @@ public record Problem(
         return new Problem(type, type.status(), type.title(), detail, List.of(), Map.of());
     }
 
-    /** This problem, naming these wrong fields. */
+    /** This problem, with these wrong fields. */
     public Problem withErrors(List<FieldError> wrongFields) {
         return new Problem(type, status, title, detail, wrongFields, members);
     }
@@ -58,12 +58,15 @@ public record Problem(
         return new Problem(type, status, title, detail, errors, all);
     }
 
-    /** This problem, asking the client to wait so long: header and member {@code retry_after}, in whole seconds. */
+    /**
+     * This problem, asking the client to wait this long, in the header and in the member {@code retry_after}, in whole
+     * seconds.
+     */
     public Problem withRetryAfter(Duration wait) {
         return with(RETRY_AFTER, Math.max(1, wait.plusMillis(999).toSeconds()));
     }
 
-    /** The headers that belong to the answer: {@code Content-Type}, and what its status asks for. */
+    /** The headers that belong to the answer: {@code Content-Type}, and those that its status requires. */
     public Map<String, String> headers() {
         Map<String, String> headers = new LinkedHashMap<>();
         headers.put("Content-Type", MEDIA_TYPE);
@@ -82,7 +85,7 @@ public record Problem(
         return headers;
     }
 
-    /** The answer's body, in UTF-8. Characters that are no text (lone surrogates) become question marks. */
+    /** The answer's body, in UTF-8. Lone surrogates become question marks. */
     public byte[] toJson() {
         StringWriter out = new StringWriter();
         try (JsonGenerator json = JSON.createGenerator(out)) {
@@ -95,7 +98,7 @@ public record Problem(
         return out.toString().getBytes(StandardCharsets.UTF_8);
     }
 
-    /** Writes the members of the problem into an object that is open, for a problem that is part of an answer. */
+    /** Writes the members of the problem into an open object, for a problem that is part of an answer. */
     public void writeMembers(JsonGenerator json) throws IOException {
         json.writeStringField("type", type.uri());
         json.writeStringField("title", title);

@@ -3,7 +3,7 @@ package dev.annals.http;
 import java.io.Serial;
 
 /**
- * Ends a request with a {@link Problem}. It is the client's answer, not a fault to look into, and so carries no stack
+ * Ends a request with a {@link Problem}. It is an answer to the client, not a fault to investigate, and so has no stack
  * trace.
  */
 public final class ProblemException extends RuntimeException {

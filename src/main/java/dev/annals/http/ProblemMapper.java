@@ -22,8 +22,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Turns whatever ends a request early into a problem: the service's own {@link ProblemException}s, what the framework
- * throws, and everything nobody expected. An unexpected exception is logged under an id, and the answer tells that id
- * and nothing else of it.
+ * throws, and everything unexpected. An unexpected exception is logged under an id, and the answer contains only that id.
  */
 public final class ProblemMapper {
 
@@ -66,7 +65,7 @@ public final class ProblemMapper {
                 unexpected(request.getMethod() + " " + request.getUriInfo().getPath(), e));
     }
 
-    /** Completes what was answered without a problem, or with a body that is none, whoever answered it. */
+    /** Completes error answers that have no problem as their body, whoever made them. */
     @ServerResponseFilter
     public void everyErrorIsAProblem(ContainerRequestContext request, ContainerResponseContext response) {
         if (response.getStatus() < 400) {
@@ -83,7 +82,7 @@ public final class ProblemMapper {
         }
     }
 
-    /** The problem that an HTTP status alone stands for. */
+    /** The problem for a bare HTTP status. */
     static Problem ofStatus(int status) {
         return switch (status) {
             case 401 ->
@@ -93,7 +92,7 @@ public final class ProblemMapper {
             case 404 ->
                 Problem.of(
                         ProblemType.NOT_FOUND,
-                        "Nothing is at this address: compare it with the service's openapi.yaml");
+                        "There is nothing at this address: compare it with the service's openapi.yaml");
             case 405 ->
                 Problem.of(
                         ProblemType.METHOD_NOT_ALLOWED,
@@ -101,21 +100,22 @@ public final class ProblemMapper {
             case 406 ->
                 Problem.of(
                         ProblemType.NOT_ACCEPTABLE,
-                        "None of the media types in Accept can be had here: accept application/json");
+                        "The service has none of the media types in Accept: accept application/json");
             case 413 ->
                 Problem.of(
-                        ProblemType.BODY_TOO_LARGE, "The body has more bytes than one request may: send it in several");
+                        ProblemType.BODY_TOO_LARGE, "The body has more bytes than one request may have: send several");
             case 415 ->
                 Problem.of(
                         ProblemType.UNSUPPORTED_MEDIA_TYPE,
-                        "The body's Content-Type or Content-Encoding is not read here: send application/json");
+                        "The body's Content-Type or Content-Encoding is not accepted here: send application/json");
             case 500 ->
                 Problem.of(
                         ProblemType.INTERNAL_ERROR,
-                        "The service failed: try again, and look into its log if it persists");
+                        "The service failed: try again, and look at its log if that persists");
             case 503 ->
                 Problem.of(
-                        ProblemType.UNAVAILABLE, "The service cannot answer now: try again after Retry-After seconds");
+                        ProblemType.UNAVAILABLE,
+                        "The service cannot answer at the moment: try again after Retry-After seconds");
             default -> {
                 Response.@Nullable Status known = Response.Status.fromStatusCode(status);
                 String title = known == null ? ProblemType.OTHER.title() : known.getReasonPhrase();
@@ -139,7 +139,7 @@ public final class ProblemMapper {
         return Problem.of(ProblemType.UNAVAILABLE, Objects.requireNonNull(e.getMessage()));
     }
 
-    /** The problem that a failure is answered with. What nobody expected is logged, and named by {@code request} there. */
+    /** The problem that a failure is answered with. An unexpected failure is logged, with {@code request} as its name. */
     public static Problem of(String request, Throwable failure) {
         if (failure instanceof ProblemException e) {
             return e.problem();
@@ -150,7 +150,7 @@ public final class ProblemMapper {
         return failure instanceof DatabaseUnavailableException e ? of(e) : unexpected(request, failure);
     }
 
-    /** Logs what nobody expected; the problem tells only the id under which it is in the log. */
+    /** Logs an unexpected failure; the problem contains only its id in the log. */
     private static Problem unexpected(String request, Throwable e) {
         for (Throwable cause = e; cause != null; cause = cause.getCause()) {
             // A bare IOException may come from anywhere.

@@ -8,7 +8,7 @@ import jakarta.enterprise.context.ApplicationScoped;
 import jakarta.enterprise.event.Observes;
 import org.jspecify.annotations.Nullable;
 
-/** Answers with problems where no resource is reached: an address nobody serves, a handler that fails. */
+/** Answers with problems if no resource is reached: for unknown addresses and for handlers that fail. */
 @ApplicationScoped
 public class ProblemRoutes {
 

@@ -24,12 +24,13 @@ import org.jspecify.annotations.Nullable;
 public class RequestBodies {
 
     /**
-     * How many bytes a byte of a body takes until it is answered: one in the parts that arrived, one in the whole of them,
-     * one or two in the texts of its records (two where one of them is not Latin), and one on its way to the database.
+     * How many bytes of memory one byte of a body takes until it is answered: one in the parts as they arrived, one in the
+     * whole body, one or two in the texts of its records (two for texts that are not Latin-1), and one on its way to the
+     * database.
      */
     static final int BYTES_HELD_PER_BYTE = 4;
 
-    /** So much is taken from the budget at a time. */
+    /** How much is taken from the budget at a time. */
     private static final int STEP_BYTES = 65_536;
 
     private static final MediaType JSON = MediaType.APPLICATION_JSON_TYPE.withCharset("utf-8");
@@ -48,12 +49,12 @@ public class RequestBodies {
     }
 
     /**
-     * Reads a whole body of JSON and makes an answer from it. Its memory is held until that answer is there.
+     * Reads a whole body of JSON and makes an answer from it. Its memory is held until the answer is made.
      *
-     * @param caller whose memory it is: a project's id, or what else stands for the caller
-     * @return fails with {@code unsupported-media-type} where the body is not announced as JSON in UTF-8, with
-     *     {@code body-too-large} as soon as the limit is passed, {@code overloaded} where there is no memory for it,
-     *     {@code body-too-slow}, {@code malformed-encoding}
+     * @param caller whose memory it is: a project's id, or something else that identifies the caller
+     * @return fails with {@code unsupported-media-type} if the body is not declared as JSON in UTF-8, with {@code
+     *     body-too-large} as soon as the limit is exceeded, with {@code overloaded} if there is no memory for it, with
+     *     {@code body-too-slow} or with {@code malformed-encoding}
      */
     public <T> Uni<T> read(HttpServerRequest request, int maxBytes, Object caller, Function<byte[], Uni<T>> answer) {
         return read(request, SEND_JSON, maxBytes, caller, answer);
@@ -62,7 +63,7 @@ public class RequestBodies {
     /**
      * The same.
      *
-     * @param otherwise what to do where the body is not announced as JSON in UTF-8, for people
+     * @param otherwise what people are told to do if the body is not declared as JSON in UTF-8
      */
     public <T> Uni<T> read(
             HttpServerRequest request, String otherwise, int maxBytes, Object caller, Function<byte[], Uni<T>> answer) {
@@ -90,7 +91,9 @@ public class RequestBodies {
         return new BodyParts(request, vertx.getOrCreateContext(), watch, config);
     }
 
-    /** What a body that streams in holds; however long it is, never more than {@code most} bytes of it at a time. */
+    /**
+     * The memory of a body that streams in; however long it is, never more than {@code most} bytes of it are held at a time.
+     */
     public Held held(Object caller, long most) {
         return new Held(memory, caller, most);
     }
@@ -110,7 +113,7 @@ public class RequestBodies {
             this.most = most;
         }
 
-        /** Makes sure that so much of the body may be held. */
+        /** Makes sure that this much of the body may be held. */
         public synchronized boolean cover(long bytes) {
             if (covered >= Math.min(bytes, most)) {
                 return true;
@@ -139,7 +142,7 @@ public class RequestBodies {
         }
     }
 
-    /** A body that is gathered. */
+    /** A body that is being gathered. */
     private static final class Whole {
         final CompletableFuture<byte[]> body = new CompletableFuture<>();
         final Held held;
@@ -191,19 +194,19 @@ public class RequestBodies {
         }
     }
 
-    /** The failure of a body that there is no memory for. */
+    /** The failure of a body for which there is no memory. */
     public static NoMemoryException noMemory() {
         return new NoMemoryException(
-                "There is no memory for this body now, or not for one more of this caller. Send it again later, or in"
-                        + " smaller requests.");
+                "There is no memory for this body at the moment, or not for another one from this caller. Send it again"
+                        + " later, or in smaller requests.");
     }
 
     /**
-     * Refuses a body that is not announced as this media type. {@code @Consumes} lets pass what has no media type, a wildcard,
-     * or any charset.
+     * Refuses a body that is not declared as this media type. {@code @Consumes} would accept a missing media type, a
+     * wildcard, and any charset.
      *
-     * @param wanted where it names a charset, the body may not name another one
-     * @param otherwise what to do instead, for people
+     * @param wanted if it names a charset, the body may not name another one
+     * @param otherwise what people are told to do instead
      * @throws ProblemException {@code unsupported-media-type}
      */
     public static void requireType(HttpServerRequest request, MediaType wanted, String otherwise) {
@@ -213,7 +216,7 @@ public class RequestBodies {
                     ProblemType.UNSUPPORTED_MEDIA_TYPE,
                     (type == null
                                     ? "The body has no Content-Type. "
-                                    : "The Content-Type of the body is not read here. ")
+                                    : "The Content-Type of the body is not accepted here. ")
                             + otherwise);
         }
     }

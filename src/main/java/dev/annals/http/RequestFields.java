@@ -16,7 +16,7 @@ import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** The fields of the JSON object that is a request's body, read strictly, and all that is wrong with them. */
+/** The fields of a request's JSON object, read strictly, and everything that is wrong with them. */
 public final class RequestFields {
 
     private static final ObjectReader JSON = JsonMapper.builder(JsonFactory.builder()
@@ -33,7 +33,7 @@ public final class RequestFields {
      * Reads a body.
      *
      * @param known the fields that it may have
-     * @throws ProblemException {@code malformed-json}; {@code invalid-body} where it is no object
+     * @throws ProblemException {@code malformed-json}; {@code invalid-body} if it is not an object
      */
     public RequestFields(byte[] body, Set<String> known) {
         this.object = parse(body);
@@ -63,17 +63,17 @@ public final class RequestFields {
             }
             return value;
         } catch (CharacterCodingException e) {
-            throw new ProblemException(ProblemType.MALFORMED_JSON, "The body is no UTF-8: send JSON in UTF-8.");
+            throw new ProblemException(ProblemType.MALFORMED_JSON, "The body is not UTF-8: send JSON in UTF-8.");
         } catch (JsonProcessingException e) {
             JsonLocation at = e.getLocation();
             String where = at == null ? "" : " at line " + at.getLineNr() + ", column " + at.getColumnNr();
             throw new ProblemException(
                     ProblemType.MALFORMED_JSON,
-                    "The body is no well-formed JSON, or names a field twice" + where + ": correct it.");
+                    "The body is not well-formed JSON, or has a field twice" + where + ": correct it.");
         }
     }
 
-    /** A field's value; null where it is left out or null. */
+    /** A field's value; null if it is left out or null. */
     public @Nullable JsonNode get(String name) {
         JsonNode value = object.get(name);
         return value == null || value.isNull() ? null : value;
@@ -85,7 +85,7 @@ public final class RequestFields {
     }
 
     /**
-     * Goes on where no field is wrong.
+     * Does nothing if no field is wrong.
      *
      * @throws ProblemException {@code invalid-body}, naming every field that was noted as wrong
      */

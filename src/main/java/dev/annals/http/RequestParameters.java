@@ -4,15 +4,15 @@ import jakarta.ws.rs.core.MultivaluedMap;
 import java.util.List;
 import java.util.Map;
 
-/** The query parameters of a request, read strictly: a mistyped filter must not show all. */
+/** The query parameters of a request, read strictly: a mistyped filter must not select everything. */
 public final class RequestParameters {
 
     private RequestParameters() {}
 
     /**
-     * Refuses a parameter that is unknown, or is given twice.
+     * Refuses a parameter that is unknown or given twice.
      *
-     * @param known in the order in which people are told of them
+     * @param known in the order in which they are shown to people
      * @throws ProblemException {@code invalid-parameter}
      */
     public static void requireKnown(MultivaluedMap<String, String> parameters, List<String> known) {

@@ -30,7 +30,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * Reading feeds over HTTP: {@code GET /v1/project-logs} and {@code GET /v1/project-logs/stream}.
  *
- * <p>The media types are not left to the framework, which could not say where the other one is.
+ * <p>The framework is not asked to check the media types, because it could not say where to find the other one.
  */
 @Path(FeedLinks.PATH)
 public class FeedResource {
@@ -98,7 +98,7 @@ public class FeedResource {
                             + " a page's link poll_more.");
         }
         FeedQuery query = FeedParameters.read(uri.getQueryParameters(), config);
-        // The link poll_more may carry it: a stream waits anyway.
+        // The link poll_more may contain it. A stream waits anyway.
         Wait.of(uri.getQueryParameters(), query.order());
         if (lastEventId != null && !lastEventId.isEmpty()) {
             query = query.from(FeedParameters.cursor(lastEventId));

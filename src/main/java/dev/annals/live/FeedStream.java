@@ -27,9 +27,9 @@ import org.jspecify.annotations.Nullable;
  * One client's stream of Server-Sent Events (WHATWG HTML, section 9.2).
  *
  * <p>Pages are written as they are read, and the next one is read when the client's connection has taken the last: a slow
- * client holds one page, of so many bytes at most, which count as {@link MemoryBudget memory} of its project, and waits for nobody
- * but itself. Until the first page is there, what
- * goes wrong is answered as for any request; later as an event {@code problem}, which ends the stream.
+ * client holds one page of limited size, which counts towards its project's {@link MemoryBudget memory}, and delays only
+ * itself. Failures before the first page are answered as for any request; later ones become an event {@code problem}, which
+ * ends the stream.
  */
 final class FeedStream extends Follower {
 
@@ -43,11 +43,11 @@ final class FeedStream extends Follower {
     private final MemoryBudget memory;
     private final long openedAt = System.nanoTime();
     private long heartbeat = -1;
-    /** The last {@code id} that went out. */
+    /** The last {@code id} that was sent. */
     private Cursor told = Cursor.START;
 
     private boolean quiet;
-    /** Whether the client's connection takes no more for now, and since when. */
+    /** Whether the client's connection currently takes no more, and since when. */
     private boolean full;
 
     private long fullSince;
@@ -77,14 +77,14 @@ final class FeedStream extends Follower {
         this.config = config;
         this.answer = answer;
         this.memory = memory;
-        // It has ended, or the client has gone.
+        // The stream has ended, or the client has gone.
         answer.onTermination(this::end);
     }
 
     @Override
     void take(SharedPage shared) {
         if (response.closed()) {
-            // The client went before anybody could be told.
+            // The client has gone before the close handler was set.
             complete();
             return;
         }
@@ -111,7 +111,7 @@ final class FeedStream extends Follower {
     private void begin() {
         response.setChunked(true)
                 .putHeader(HttpHeaders.CONTENT_TYPE, MediaType.SERVER_SENT_EVENTS)
-                // A proxy that gathers an answer before it passes it on would hold the events back.
+                // Otherwise a proxy that buffers answers would hold the events back.
                 .putHeader("X-Accel-Buffering", "no")
                 .drainHandler(drained -> {
                     if (full && !isReading() && !isDone()) {
@@ -123,11 +123,11 @@ final class FeedStream extends Follower {
         heartbeat = context.owner().setPeriodic(config.heartbeat().toMillis(), beat -> beat());
     }
 
-    /** Reads on or waits, as soon as the client has taken what it was sent. */
+    /** Reads on or waits, once the client has taken what it was sent. */
     private void goOn() {
         release();
         if (isDone()) {
-            // The connection broke while it was written to.
+            // The connection broke during a write.
             return;
         }
         full = response.writeQueueFull();
@@ -135,7 +135,7 @@ final class FeedStream extends Follower {
             fullSince = System.nanoTime();
             held = memory.tryReserve(projectId, heldBytes);
             if (held == null) {
-                // It goes on from its last event when it comes back.
+                // When the client comes back, it continues from its last event.
                 abort();
             }
         } else if (more) {
@@ -175,7 +175,7 @@ final class FeedStream extends Follower {
         quiet = true;
     }
 
-    /** An {@code id} without data is no event, but where the client goes on from if its connection breaks. */
+    /** An {@code id} without data is not an event, but it is where the client continues if its connection breaks. */
     private void tellHowFar() {
         Cursor cursor = query().cursor();
         if (cursor != null) {
@@ -211,7 +211,7 @@ final class FeedStream extends Follower {
         }
     }
 
-    /** Drops the client with all that it has not taken, which an orderly end would wait for. */
+    /** Drops the client together with everything it has not read. An orderly end would wait for that. */
     private void abort() {
         ClientConnection.drop(request);
     }
@@ -221,7 +221,7 @@ final class FeedStream extends Follower {
         complete();
     }
 
-    /** The end comes first: what is done with the answer fails where the connection is closed. */
+    /** {@code end} comes first, because completing the answer fails if the connection is closed. */
     private void complete() {
         end();
         answer.complete(Response.ok().build());

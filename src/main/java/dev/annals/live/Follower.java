@@ -11,7 +11,7 @@ import java.util.UUID;
 /**
  * A client that follows a feed: reads what is there, then waits until there is more, and reads on.
  *
- * <p>It is told of pages and of heads on any thread; everything else happens on the event loop of the client's request.
+ * <p>It may be told of pages and heads on any thread; everything else happens on the event loop of the client's request.
  */
 abstract sealed class Follower permits LongPoll, FeedStream {
 
@@ -26,7 +26,7 @@ abstract sealed class Follower permits LongPoll, FeedStream {
     private final Caller<SharedPage> caller;
     private final Context context;
     private boolean reading;
-    /** Written on the event loop of the client's request alone, and read elsewhere, too. */
+    /** Written only on the event loop of the client's request, but read elsewhere, too. */
     private volatile boolean done;
 
     Follower(
@@ -45,27 +45,27 @@ abstract sealed class Follower permits LongPoll, FeedStream {
         this.caller = new Caller<>(this::isDone, this::got, this::gotNone);
     }
 
-    /** A page was read: answers with it, or goes on by {@link #read} or {@link #await}. */
+    /** A page was read: answers with it, or continues with {@link #read} or {@link #await}. */
     abstract void take(SharedPage page);
 
     /** A page could not be read. */
     abstract void failed(Throwable failure);
 
-    /** The service stops: ends the request. */
+    /** The service is stopping: ends the request. */
     abstract void stopping();
 
     /** Begins. Throws what {@link HeadWatch#join} throws. */
     final void follow() {
         watch.join(waiter);
         if (done) {
-            // The client went before it was let in.
+            // The client has gone before it was admitted.
             watch.leave(waiter);
             return;
         }
         read(System.nanoTime());
     }
 
-    /** Reads a page that shows what was committed at {@code asOf}; such a read of somebody else's will do. */
+    /** Reads a page that shows everything committed by {@code asOf}; another follower's read that does so will do. */
     final void read(long asOf) {
         if (reading || done) {
             return;
@@ -92,7 +92,7 @@ abstract sealed class Follower permits LongPoll, FeedStream {
         });
     }
 
-    /** Waits until the feed goes on, then reads. */
+    /** Waits until the feed grows, then reads. */
     final void await(long readAt) {
         Cursor cursor = query.cursor();
         if (!done && !watch.await(waiter, cursor == null ? 0 : cursor.sequenceId(), readAt)) {
@@ -112,7 +112,7 @@ abstract sealed class Follower permits LongPoll, FeedStream {
         });
     }
 
-    /** Nothing more is read, and nobody wakes it. */
+    /** Stops reading and being woken. */
     void end() {
         done = true;
         watch.leave(waiter);

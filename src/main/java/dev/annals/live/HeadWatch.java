@@ -1,5 +1,6 @@
 package dev.annals.live;
 
+import dev.annals.database.Reads;
 import dev.annals.database.Sql;
 import dev.annals.http.Problem;
 import dev.annals.http.ProblemException;
@@ -15,7 +16,6 @@ import io.vertx.core.Vertx;
 import io.vertx.mutiny.sqlclient.Pool;
 import io.vertx.mutiny.sqlclient.Row;
 import io.vertx.mutiny.sqlclient.RowSet;
-import io.vertx.mutiny.sqlclient.Tuple;
 import jakarta.enterprise.context.ApplicationScoped;
 import jakarta.enterprise.event.Observes;
 import java.time.Duration;
@@ -34,12 +34,12 @@ import java.util.function.Predicate;
 import org.jboss.logging.Logger;
 
 /**
- * Knows who waits for the feeds of which projects, and wakes them when the feed's head is no longer where they stand.
+ * Knows which clients wait for which feeds, and wakes them when the head of the feed is no longer where they stand.
  *
- * <p>It learns of heads in two ways. An append of this instance tells its own ({@link #appended}). For everything else,
- * plain SQL writers and other instances, one statement a tick reads the heads of all awaited feeds; it is what
- * correctness rests on. It compares the head with where each client stands, and not with the head before: whatever
- * was missed, whenever somebody came to wait, the next tick makes up for it. While nobody waits there is no tick.
+ * <p>It learns of heads in two ways. An append of this instance reports its own ({@link #appended}). For everything else,
+ * plain SQL writers and other instances, one statement per tick reads the heads of all awaited feeds; correctness rests on
+ * this. It compares the head with where each client stands, not with the previous head. So whatever was missed, and whenever
+ * a client began to wait, the next tick makes up for it. While no client waits, there are no ticks.
  *
  * <p>Times are {@link System#nanoTime()}. Safe for any thread.
  */
@@ -47,7 +47,7 @@ import org.jboss.logging.Logger;
 public class HeadWatch {
 
     private static final Logger LOG = Logger.getLogger(HeadWatch.class);
-    private static final String READ_HEADS = Sql.named("read_heads");
+    private static final Sql READ_HEADS = Sql.named("read_heads");
     private static final Duration TICK_AFTER_FAILURE = Duration.ofSeconds(1);
     private static final Duration RETRY_AFTER = Duration.ofSeconds(5);
 
@@ -63,7 +63,7 @@ public class HeadWatch {
     private boolean failing;
     private boolean stopping;
 
-    HeadWatch(Pool pool, Vertx vertx, LiveConfig config, MeterRegistry metrics) {
+    HeadWatch(@Reads Pool pool, Vertx vertx, LiveConfig config, MeterRegistry metrics) {
         this.pool = pool;
         this.vertx = vertx;
         this.context = vertx.getOrCreateContext();
@@ -73,11 +73,11 @@ public class HeadWatch {
         metrics.gauge("annals.live.streams", streams);
     }
 
-    /** In which way a client waits; each has limits of its own. */
+    /** How a client waits. Each way has limits of its own. */
     enum Kind {
         /** It waits for one page. */
         LONG_POLL,
-        /** It takes records until it has enough. */
+        /** It takes records until it disconnects. */
         STREAM
     }
 
@@ -93,10 +93,11 @@ public class HeadWatch {
         private long since;
 
         /**
-         * A place that is not taken yet.
+         * A place that has not been taken yet.
          *
-         * @param wake told the time at which the head was no longer where the client stands; on any thread, at once
-         * @param stop told that the service stops; on any thread, at once
+         * @param wake is given the time at which the head was no longer where the client stands; called on any thread, and
+         *     has to return at once
+         * @param stop is told that the service is stopping; called on any thread, and has to return at once
          */
         Waiter(Kind kind, UUID projectId, LongConsumer wake, Runnable stop) {
             this.kind = kind;
@@ -111,7 +112,7 @@ public class HeadWatch {
         final Map<Kind, Integer> waiters = new EnumMap<>(Map.of(Kind.LONG_POLL, 0, Kind.STREAM, 0));
         final Set<Waiter> all = new HashSet<>();
         final Set<Waiter> waiting = new HashSet<>();
-        /** The head as it was learned last, and when: a read that begins later sees it. */
+        /** The head as last seen, and when: a read that begins later sees it, too. */
         long head;
 
         long headAt;
@@ -120,7 +121,7 @@ public class HeadWatch {
     /**
      * Takes a place at a feed, without waiting yet.
      *
-     * @throws ProblemException {@code too-many-readers}; {@code unavailable} where the service stops
+     * @throws ProblemException {@code too-many-readers}; {@code unavailable} if the service is stopping
      */
     synchronized void join(Waiter waiter) {
         if (stopping) {
@@ -163,9 +164,9 @@ public class HeadWatch {
     /**
      * Wakes a client, once, when the head is no longer where it stands.
      *
-     * @param readAt when the client's last read began, which brought it to where it stands
-     * @return false where the head is known to have moved since that read began: then nobody wakes the client, and it
-     *     reads again
+     * @param readAt when the client's last read began, the one that brought it to where it stands
+     * @return false if the head is known to have moved since that read began: then the client is not woken, and has to read
+     *     again
      */
     synchronized boolean await(Waiter waiter, long position, long readAt) {
         Watched project = projects.get(waiter.projectId);
@@ -185,7 +186,7 @@ public class HeadWatch {
         return true;
     }
 
-    /** Gives a place up; without effect where it is not taken. */
+    /** Gives up a place; has no effect if it is not taken. */
     synchronized void leave(Waiter waiter) {
         Watched project = projects.get(waiter.projectId);
         if (project != null && project.all.remove(waiter)) {
@@ -198,7 +199,7 @@ public class HeadWatch {
         }
     }
 
-    /** Tells that this instance has committed records, up to this sequence id. */
+    /** Reports that this instance has committed records, up to this sequence id. */
     public void appended(UUID projectId, long head) {
         long now = System.nanoTime();
         List<Waiter> woken = new ArrayList<>();
@@ -227,7 +228,7 @@ public class HeadWatch {
         vertx.setTimer(Math.max(1, delay.toMillis()), timer -> tick());
     }
 
-    /** Reads the heads of all awaited feeds, so many a statement; then ticks again. */
+    /** Reads the heads of all awaited feeds, a limited number per statement; then ticks again. */
     private void tick() {
         List<UUID> awaited = new ArrayList<>();
         synchronized (this) {
@@ -254,8 +255,9 @@ public class HeadWatch {
 
     private Uni<Boolean> readHeads(List<UUID> projectIds) {
         long began = System.nanoTime();
-        return pool.preparedQuery(READ_HEADS)
-                .execute(Tuple.of(projectIds.toArray(UUID[]::new)))
+        return READ_HEADS
+                .bind("project_ids", projectIds.toArray(UUID[]::new))
+                .execute(pool)
                 .map(rows -> {
                     statements.record(System.nanoTime() - began, TimeUnit.NANOSECONDS);
                     learn(rows, began);
@@ -278,12 +280,14 @@ public class HeadWatch {
     }
 
     private static void learn(Watched project, long head, long began, long now, List<Waiter> woken) {
-        // Meanwhile an append may have told a later one.
+        // In the meantime an append may have reported a later one.
         if (head > project.head || project.headAt - began < 0) {
             project.head = head;
             project.headAt = now;
         }
-        // A head behind a client that waited before it was read: the feed was set back, which the next read reports.
+        // The head lies behind a client that was already waiting when it was read: the feed was set back. The client's
+        // next
+        // read reports that.
         takeWaiting(
                 project,
                 waiter -> waiter.position < head || (waiter.position > head && waiter.since - began < 0),
@@ -302,7 +306,8 @@ public class HeadWatch {
         if (!failing) {
             failing = true;
             LOG.warnf(
-                    "The heads of feeds cannot be read; those who wait are woken by this instance alone: %s", failure);
+                    "The heads of feeds cannot be read; waiting clients are only woken by appends of this instance: %s",
+                    failure);
         }
         context.runOnContext(now -> schedule(TICK_AFTER_FAILURE));
     }
@@ -311,7 +316,7 @@ public class HeadWatch {
         return stopping;
     }
 
-    /** Ends every long poll and stream, before the service waits for the requests that are under way. */
+    /** Ends every long poll and stream before the service waits for the requests in flight. */
     void stop(@Observes ShutdownDelayInitiatedEvent event) {
         stop();
     }

@@ -8,27 +8,27 @@ import io.smallrye.config.ConfigMapping;
 import io.smallrye.config.WithDefault;
 import java.time.Duration;
 
-/** Limits of long polls and streams. All counts are per instance of the service. */
+/** Limits on long polls and streams. All counts are per instance of the service. */
 @ConfigMapping(prefix = "annals.live")
 // A native executable would have none of these methods to ask for their limits.
 @RegisterForReflection(fields = false)
 public interface LiveConfig {
 
     /**
-     * How long after one look at the heads of the awaited feeds the next one is taken: how late a record of a plain SQL
-     * writer, or of another instance, can be noticed. Nobody looks while nobody waits.
+     * How long to wait after reading the heads of the awaited feeds before reading them again. A record from a plain SQL
+     * writer, or from another instance, can take that long to be noticed. While no client waits, nothing is read.
      */
     @WithDefault("25ms")
     @Durations(min = "1ms", max = "1s")
     Duration tick();
 
-    /** How many feeds' heads one statement reads. */
+    /** How many heads of feeds one statement reads. */
     @WithDefault("1000")
     @Min(1)
     @Max(10_000)
     int headsPerStatement();
 
-    /** How many pages are read for waiting clients at a time; each takes a connection of the pool. */
+    /** How many pages are read for waiting clients at a time; each takes a connection from the pool. */
     @WithDefault("8")
     @Min(1)
     @Max(1_000)
@@ -58,31 +58,32 @@ public interface LiveConfig {
     @Max(1_000_000)
     int projectStreams();
 
-    /** A stream that has sent nothing for so long sends a comment, or how far it has come. */
+    /** How long a stream may be silent. Then it sends a comment, or the cursor that it has reached. */
     @WithDefault("15s")
     @Durations(min = "10ms", max = "5M")
     Duration heartbeat();
 
-    /** A stream whose client has read nothing for so long, while there was more to send, is closed. Checked at heartbeats. */
+    /**
+     * How long the client of a stream may read nothing while there is more to send. Then the stream is closed. Checked at
+     * heartbeats.
+     */
     @WithDefault("30s")
     @Durations(min = "10ms", max = "10M")
     Duration stall();
 
-    /**
-     * After how long a stream is ended, so that its client opens it anew and shows its token again. Checked at heartbeats.
-     */
+    /** After how long a stream is ended, so that its client reopens it and shows its token again. Checked at heartbeats. */
     @WithDefault("1h")
     @Durations(min = "10ms", max = "7D")
     Duration streamAge();
 
-    /** How long clients are asked to wait before they open a broken stream again. */
+    /** How long clients are asked to wait before they reopen a broken stream. */
     @WithDefault("1s")
     @Durations(min = "1ms", max = "10M")
     Duration retry();
 
     /**
-     * How many bytes the records have that are read for a stream at a time, as JSON, unless a single one has more; so many
-     * it holds for a client that is slow.
+     * How many bytes of records, as JSON, are read for a stream at a time, unless a single record has more. A stream holds
+     * that many for a slow client.
      */
     @WithDefault("262144")
     @Min(1_024)

@@ -49,10 +49,10 @@ class LiveFeed {
     }
 
     /**
-     * Reads a page as soon as it has a record, in ascending order; an empty page when the time is up, or when the service
+     * Reads a page, in ascending order, as soon as it has a record. Gives an empty page when the time is up or the service
      * stops. To be subscribed to on the request's event loop.
      *
-     * @return fails as {@link FeedReader#read}, and with {@code too-many-readers}
+     * @return fails like {@link FeedReader#read}, and with {@code too-many-readers}
      */
     Uni<FeedPage> poll(UUID projectId, FeedQuery query, Duration wait) {
         if (watch.isStopping()) {
@@ -68,8 +68,8 @@ class LiveFeed {
      * Answers a request with the stream of a feed's records, in ascending order. To be subscribed to on the request's
      * event loop.
      *
-     * @return completes when the stream has ended; what it completes with is of no account. Fails before anything was
-     *     written, as {@link #poll}
+     * @return completes when the stream has ended; the response itself is not used. Fails like {@link #poll} as long as
+     *     nothing has been written
      */
     Uni<Response> stream(UUID projectId, FeedQuery query, HttpServerRequest request) {
         return Uni.createFrom()

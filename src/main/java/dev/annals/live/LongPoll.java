@@ -9,7 +9,7 @@ import java.time.Duration;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
-/** A request for a page that waits until there is a record for it, or its time is up. */
+/** A request for a page that waits until there is a record for it or its time is up. */
 final class LongPoll extends Follower {
 
     private final UniEmitter<? super FeedPage> answer;
@@ -62,7 +62,7 @@ final class LongPoll extends Follower {
 
     private void timeIsUp() {
         timeIsUp = true;
-        // A read under way is answered with when it is over.
+        // If a read is in flight, its result becomes the answer.
         if (!isReading() && last != null) {
             answer.complete(last);
         }

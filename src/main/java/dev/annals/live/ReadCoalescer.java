@@ -14,10 +14,11 @@ import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 
 /**
- * Reads for many callers: those who ask the same at the same time share one read, and only so many reads are under way at
- * a time, however many callers there are. As many reads may queue as there are callers.
+ * Reads for many callers: those who ask for the same thing at the same time share one read, and the number of reads in
+ * flight is limited, however many callers there are. As many reads may queue as there are callers.
  *
- * <p>A caller joins a read only if that began, or is to begin, after what the caller must see. Safe for any thread.
+ * <p>A caller joins a read only if that read began, or will begin, after everything that the caller must see. Safe for any
+ * thread.
  *
  * @param <K> what is asked for
  * @param <V> what is read
@@ -28,7 +29,7 @@ final class ReadCoalescer<K, V> {
     private final int atATime;
     private final Context context;
     private final Timer timer;
-    /** The latest read of each key that is not over. */
+    /** The latest unfinished read of each key. */
     private final Map<K, Read<K, V>> latest = new HashMap<>();
 
     private final Queue<Read<K, V>> queue = new ArrayDeque<>();
@@ -37,8 +38,8 @@ final class ReadCoalescer<K, V> {
     /**
      * Reads nothing yet.
      *
-     * @param source asked on the context
-     * @param atATime how many reads may be under way
+     * @param source called on the context
+     * @param atATime how many reads may be in flight
      * @param timer told how long each read took
      */
     ReadCoalescer(Source<K, V> source, int atATime, Context context, Timer timer) {
@@ -50,14 +51,14 @@ final class ReadCoalescer<K, V> {
 
     /** What reads. */
     interface Source<K, V> {
-        /** Reads what a key asks for, at {@code beganAt}, a {@link System#nanoTime()}, or later. */
+        /** Reads what a key asks for, at or after {@code beganAt}, a {@link System#nanoTime()}. */
         Uni<V> read(K key, long beganAt);
     }
 
     /**
      * Who asks.
      *
-     * @param isGone whether nobody takes the answer any more
+     * @param isGone whether the caller no longer wants the answer
      * @param got takes what was read
      * @param failed takes why nothing was
      */
@@ -79,9 +80,9 @@ final class ReadCoalescer<K, V> {
     }
 
     /**
-     * Reads for a caller, who gets what was read or why it failed, once.
+     * Reads for a caller, who gets the result or the failure, once.
      *
-     * @param asOf a {@link System#nanoTime()}: what is read shows all that was committed then
+     * @param asOf a {@link System#nanoTime()}: the result shows everything that was committed by then
      */
     synchronized void read(K key, long asOf, Caller<V> caller) {
         Read<K, V> read = latest.get(key);
@@ -116,12 +117,12 @@ final class ReadCoalescer<K, V> {
         read.callers.forEach(caller -> caller.failed().accept(failure));
     }
 
-    /** From here on nobody joins the read. */
+    /** From here on no caller joins the read. */
     private synchronized void end(Read<K, V> read) {
         timer.record(System.nanoTime() - read.beganAt, TimeUnit.NANOSECONDS);
         latest.remove(read.key, read);
         Read<K, V> next = queue.poll();
-        // Clients that came and went at once must not leave work behind.
+        // Clients that have gone again must not leave work behind.
         while (next != null
                 && next.callers.stream().allMatch(caller -> caller.isGone().getAsBoolean())) {
             latest.remove(next.key, next);

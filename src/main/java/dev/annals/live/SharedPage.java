@@ -10,7 +10,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
-/** A page that several clients may have asked for, and its events, which are made once for all streams. */
+/** A page for which several clients may have asked, and its events, which are made once for all streams. */
 final class SharedPage {
 
     /** What is asked for. */

@@ -19,8 +19,8 @@ final class Wait {
     /**
      * Reads the parameter {@code wait}.
      *
-     * @return zero where there is none: the answer comes at once
-     * @throws dev.annals.http.ProblemException {@code invalid-parameter} where it cannot be used
+     * @return zero if there is none: the answer comes at once
+     * @throws dev.annals.http.ProblemException {@code invalid-parameter} if it cannot be used
      */
     static Duration of(MultivaluedMap<String, String> parameters, Order order) {
         String text = parameters.getFirst(FeedParameters.WAIT);

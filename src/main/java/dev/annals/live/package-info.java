@@ -1,4 +1,4 @@
-/** Reading that waits: the watch of feeds' heads, long polls and streams. */
+/** Reading that waits: long polls, streams, and the watch over the heads of feeds. */
 @NullMarked
 package dev.annals.live;
 

@@ -14,25 +14,25 @@ import java.time.Duration;
 @RegisterForReflection(fields = false)
 public interface MemoryConfig {
 
-    /** How many bytes all of them may hold together; 0 means {@link #heapPercent()} of the heap. */
+    /** How many bytes they may hold altogether; 0 means {@link #heapPercent()} of the heap. */
     @WithDefault("0")
     @Min(0)
     @Max(1_099_511_627_776L)
     long bytes();
 
-    /** Which share of the Java heap they may hold, in percent. The rest is for everything else that requests need. */
+    /** The share of the Java heap that they may hold, in percent. The rest is for everything else that requests need. */
     @WithDefault("35")
     @Min(5)
     @Max(80)
     int heapPercent();
 
-    /** Which share of that one caller may hold, in percent. */
+    /** The share of that total that one caller may hold, in percent. */
     @WithDefault("25")
     @Min(1)
     @Max(100)
     int callerPercent();
 
-    /** How many bytes one caller may hold in any case, if there are that many: enough for one body of the greatest size. */
+    /** How many bytes one caller may hold in any case, within the total: enough for one body of the greatest size. */
     @WithDefault("67108864")
     @Min(1_048_576)
     @Max(1_099_511_627_776L)

@@ -19,8 +19,8 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
 /**
- * {@code migrate}: brings a database's schema up to date and ends. With it the instances that serve need no more than a
- * user that may become {@code annals_service}, and {@code annals.database.migrate-at-start} off.
+ * {@code migrate}: brings a database's schema up to date, and exits. With it, the instances that serve only need a user that
+ * may become {@code annals_service}, with {@code annals.database.migrate-at-start} turned off.
  */
 @Command(
         name = "migrate",
@@ -68,11 +68,11 @@ public final class Migrate implements Callable<Integer> {
     }
 
     private static String quoted(Connection connection, String identifier) throws SQLException {
-        try (PreparedStatement quote = connection.prepareStatement("select quote_ident(?)")) {
+        try (PreparedStatement quote = connection.prepareStatement("select quote_ident(?) as quoted")) {
             quote.setString(1, identifier);
             try (ResultSet row = quote.executeQuery()) {
                 row.next();
-                return row.getString(1);
+                return row.getString("quoted");
             }
         }
     }

@@ -15,14 +15,14 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Supplier;
 
 /**
- * What a load balancer or a container platform asks on the API's port: whether the service lives, has started and is
- * ready. 200, or a problem with 503, and not what was found: that is on the management port, at {@code /q/health}.
+ * What a load balancer or a container platform asks on the API's port: whether the service is alive, has started and is
+ * ready. The answer is 200, or a problem with 503. Details are only on the management port, at {@code /q/health}.
  */
 @Path("/q/health")
 @Singleton
 public class PublicHealth {
 
-    /** Anybody may ask, and readiness asks the database: however many do, it is asked twice a second. */
+    /** Anyone may ask, and readiness asks the database. However many ask, the database is asked twice per second. */
     private static final Duration SHARED_FOR = Duration.ofMillis(500);
 
     private static final Duration LIMIT = Duration.ofSeconds(20);
@@ -41,7 +41,7 @@ public class PublicHealth {
         AtomicLong freshUntil = new AtomicLong();
         return Uni.createFrom()
                 .deferred(() -> {
-                    // While it is under way, all wait for it: a guard that is open would call it off.
+                    // While a check is in flight, everyone waits for it: an expired one would be cancelled.
                     freshUntil.set(Long.MAX_VALUE);
                     return check.get();
                 })
@@ -56,7 +56,7 @@ public class PublicHealth {
                 .until(() -> System.nanoTime() > freshUntil.get());
     }
 
-    /** Whether the process is of any use; where it is not, start it again. */
+    /** Whether the process works; if not, it should be restarted. */
     @GET
     @Path("live")
     public Uni<Response> live() {
@@ -70,7 +70,7 @@ public class PublicHealth {
         return ready.map(PublicHealth::answer);
     }
 
-    /** Whether the start is over. */
+    /** Whether the start has finished. */
     @GET
     @Path("started")
     public Uni<Response> started() {

@@ -26,9 +26,9 @@ import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
 /**
- * {@code verify}: reads a whole database and says what in it breaks a feed. Everything is read as of one moment, while
- * the service goes on; projects one after the other, findings as a stream, so that memory does not grow with either.
- * PostgreSQL joins on disk what does not fit in its {@code work_mem}.
+ * {@code verify}: reads a whole database and reports what breaks a feed. Everything is read as of one moment, while the
+ * service keeps running. Projects are read one after the other and findings as a stream, so that memory does not grow with
+ * either. PostgreSQL uses the disk for joins that do not fit into its {@code work_mem}.
  */
 @Command(
         name = "verify",
@@ -49,9 +49,9 @@ public final class Verify implements Callable<Integer> {
     /** A wrong command line, or a database that cannot be read: exit code 2. */
     static final int UNCHECKED = 2;
 
-    private static final String NEXT_PROJECT = Sql.named("next_project");
-    private static final String VERIFY_PROJECT = Sql.named("verify_project");
-    private static final String COUNT_PROJECT = Sql.named("count_project");
+    private static final Sql NEXT_PROJECT = Sql.named("next_project");
+    private static final Sql VERIFY_PROJECT = Sql.named("verify_project");
+    private static final Sql COUNT_PROJECT = Sql.named("count_project");
     private static final UUID BEFORE_ALL = new UUID(0, 0);
     private static final int FETCHED_ROWS = 200;
     private static final int MAX_FINDINGS = 1_000_000;
@@ -67,7 +67,8 @@ public final class Verify implements Callable<Integer> {
     @Option(
             names = "--findings",
             paramLabel = "<n>",
-            description = "How many findings to print of each project; it is left there. Default: ${DEFAULT-VALUE}.")
+            description =
+                    "How many findings to print for each project before going to the next. Default: ${DEFAULT-VALUE}.")
     int findings = 100;
 
     private long projects;
@@ -78,7 +79,8 @@ public final class Verify implements Callable<Integer> {
     public Integer call() {
         if (command != null && (findings < 1 || findings > MAX_FINDINGS)) {
             throw new ParameterException(
-                    command.commandLine(), "--findings is " + findings + ", and goes from 1 to " + MAX_FINDINGS + ".");
+                    command.commandLine(),
+                    "--findings is " + findings + ", but has to be from 1 to " + MAX_FINDINGS + ".");
         }
         Config config = ConfigProvider.getConfig();
         PrintWriter out = new PrintWriter(System.out, false, StandardCharsets.UTF_8);
@@ -133,22 +135,20 @@ public final class Verify implements Callable<Integer> {
     private void verify(Connection connection, UUID id, PrintWriter out) throws SQLException {
         projects++;
         int found = printFindings(connection, id, out);
-        try (PreparedStatement select = connection.prepareStatement(COUNT_PROJECT)) {
-            select.setObject(1, id);
-            try (ResultSet row = select.executeQuery()) {
-                row.next();
-                long stored = row.getLong(1);
-                long places = row.getLong(2);
-                records += stored;
-                if (row.getString(3) == null) {
-                    out.println(id + ": the project itself is not there");
-                    found++;
-                }
-                // Each record has a place and each place a record: what is left are records with several.
-                if (found == 0 && stored != places) {
-                    out.println(id + ": " + stored + " records take " + places + " places: some are read twice");
-                    found++;
-                }
+        try (PreparedStatement select = COUNT_PROJECT.bind("project_id", id).prepare(connection);
+                ResultSet row = select.executeQuery()) {
+            row.next();
+            long stored = row.getLong("records");
+            long places = row.getLong("places");
+            records += stored;
+            if (row.getString("name") == null) {
+                out.println(id + ": the project itself is not there");
+                found++;
+            }
+            // Each record has a place and each place has a record, so some records must have several places.
+            if (found == 0 && stored != places) {
+                out.println(id + ": " + stored + " records take " + places + " places: some are read twice");
+                found++;
             }
         }
         if (found > 0) {
@@ -158,17 +158,16 @@ public final class Verify implements Callable<Integer> {
 
     private int printFindings(Connection connection, UUID id, PrintWriter out) throws SQLException {
         int found = 0;
-        try (PreparedStatement select = connection.prepareStatement(VERIFY_PROJECT)) {
+        try (PreparedStatement select = VERIFY_PROJECT.bind("project_id", id).prepare(connection)) {
             // With auto-commit off, the driver fetches as it is read, and not all at once.
             select.setFetchSize(FETCHED_ROWS);
-            select.setObject(1, id);
             try (ResultSet rows = select.executeQuery()) {
                 while (rows.next()) {
                     if (found == findings) {
                         out.println(id + ": and more; see --findings");
                         break;
                     }
-                    out.println(id + ": " + rows.getString(1));
+                    out.println(id + ": " + rows.getString("finding"));
                     found++;
                 }
             }
@@ -177,12 +176,10 @@ public final class Verify implements Callable<Integer> {
     }
 
     private static @Nullable UUID nextProject(Connection connection, UUID after) throws SQLException {
-        try (PreparedStatement select = connection.prepareStatement(NEXT_PROJECT)) {
-            select.setObject(1, after);
-            try (ResultSet row = select.executeQuery()) {
-                row.next();
-                return row.getObject(1, UUID.class);
-            }
+        try (PreparedStatement select = NEXT_PROJECT.bind("after", after).prepare(connection);
+                ResultSet row = select.executeQuery()) {
+            row.next();
+            return row.getObject("id", UUID.class);
         }
     }
 }

@@ -5,6 +5,7 @@ import com.github.benmanes.caffeine.cache.Caffeine;
 import dev.annals.config.AnnalsConfig;
 import dev.annals.connection.ClientAddress;
 import dev.annals.database.DatabaseFailure;
+import dev.annals.database.Reads;
 import dev.annals.database.Sql;
 import dev.annals.guid.SequentialGuid;
 import dev.annals.http.ProblemException;
@@ -14,7 +15,6 @@ import io.vertx.core.buffer.Buffer;
 import io.vertx.mutiny.sqlclient.Pool;
 import io.vertx.mutiny.sqlclient.Row;
 import io.vertx.mutiny.sqlclient.RowSet;
-import io.vertx.mutiny.sqlclient.Tuple;
 import jakarta.enterprise.context.ApplicationScoped;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
@@ -34,47 +34,48 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Bearer tokens: {@code annals_} and 256 random bits. The database holds their SHA-256 alone, and no log holds them at
- * all.
+ * Bearer tokens: {@code annals_} and 256 random bits. The database only holds their SHA-256, and logs never contain them.
  */
 @ApplicationScoped
 public class AccessTokens {
 
-    private static final String FIND_TOKEN = Sql.named("find_token");
-    private static final String ADD_TOKEN = Sql.named("add_token");
-    private static final String ADD_ADMIN_TOKEN = Sql.named("add_admin_token");
+    private static final Sql FIND_TOKEN = Sql.named("find_token");
+    private static final Sql ADD_TOKEN = Sql.named("add_token");
+    private static final Sql ADD_ADMIN_TOKEN = Sql.named("add_admin_token");
     private static final Pattern FORM = Pattern.compile("annals_[A-Za-z0-9_-]{43}");
     private static final Caller ADMIN = new Caller(null, EnumSet.of(Scope.ADMIN), null);
 
+    private final Pool reads;
     private final Pool pool;
     private final SequentialGuid guids;
     private final SecureRandom random = new SecureRandom();
-    /** The hash of {@code ANNALS_ADMIN_TOKEN}: where it is set, no admin token of the database counts. */
+    /** The hash of {@code ANNALS_ADMIN_TOKEN}. If that is set, the admin token in the database does not count. */
     private final Optional<Hash> configuredAdmin;
-    /** Spares a query a request. A token that is taken out of the database stays valid for as long as this holds it. */
+    /** Saves a query per request. A token that is deleted from the database stays valid as long as it is held here. */
     private final Cache<Hash, Caller> known = Caffeine.newBuilder()
             .maximumSize(10_000)
             .expireAfterWrite(Duration.ofSeconds(30))
             .build();
 
-    /** Tokens that were valid lately. Whatever else is being looked up, these need not wait behind it. */
+    /** Tokens that were recently valid. They need not wait behind other look-ups. */
     private final Cache<Hash, Boolean> proven = Caffeine.newBuilder()
             .maximumSize(10_000)
             .expireAfterAccess(Duration.ofHours(1))
             .build();
 
-    /** Tokens that were looked up in vain a moment ago. */
+    /** Tokens that were recently looked up and not found. */
     private final Cache<Hash, Boolean> unknown;
 
     private final TokenFailures failures;
     private final LookUpLane lane;
-    /** For addresses with too many failures: a valid token may come from there, too. */
+    /** For addresses with too many failures, because a valid token may come from there, too. */
     private final LookUpLane suspectLane;
 
-    /** Queries under way: all who waited and come back with one token take one query, not one each. */
+    /** Queries in flight: requests with the same token share one query. */
     private final Map<Hash, Uni<@Nullable Caller>> lookUps = new ConcurrentHashMap<>();
 
-    AccessTokens(Pool pool, SequentialGuid guids, AnnalsConfig config, TokenConfig limits) {
+    AccessTokens(@Reads Pool reads, Pool pool, SequentialGuid guids, AnnalsConfig config, TokenConfig limits) {
+        this.reads = reads;
         this.pool = pool;
         this.guids = guids;
         this.configuredAdmin = config.adminToken().map(Hash::of);
@@ -105,9 +106,9 @@ public class AccessTokens {
     }
 
     /**
-     * Finds whom a token stands for; null where it stands for nobody.
+     * Finds the caller that a token belongs to; null if the token is unknown.
      *
-     * @param address whom the request comes from: a {@link ClientAddress}
+     * @param address where the request comes from: a {@link ClientAddress}
      */
     Uni<@Nullable Caller> callerOf(String token, Supplier<String> address) {
         if (configuredAdmin.isEmpty() && !FORM.matcher(token).matches()) {
@@ -170,8 +171,9 @@ public class AccessTokens {
     }
 
     private Uni<@Nullable Caller> find(Hash hash) {
-        return DatabaseFailure.retried(pool.preparedQuery(FIND_TOKEN)
-                        .execute(Tuple.of(hash.buffer()))
+        return DatabaseFailure.retried(FIND_TOKEN
+                        .bind("token_hash", hash.buffer())
+                        .execute(reads)
                         .map(this::readCaller))
                 .invoke(found -> {
                     if (found != null) {
@@ -186,15 +188,15 @@ public class AccessTokens {
 
     private @Nullable Caller readCaller(RowSet<Row> rows) {
         for (Row row : rows) {
-            UUID project = row.getUUID(0);
+            UUID project = row.getUUID("project_id");
             if (project == null && configuredAdmin.isPresent()) {
                 return null;
             }
             Set<Scope> scopes = EnumSet.noneOf(Scope.class);
-            for (String scope : row.getArrayOfStrings(1)) {
+            for (String scope : row.getArrayOfStrings("scopes")) {
                 Scope.of(scope).ifPresent(scopes::add);
             }
-            return new Caller(project, scopes, row.getUUID(2));
+            return new Caller(project, scopes, row.getUUID("id"));
         }
         return null;
     }
@@ -202,31 +204,32 @@ public class AccessTokens {
     /**
      * Makes a token for a project.
      *
-     * @return the token itself, which nobody can learn later
+     * @return the token itself, which cannot be retrieved later
      */
     Uni<NewToken> add(UUID projectId, Set<Scope> scopes, @Nullable String description) {
         NewToken token = new NewToken(guids.next(), newToken());
         Hash hash = Hash.of(token.token());
-        Tuple tuple = Tuple.tuple()
-                .addUUID(token.id())
-                .addUUID(projectId)
-                .addValue(hash.buffer())
-                .addArrayOfString(scopes.stream().map(Scope::text).toArray(String[]::new))
-                .addString(description);
-        return pool.preparedQuery(ADD_TOKEN)
-                .execute(tuple)
+        return ADD_TOKEN
+                .bind("id", token.id())
+                .bind("project_id", projectId)
+                .bind("token_hash", hash.buffer())
+                .bind("scopes", scopes.stream().map(Scope::text).toArray(String[]::new))
+                .bind("description", description)
+                .execute(pool)
                 .invoke(() -> unknown.invalidate(hash))
                 .replaceWith(token);
     }
 
-    /** Makes the admin token, unless it is configured or was made before: then there is none to tell. */
+    /** Makes the admin token, unless it is configured or exists already: then there is nothing to show. */
     Uni<Optional<String>> addAdmin() {
         if (configuredAdmin.isPresent()) {
             return Uni.createFrom().item(Optional.empty());
         }
         String token = newToken();
-        return pool.preparedQuery(ADD_ADMIN_TOKEN)
-                .execute(Tuple.of(guids.next(), Hash.of(token).buffer()))
+        return ADD_ADMIN_TOKEN
+                .bind("id", guids.next())
+                .bind("token_hash", Hash.of(token).buffer())
+                .execute(pool)
                 .map(rows -> rows.iterator().hasNext() ? Optional.of(token) : Optional.empty());
     }
 
@@ -236,6 +239,6 @@ public class AccessTokens {
         return "annals_" + Base64.getUrlEncoder().withoutPadding().encodeToString(bytes);
     }
 
-    /** A token that was just made. */
+    /** A new token. */
     record NewToken(UUID id, String token) {}
 }

@@ -9,9 +9,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * Who sent a request.
  *
- * @param project the project that the token is for; null for the admin
+ * @param project the token's project; null for the admin
  * @param scopes what the token allows
- * @param token the token's id; null for the admin token that is configured
+ * @param token the token's id; null for an admin token that is configured
  */
 public record Caller(
         @Nullable UUID project, Set<Scope> scopes, @Nullable UUID token) {
@@ -24,7 +24,10 @@ public record Caller(
         return (Caller) Objects.requireNonNull(request.getProperty(PROPERTY), "the operation requires no token");
     }
 
-    /** The token's project. Only the admin has none, and {@link Requires} keeps the admin from a project's operations. */
+    /**
+     * The token's project. Only the admin has none, and {@link Requires} keeps the admin away from the operations of
+     * projects.
+     */
     public UUID projectId() {
         if (project == null) {
             throw new IllegalStateException("the admin token belongs to no project");

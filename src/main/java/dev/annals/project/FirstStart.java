@@ -8,8 +8,8 @@ import java.util.EnumSet;
 import java.util.UUID;
 
 /**
- * What a database needs before anyone can use it: an admin token, and on the embedded database a first project. The
- * tokens are printed once, to standard output and not to the log, and are nowhere else to be found.
+ * What a database needs before anyone can use it: an admin token, and on the embedded database a first project. The tokens
+ * are printed once, to standard output and not to the log, and cannot be found anywhere else.
  */
 @ApplicationScoped
 class FirstStart {
@@ -26,7 +26,7 @@ class FirstStart {
         this.config = config;
     }
 
-    // Before the first request there is nobody to keep waiting: here, and only here, a thread may block.
+    // Before the first request nobody is kept waiting: here, and only here, a thread may block.
     void prepare(@Observes StartupEvent event) {
         tokens.addAdmin().await().indefinitely().ifPresent(token -> print("""
 

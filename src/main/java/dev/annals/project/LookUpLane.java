@@ -8,7 +8,7 @@ import java.util.ArrayDeque;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** Runs a few look-ups at a time; some more may wait for a while. */
+/** Runs a few look-ups at a time; a limited number may wait for a while. */
 final class LookUpLane {
 
     private final int maxRunning;
@@ -23,7 +23,7 @@ final class LookUpLane {
         this.maxWait = maxWait;
     }
 
-    /** Runs it in turn. Fails with {@code overloaded} where too many wait, or where it has waited for too long. */
+    /** Runs a look-up in its turn. Fails with {@code overloaded} if too many are waiting, or if it has waited too long. */
     <T> Uni<@Nullable T> run(Supplier<Uni<@Nullable T>> lookUp) {
         return Uni.createFrom()
                 .<@Nullable T>emitter(emitter -> begin(() -> lookUp.get()

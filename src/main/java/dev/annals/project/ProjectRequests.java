@@ -34,7 +34,7 @@ final class ProjectRequests {
         }
     }
 
-    /** Unlike {@link String#isBlank}, spaces that do not break a line count, and the next-line character. */
+    /** Unlike {@link String#isBlank}, this counts non-breaking spaces and the next-line character as blank. */
     private static boolean isBlank(String text) {
         return text.codePoints().allMatch(c -> Character.isWhitespace(c) || Character.isSpaceChar(c) || c == '\u0085');
     }

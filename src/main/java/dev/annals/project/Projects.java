@@ -4,7 +4,6 @@ import dev.annals.database.Sql;
 import dev.annals.guid.SequentialGuid;
 import io.smallrye.mutiny.Uni;
 import io.vertx.mutiny.sqlclient.Pool;
-import io.vertx.mutiny.sqlclient.Tuple;
 import jakarta.enterprise.context.ApplicationScoped;
 import java.util.Optional;
 import java.util.UUID;
@@ -13,8 +12,8 @@ import java.util.UUID;
 @ApplicationScoped
 public class Projects {
 
-    private static final String ADD_PROJECT = Sql.named("add_project");
-    private static final String HAS_PROJECTS = Sql.named("has_projects");
+    private static final Sql ADD_PROJECT = Sql.named("add_project");
+    private static final Sql HAS_PROJECTS = Sql.named("has_projects");
 
     private final Pool pool;
     private final SequentialGuid guids;
@@ -24,19 +23,19 @@ public class Projects {
         this.guids = guids;
     }
 
-    /** Adds a project; empty where its name is taken. */
+    /** Adds a project; empty if its name is taken. */
     Uni<Optional<UUID>> add(String name) {
-        return pool.preparedQuery(ADD_PROJECT)
-                .execute(Tuple.of(guids.next(), name))
+        return ADD_PROJECT
+                .bind("id", guids.next())
+                .bind("name", name)
+                .execute(pool)
                 .map(rows -> rows.iterator().hasNext()
-                        ? Optional.of(rows.iterator().next().getUUID(0))
+                        ? Optional.of(rows.iterator().next().getUUID("id"))
                         : Optional.empty());
     }
 
-    /** Whether there is any project yet. */
+    /** Whether there are any projects yet. */
     Uni<Boolean> any() {
-        return pool.preparedQuery(HAS_PROJECTS)
-                .execute()
-                .map(rows -> rows.iterator().next().getBoolean(0));
+        return HAS_PROJECTS.execute(pool).map(rows -> rows.iterator().next().getBoolean("any_project"));
     }
 }

@@ -6,7 +6,7 @@ import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 
-/** Marks what a token must allow for an operation. {@link TokenFilter} sees to it. */
+/** Marks what a token must allow for an operation. {@link TokenFilter} enforces it. */
 public final class Requires {
 
     private Requires() {}

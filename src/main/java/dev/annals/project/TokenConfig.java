@@ -8,13 +8,16 @@ import io.smallrye.config.ConfigMapping;
 import io.smallrye.config.WithDefault;
 import java.time.Duration;
 
-/** Limits of what requests with unknown tokens may cost. */
+/** Limits on what requests with unknown tokens may cost. */
 @ConfigMapping(prefix = "annals.token")
 // A native executable would have none of these methods to ask for their limits.
 @RegisterForReflection(fields = false)
 public interface TokenConfig {
 
-    /** How many tokens that were not valid lately are looked up at a time; each takes a connection of the pool. */
+    /**
+     * How many tokens are looked up at a time, other than those known to be valid; each look-up takes a connection from the
+     * pool.
+     */
     @WithDefault("4")
     @Min(1)
     @Max(1_000)
@@ -26,7 +29,7 @@ public interface TokenConfig {
     @Max(100_000)
     int waitingLookUps();
 
-    /** How many may wait of addresses with more than {@link #failures()}; of these, one is looked up at a time. */
+    /** How many look-ups may wait from addresses with more than {@link #failures()}; these are made one at a time. */
     @WithDefault("16")
     @Min(1)
     @Max(100_000)
@@ -38,8 +41,8 @@ public interface TokenConfig {
     Duration lookUpWait();
 
     /**
-     * How long it is remembered that a token is unknown, so that one which another instance makes meanwhile is refused for
-     * as long.
+     * How long it is remembered that a token is unknown. If another instance makes that token in the meantime, this one
+     * still refuses it for that long.
      */
     @WithDefault("2s")
     @Durations(min = "1ms", max = "5M")
@@ -51,12 +54,12 @@ public interface TokenConfig {
     @Max(1_000_000)
     int failures();
 
-    /** Over how long the failures of an address are counted. */
+    /** The time over which the failures of an address are counted. */
     @WithDefault("1M")
     @Durations(min = "1s", max = "1H")
     Duration failureTime();
 
-    /** How many addresses' failures are counted at a time. */
+    /** For how many addresses failures are counted at a time. */
     @WithDefault("10000")
     @Min(1)
     @Max(1_000_000)

@@ -24,7 +24,7 @@ final class TokenFailures {
                 .build();
     }
 
-    /** Whether the address has sent more of them than it may. */
+    /** Whether the address has sent more of them than allowed. */
     boolean tooMany(String address) {
         AtomicInteger count = failures.getIfPresent(address);
         return count != null && count.get() >= most;

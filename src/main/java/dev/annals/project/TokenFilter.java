@@ -16,11 +16,11 @@ import org.jboss.resteasy.reactive.server.core.CurrentRequestManager;
 import org.jboss.resteasy.reactive.server.core.ResteasyReactiveRequestContext;
 import org.jspecify.annotations.Nullable;
 
-/** Lets a request pass whose token allows the operation, and notes its {@link Caller}. */
+/** Lets a request pass if its token allows the operation, and notes its {@link Caller}. */
 class TokenFilter {
 
     private static final String SCHEME = "Bearer ";
-    /** Longer ones are no tokens; hashing them would be work for nothing. */
+    /** Nothing longer is a token, so it need not be hashed. */
     private static final int MAX_LENGTH = 512;
 
     private final AccessTokens tokens;
@@ -70,7 +70,7 @@ class TokenFilter {
                 Objects.requireNonNull(CurrentRequestManager.get(), "filters run in a request");
         Supplier<String> address = () -> addressOf(current);
         if (token.isEmpty() || token.length() > MAX_LENGTH) {
-            throw tokens.refused(address, "This is no token that the service gave out.");
+            throw tokens.refused(address, "This is not a token that the service issued.");
         }
         return tokens.callerOf(token, address).map(caller -> {
             if (caller == null) {

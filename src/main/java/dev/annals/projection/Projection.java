@@ -24,6 +24,9 @@ public interface Projection {
      */
     Uni<Long> project(SqlConnection connection, UUID projectId, long sequenceId);
 
-    /** Forgets what was derived from a project's feed, in the transaction that moves the checkpoint to its start. */
+    /**
+     * Forgets what was derived from a project's feed, in the transaction that moves the checkpoint to its start. That may be
+     * much: each of its statements takes a bounded part.
+     */
     Uni<Void> reset(SqlConnection connection, UUID projectId);
 }

@@ -15,8 +15,8 @@ import java.time.Duration;
 public interface ProjectionConfig {
 
     /**
-     * Whether this instance does such work. If none does, statistics do not move, and pages with filters look at every
-     * record.
+     * Whether this instance does such work. If no instance does, statistics stand still, and pages with filters look at
+     * every record.
      */
     @WithDefault("true")
     boolean enabled();
@@ -26,7 +26,7 @@ public interface ProjectionConfig {
     @Durations(min = "10ms", max = "10M")
     Duration interval();
 
-    /** How many projects one look covers. If there are more, what is new in one may be noticed some looks later. */
+    /** How many projects one look covers. If there are more, new records of a project may be noticed a few looks later. */
     @WithDefault("1000")
     @Min(1)
     @Max(10_000)
@@ -52,7 +52,7 @@ public interface ProjectionConfig {
     @Durations(min = "1ms", max = "1H")
     Duration retryDelay();
 
-    /** How long a project is left alone at most. */
+    /** The longest time that a project is left alone. */
     @WithDefault("5M")
     @Durations(min = "1ms", max = "24H")
     Duration maxRetryDelay();

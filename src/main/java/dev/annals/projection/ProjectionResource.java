@@ -7,7 +7,6 @@ import dev.annals.http.ProblemType;
 import dev.annals.project.Requires;
 import io.smallrye.mutiny.Uni;
 import io.vertx.mutiny.sqlclient.Pool;
-import io.vertx.mutiny.sqlclient.Tuple;
 import jakarta.ws.rs.POST;
 import jakarta.ws.rs.Path;
 import jakarta.ws.rs.PathParam;
@@ -21,7 +20,7 @@ import jakarta.ws.rs.core.Response;
 @Requires.Admin
 public class ProjectionResource {
 
-    private static final String REBUILD_PROJECTION = Sql.named("rebuild_projection");
+    private static final Sql REBUILD_PROJECTION = Sql.named("rebuild_projection");
 
     private final Pool pool;
     private final Projector projector;
@@ -38,10 +37,11 @@ public class ProjectionResource {
         if (!projector.names().contains(name)) {
             throw new ProblemException(
                     ProblemType.NOT_FOUND,
-                    "There is no projection of this name. There are " + String.join(" and ", projector.names()) + ".");
+                    "There is no projection with this name. Known: " + String.join(" and ", projector.names()) + ".");
         }
-        return pool.preparedQuery(REBUILD_PROJECTION)
-                .execute(Tuple.of(name))
+        return REBUILD_PROJECTION
+                .bind("name", name)
+                .execute(pool)
                 .map(rows -> answer(name, rows.iterator().next().getInteger("generation")));
     }
 

@@ -1,6 +1,8 @@
 package dev.annals.projection;
 
+import dev.annals.database.Binds;
 import dev.annals.database.DatabaseFailure;
+import dev.annals.database.Reads;
 import dev.annals.database.Sql;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -13,7 +15,6 @@ import io.vertx.mutiny.sqlclient.Pool;
 import io.vertx.mutiny.sqlclient.Row;
 import io.vertx.mutiny.sqlclient.RowSet;
 import io.vertx.mutiny.sqlclient.SqlConnection;
-import io.vertx.mutiny.sqlclient.Tuple;
 import jakarta.enterprise.context.ApplicationScoped;
 import jakarta.enterprise.event.Observes;
 import jakarta.inject.Inject;
@@ -43,13 +44,15 @@ import org.jspecify.annotations.Nullable;
 public class Projector {
 
     private static final Logger LOG = Logger.getLogger(Projector.class);
-    private static final String FIND_LAGGING = Sql.named("find_lagging");
-    private static final String BEGIN_PROJECTION = Sql.named("begin_projection");
-    private static final String LOCK_CHECKPOINT = Sql.named("lock_checkpoint");
-    private static final String MOVE_CHECKPOINT = Sql.named("move_checkpoint");
+    private static final Sql FIND_LAGGING = Sql.named("find_lagging");
+    private static final Sql BEGIN_PROJECTION = Sql.named("begin_projection");
+    private static final Sql LOCK_CHECKPOINT = Sql.named("lock_checkpoint");
+    private static final Sql MOVE_CHECKPOINT = Sql.named("move_checkpoint");
     /** How many failures are remembered; a project beyond that is tried again at every look. */
     private static final int MAX_FAILURES = 10_000;
-    /** A broken connection or a missed lock is logged only when it happens this often. */
+    /** For how many projects it is known since when they are behind. Others do not count in the lag's seconds. */
+    private static final int MAX_BEHIND = 10_000;
+    /** A broken connection or a missed lock is only logged after this many failures in a row. */
     private static final int PASSING_FAILURES = 3;
 
     private final Pool pool;
@@ -63,9 +66,11 @@ public class Projector {
     // Where the next look begins, and what the looks since the first project have found. Only one look runs at a time.
     private volatile @Nullable UUID after;
     private volatile Map<String, Long> found = Map.of();
+    private volatile long roundBegan = System.nanoTime();
+    private final Map<Target, Behind> behind = new ConcurrentHashMap<>();
 
     @Inject
-    Projector(Pool pool, @All List<Projection> projections, ProjectionConfig config, MeterRegistry metrics) {
+    Projector(@Reads Pool pool, @All List<Projection> projections, ProjectionConfig config, MeterRegistry metrics) {
         this(pool, projections, config);
         projections.forEach(projection -> register(projection, metrics));
     }
@@ -79,7 +84,12 @@ public class Projector {
     }
 
     /** A projection of one project. */
-    private record Target(Projection projection, UUID projectId) {}
+    private record Target(Projection projection, UUID projectId) {
+
+        Binds bind(Sql statement) {
+            return statement.bind("project_id", projectId).bind("projection", projection.name());
+        }
+    }
 
     /** What a look has found: how many records a target is behind; it takes in at least {@code step} of them at a time. */
     private record Lagging(Target target, long records, int step) {}
@@ -87,15 +97,32 @@ public class Projector {
     /** A series of failures; the target is left alone until {@link System#nanoTime} reaches {@code until}. */
     private record Failure(int count, long until) {}
 
-    /** How many records were missing when all projects had been looked at, and when none was, by {@link System#nanoTime}. */
-    private record Lag(long records, long caughtUpAt) {}
+    /**
+     * How many records were missing when all projects had been looked at, and since when the one that has been missing for
+     * the longest time has, by {@link System#nanoTime}.
+     */
+    private record Lag(long records, long since) {}
+
+    /** Up to this head of its feed a target has not taken all in since then; a look saw that last at {@code seen}. */
+    private record Behind(long head, long since, long seen) {
+
+        /** What a look shows: where all that was missing is in, the rest is newer than the look before. */
+        Behind seenAgain(long newHead, long taken, long now) {
+            return taken < head ? new Behind(head, since, now) : new Behind(newHead, seen, now);
+        }
+    }
 
     /** A checkpoint that this transaction holds. */
     private record Checkpoint(long sequenceId, int generation, boolean outdated) {}
 
     private void register(Projection projection, MeterRegistry metrics) {
         gauge(metrics, "annals.projection.lag.records", "Records not taken in yet", projection, this::missing);
-        gauge(metrics, "annals.projection.lag.seconds", "Time since nothing was missing", projection, this::lagSeconds);
+        gauge(
+                metrics,
+                "annals.projection.lag.seconds",
+                "For how long records are missing",
+                projection,
+                this::lagSeconds);
         gauge(metrics, "annals.projection.failing", "Projects whose last step failed here", projection, this::failing);
     }
 
@@ -116,9 +143,10 @@ public class Projector {
         return lags.getOrDefault(name, new Lag(0, System.nanoTime()));
     }
 
-    private double lagSeconds(String name) {
+    /** For how long the record has been missing that a projection has not taken in for the longest time. */
+    double lagSeconds(String name) {
         Lag lag = lag(name);
-        return lag.records() == 0 ? 0 : (System.nanoTime() - lag.caughtUpAt()) / 1e9;
+        return lag.records() == 0 ? 0 : (System.nanoTime() - lag.since()) / 1e9;
     }
 
     /** In how many projects a projection's last step failed on this instance. */
@@ -188,13 +216,22 @@ public class Projector {
      * @return whether any of them may have more to take in
      */
     Uni<Boolean> look() {
-        Tuple part = Tuple.of(after, config.projects(), names().toArray(String[]::new));
-        return pool.preparedQuery(FIND_LAGGING).execute(part).map(this::lagging).chain(this::inTurn);
+        return FIND_LAGGING
+                .bind("after", after)
+                .bind("projects", config.projects())
+                .bind("projections", names().toArray(String[]::new))
+                .execute(pool)
+                .map(this::lagging)
+                .chain(this::inTurn);
     }
 
     private List<Lagging> lagging(RowSet<Row> rows) {
         List<Lagging> lagging = new ArrayList<>();
         Map<String, Long> missing = new HashMap<>(found);
+        long now = System.nanoTime();
+        if (after == null) {
+            roundBegan = now;
+        }
         for (Row row : rows) {
             Projection projection =
                     row.getString("projection") == null ? null : projections.get(row.getString("projection"));
@@ -202,8 +239,9 @@ public class Projector {
                 after = row.getUUID("project_id");
             } else {
                 long records = row.getLong("lag");
-                lagging.add(new Lagging(
-                        new Target(projection, row.getUUID("project_id")), records, row.getInteger("step")));
+                Target target = new Target(projection, row.getUUID("project_id"));
+                lagging.add(new Lagging(target, records, row.getInteger("step")));
+                noteBehind(target, row.getLong("head"), records, now);
                 missing.merge(projection.name(), records, Long::sum);
             }
         }
@@ -214,12 +252,29 @@ public class Projector {
         return lagging;
     }
 
+    private void noteBehind(Target target, long head, long records, long now) {
+        Behind before = behind.get(target);
+        if (before != null) {
+            behind.put(target, before.seenAgain(head, head - records, now));
+        } else if (behind.size() < MAX_BEHIND) {
+            behind.put(target, new Behind(head, now, now));
+        }
+    }
+
     private void publish(Map<String, Long> missing) {
         found = Map.of();
-        lags.replaceAll((name, lag) -> {
-            long records = missing.getOrDefault(name, 0L);
-            return new Lag(records, records == 0 ? System.nanoTime() : lag.caughtUpAt());
-        });
+        behind.values().removeIf(target -> target.seen() - roundBegan < 0);
+        lags.replaceAll((name, lag) -> new Lag(missing.getOrDefault(name, 0L), behindSince(name)));
+    }
+
+    private long behindSince(String name) {
+        long now = System.nanoTime();
+        return now
+                - behind.entrySet().stream()
+                        .filter(entry -> entry.getKey().projection().name().equals(name))
+                        .mapToLong(entry -> now - entry.getValue().since())
+                        .max()
+                        .orElse(0);
     }
 
     private Uni<Boolean> inTurn(List<Lagging> lagging) {
@@ -269,7 +324,7 @@ public class Projector {
         if (count == (DatabaseFailure.isTransient(failure) ? PASSING_FAILURES : 1)) {
             LOG.warnf(
                     failure,
-                    "The projection %s of project %s stands still; it is tried again from time to time",
+                    "The projection %s of project %s is stuck; it is retried from time to time",
                     target.projection().name(),
                     target.projectId());
         }
@@ -284,11 +339,9 @@ public class Projector {
     }
 
     private Uni<@Nullable Checkpoint> lock(SqlConnection connection, Target target) {
-        Tuple key = Tuple.of(target.projectId(), target.projection().name());
-        return connection
-                .preparedQuery(BEGIN_PROJECTION)
-                .execute(key)
-                .chain(() -> connection.preparedQuery(LOCK_CHECKPOINT).execute(key))
+        return target.bind(BEGIN_PROJECTION)
+                .execute(connection)
+                .chain(() -> target.bind(LOCK_CHECKPOINT).execute(connection))
                 .map(Projector::checkpoint);
     }
 
@@ -301,24 +354,19 @@ public class Projector {
 
     private static Uni<Long> project(SqlConnection connection, Target target, Checkpoint at) {
         long from = at.outdated() ? 0 : at.sequenceId();
-        return (at.outdated() ? forget(connection, target) : Uni.createFrom().voidItem())
+        return (at.outdated()
+                        ? target.projection().reset(connection, target.projectId())
+                        : Uni.createFrom().voidItem())
                 .chain(() -> target.projection().project(connection, target.projectId(), from))
                 .chain(to -> to > from || at.outdated()
                         ? move(connection, target, to, at.generation()).replaceWith(to - from)
                         : Uni.createFrom().item(0L));
     }
 
-    // As long as it takes: the derived rows of a large project cannot be deleted step by step.
-    private static Uni<Void> forget(SqlConnection connection, Target target) {
-        return connection
-                .query("set local statement_timeout = 0")
-                .execute()
-                .chain(() -> target.projection().reset(connection, target.projectId()));
-    }
-
     private static Uni<RowSet<Row>> move(SqlConnection connection, Target target, long to, int generation) {
-        return connection
-                .preparedQuery(MOVE_CHECKPOINT)
-                .execute(Tuple.of(target.projectId(), target.projection().name(), to, generation));
+        return target.bind(MOVE_CHECKPOINT)
+                .bind("sequence_id", to)
+                .bind("generation", generation)
+                .execute(connection);
     }
 }

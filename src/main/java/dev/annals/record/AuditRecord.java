@@ -9,8 +9,8 @@ import org.jspecify.annotations.Nullable;
  * What a client says happened. It never changes once it is stored.
  *
  * @param id unique in its project
- * @param idAssigned whether the service drew the id because the client sent none: only an attempt of the same request can
- *     have stored it
+ * @param idAssigned whether the service drew the id because the client sent none; if so, only an earlier attempt of the same
+ *     request can have stored it
  * @param action what was done, such as {@code volume_create}; 1 to 255 characters
  * @param actor who did it
  * @param subject what it was done to

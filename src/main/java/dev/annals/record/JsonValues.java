@@ -1,15 +1,13 @@
 package dev.annals.record;
 
 import com.fasterxml.jackson.core.JsonFactory;
-import com.fasterxml.jackson.core.JsonParser;
-import com.fasterxml.jackson.core.JsonToken;
 import com.fasterxml.jackson.core.StreamReadConstraints;
+import com.fasterxml.jackson.databind.DeserializationFeature;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.json.JsonMapper;
 import java.io.IOException;
-import java.math.BigDecimal;
-import java.util.ArrayList;
-import java.util.HashMap;
-import java.util.List;
-import java.util.Map;
+import java.util.Comparator;
 import org.jspecify.annotations.Nullable;
 
 /** Compares JSON texts by what they mean. */
@@ -23,7 +21,14 @@ final class JsonValues {
                     .build())
             .build();
 
-    private static final Object NULL = new Object();
+    private static final ObjectMapper VALUES = JsonMapper.builder(JSON)
+            .enable(DeserializationFeature.USE_BIG_DECIMAL_FOR_FLOATS)
+            .build();
+
+    /** 1, 1.0 and 1e0 are one number. */
+    private static final Comparator<JsonNode> BY_VALUE = (one, other) -> one.isNumber() && other.isNumber()
+            ? one.decimalValue().compareTo(other.decimalValue())
+            : one.equals(other) ? 0 : 1;
 
     private JsonValues() {}
 
@@ -38,44 +43,9 @@ final class JsonValues {
             return true;
         }
         try {
-            return value(one).equals(value(other));
+            return VALUES.readTree(one).equals(BY_VALUE, VALUES.readTree(other));
         } catch (IOException | NumberFormatException e) {
             return false;
         }
-    }
-
-    private static Object value(String text) throws IOException {
-        try (JsonParser json = JSON.createParser(text)) {
-            json.nextToken();
-            return value(json);
-        }
-    }
-
-    private static Object value(JsonParser json) throws IOException {
-        return switch (json.currentToken()) {
-            case START_OBJECT -> {
-                Map<String, Object> members = new HashMap<>();
-                while (json.nextToken() == JsonToken.FIELD_NAME) {
-                    String name = json.currentName();
-                    json.nextToken();
-                    members.put(name, value(json));
-                }
-                yield members;
-            }
-            case START_ARRAY -> {
-                List<Object> elements = new ArrayList<>();
-                while (json.nextToken() != JsonToken.END_ARRAY) {
-                    elements.add(value(json));
-                }
-                yield elements;
-            }
-            case VALUE_STRING -> json.getText();
-            case VALUE_NUMBER_INT, VALUE_NUMBER_FLOAT -> new BigDecimal(json.getText()).stripTrailingZeros();
-            case VALUE_TRUE -> true;
-            case VALUE_FALSE -> false;
-            case VALUE_NULL -> NULL;
-            case FIELD_NAME, END_OBJECT, END_ARRAY, NOT_AVAILABLE, VALUE_EMBEDDED_OBJECT ->
-                throw new IOException("No value starts with " + json.currentToken());
-        };
     }
 }

@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
 /** Takes records from the tokens of one body, one after the other, and collects what is wrong with them. */
 final class RecordParser {
 
-    /** How many objects and arrays may lie inside one another in metadata, itself included. */
+    /** How deeply objects and arrays may be nested in metadata, counting the metadata itself. */
     static final int MAX_DEPTH = 32;
 
     /**
@@ -36,18 +36,21 @@ final class RecordParser {
     private static final int MAX_OUTCOME = 64;
     private static final int MAX_PARTY_TYPE = 255;
     private static final int MAX_PARTY_TEXT = 1_024;
-    /** Of a number in metadata, as it is sent and as it is written out; every double fits in. */
+    /** How many characters a number in metadata may have, as it is sent and as it is written out; every double fits. */
     private static final int MAX_NUMBER = 400;
-    /** The greatest double: beyond it, many parsers of JSON fail. As annals.is_servable_metadata() has it. */
+    /** The greatest double, beyond which many JSON parsers fail. The same as in annals.is_servable_metadata(). */
     private static final BigDecimal MAX_MAGNITUDE = new BigDecimal("1.7976931348623157e308");
 
     private static final int MAX_MAGNITUDE_DIGITS = 309;
-    /** Of metadata when it is written out, as in the schema. A short text may have numbers that are long then. */
+    /**
+     * How many bytes metadata may have when it is written out, as in the schema. Numbers in a short text may be long when
+     * they are written out.
+     */
     private static final int MAX_METADATA_BYTES = 131_072;
 
     private static final int MAX_POINTER_LENGTH = 300;
 
-    /** What the schema takes ({@code sequence_name_form}). */
+    /** What the schema accepts ({@code sequence_name_form}). */
     private static final Pattern SEQUENCE_NAME = Pattern.compile("[A-Za-z0-9._-]{1,128}");
 
     private enum Field {
@@ -94,9 +97,9 @@ final class RecordParser {
     private final @Nullable Keys[] keysByDepth = new Keys[MAX_DEPTH + 1];
 
     /**
-     * A parser of what {@code json} reads from {@code bytes}, beginning at {@code from}.
+     * A parser for what {@code json} reads from {@code bytes}, beginning at {@code from}.
      *
-     * @param hasEscapes false where no string can hold a NUL or a lone surrogate, since nothing is escaped
+     * @param hasEscapes false if no string can contain a NUL or a lone surrogate, because nothing is escaped
      * @param now the timestamp of a record without one
      */
     RecordParser(
@@ -109,7 +112,7 @@ final class RecordParser {
         this.now = now;
     }
 
-    /** Reads the record whose first token is the current one, to its last. Null where a field is wrong. */
+    /** Reads the record that begins at the current token, to its end. Null if a field is wrong. */
     @Nullable
     AuditRecord record() throws IOException {
         if (json.currentToken() != JsonToken.START_OBJECT) {
@@ -217,7 +220,7 @@ final class RecordParser {
                 case "type" -> type = string(0, MAX_PARTY_TYPE);
                 case "id" -> id = string(0, MAX_PARTY_TEXT);
                 case "name" -> name = string(0, MAX_PARTY_TEXT);
-                default -> wrongAndSkipped("is neither type nor id nor name: leave it out");
+                default -> wrongAndSkipped("is not type, id or name: leave it out");
             }
         }
         if (type == null && id == null && name == null && errors.size() == errorsBefore) {
@@ -246,7 +249,7 @@ final class RecordParser {
         return sequence;
     }
 
-    /** Goes to the value of the current object's next key; null is the object's end. What is there twice is wrong. */
+    /** Moves to the value of the current object's next key; null means the end of the object. A repeated key is wrong. */
     private @Nullable String nextKey(Keys keys) throws IOException {
         while (json.nextToken() == JsonToken.FIELD_NAME) {
             String key = json.currentName();
@@ -309,7 +312,7 @@ final class RecordParser {
         }
         int length = (int) (json.currentLocation().getByteOffset() - start);
         String text = new String(bytes, from + (int) start, length, StandardCharsets.UTF_8);
-        // Of all but numbers, only what stands behind names and values may be longer than it was sent: by a space each.
+        // Apart from numbers, only the separators after names and values can become longer: by one space each.
         if (length + count + growth > MAX_METADATA_BYTES && errors.size() == errorsBefore) {
             long written = WrittenJson.object(text);
             if (written > MAX_METADATA_BYTES) {
@@ -330,7 +333,7 @@ final class RecordParser {
         }
     }
 
-    /** By how many characters the current number is longer when it is written out. */
+    /** How many characters the current number gains when it is written out. */
     private long growthOfNumber() throws IOException {
         int length = json.getTextLength();
         int at = json.getTextOffset();
@@ -351,11 +354,11 @@ final class RecordParser {
     }
 
     private void wrongNumber() {
-        wrong("must be a number that a double can approach, of at most " + MAX_NUMBER
+        wrong("must be a number in the range of a double, of at most " + MAX_NUMBER
                 + " characters without an exponent: send it as a string");
     }
 
-    /** Whether the current value is an object. Null is as good as absent, and anything else is wrong. */
+    /** Whether the current value is an object. Null counts as absent, and anything else is wrong. */
     private boolean isObject(String otherwise) throws IOException {
         boolean object = json.currentToken() == JsonToken.START_OBJECT;
         if (!object && json.currentToken() != JsonToken.VALUE_NULL) {
@@ -364,7 +367,7 @@ final class RecordParser {
         return object;
     }
 
-    /** The current value where it is a fit string; null where it is null or wrong. Lengths are in characters. */
+    /** The current value if it is a valid string; null if it is null or wrong. Lengths are in characters. */
     private @Nullable String string(int shortest, int longest) throws IOException {
         if (json.currentToken() == JsonToken.VALUE_NULL) {
             return null;
@@ -422,13 +425,13 @@ final class RecordParser {
         return true;
     }
 
-    /** Notes that the current value is wrong, and goes to its end. */
+    /** Notes that the current value is wrong, and moves to its end. */
     void wrongAndSkipped(String detail) throws IOException {
         wrong(detail);
         json.skipChildren();
     }
 
-    /** Notes that what stands at the current token is wrong. */
+    /** Notes that whatever is at the current token is wrong. */
     void wrong(String detail) {
         add(json.getParsingContext().pathAsPointer().toString(), detail);
     }
@@ -451,7 +454,7 @@ final class RecordParser {
         return !errors.isEmpty();
     }
 
-    /** The problem that names all that was wrong. */
+    /** The problem that names everything that was wrong. */
     ProblemException refusal() {
         String detail = errors.size() == RecordReader.MAX_ERRORS
                 ? "These are the first " + RecordReader.MAX_ERRORS + " wrong fields"
@@ -501,7 +504,7 @@ final class RecordParser {
         }
     }
 
-    /** What is known of a record so far. */
+    /** What is known about a record so far. */
     private static final class Draft {
         @Nullable
         UUID id;

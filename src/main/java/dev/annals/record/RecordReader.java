@@ -27,27 +27,27 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads records from the JSON a client sent, straight from its bytes, and refuses everything that is not exactly a
- * record. A record without an id gets a sequential GUID, one without a timestamp the time of the call.
+ * Reads records from the JSON that a client sent, directly from its bytes, and refuses everything that is not exactly a
+ * record. A record without an id gets a sequential GUID; a record without a timestamp gets the time of the call.
  *
- * <p>What cannot be read ends with a {@link ProblemException}: {@code MALFORMED_JSON} at the first byte that is no JSON,
- * {@code TOO_MANY_RECORDS} at the first record that is too many, {@code INVALID_RECORD} naming all wrong fields, up to
- * {@link #MAX_ERRORS}, by pointers into what was passed in. It never fails in another way, whatever the bytes.
+ * <p>What cannot be read ends with a {@link ProblemException}: {@code MALFORMED_JSON} at the first byte that is not JSON,
+ * {@code TOO_MANY_RECORDS} at the first record too many, and {@code INVALID_RECORD} with all wrong fields, up to {@link
+ * #MAX_ERRORS}, as pointers into the input. It never fails in any other way, whatever the bytes.
  */
 @Singleton
 public final class RecordReader {
 
-    /** The most records one batch may hold. */
+    /** The largest number of records in one batch. */
     public static final int MAX_RECORDS = 1_000;
-    /** The most bytes the JSON of one record may have, from its opening to its closing brace. */
+    /** The largest number of bytes that the JSON of one record may have, from its opening to its closing brace. */
     public static final int MAX_RECORD_BYTES = 65_535;
-    /** The most wrong fields one problem names. */
+    /** The largest number of wrong fields that one problem names. */
     public static final int MAX_ERRORS = 100;
 
     private static final int MAX_MESSAGE_LENGTH = 200;
     private static final String ARRAY = "an array of 1 to " + MAX_RECORDS + " records";
 
-    /** Jackson only guards its memory here: the limits that clients are told of are the parser's. */
+    /** These limits of Jackson only protect memory; those that clients are told about are in the parser. */
     private static final JsonFactory JSON = new JsonFactoryBuilder()
             .disable(JsonFactory.Feature.CHARSET_DETECTION)
             .disable(JsonFactory.Feature.INTERN_FIELD_NAMES)
@@ -62,7 +62,7 @@ public final class RecordReader {
     private final SequentialGuid guids;
     private final InstantSource clock;
 
-    /** A reader that takes missing ids from {@code guids} and missing timestamps from the system's clock. */
+    /** A reader that draws missing ids from {@code guids} and missing timestamps from the system's clock. */
     @Inject
     public RecordReader(SequentialGuid guids) {
         this(guids, InstantSource.system());
@@ -170,8 +170,9 @@ public final class RecordReader {
             boolean known = json.currentName().equals("records");
             json.nextToken();
             if (!known) {
-                records.wrongAndSkipped("is no field of a batch, which has only records; send one record by itself to"
-                        + " POST /v1/project-logs");
+                records.wrongAndSkipped(
+                        "is not a field of a batch, which has only records; send one record by itself to"
+                                + " POST /v1/project-logs");
             } else if (read != null) {
                 records.wrongAndSkipped("is there twice: keep one");
             } else {
@@ -232,7 +233,7 @@ public final class RecordReader {
                 ProblemType.MALFORMED_JSON, "The JSON is malformed" + where + ": " + inPlainWords(message));
     }
 
-    /** Jackson's message without the places and settings of its own that it may mention. */
+    /** Jackson's message without the locations and settings that it may mention. */
     private static String inPlainWords(String message) {
         String words = message.replaceAll(
                 "(?s)\\s*(\\(start marker at|\\(not recognized as one since|: enable `|\\(`|\\[Source|\n).*", "");

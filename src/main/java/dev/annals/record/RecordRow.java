@@ -6,8 +6,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Reads the columns that the statements {@code read_feed}, {@code scan_feed}, {@code read_records} and the like have in
- * common: sequence_id, record_id, then the record's own, all null if the row only names a place. {@code is_cut} says that a
- * large message or large metadata was left out.
+ * common: sequence_id, record_id, then the record's own, all null if the row only names a place. Metadata
+ * that is empty, which is no JSON, says that a large message or large metadata was left out.
  */
 public final class RecordRow {
 
@@ -24,7 +24,7 @@ public final class RecordRow {
         return columns.record(row, columns.sequenceId(row));
     }
 
-    /** Where each column stands in a statement's rows; -1 where the statement has none of that name. */
+    /** The index of each column in a statement's rows; -1 if the statement has no column of that name. */
     private static final class Positions {
         final int sequenceId;
         final int recordId;
@@ -46,7 +46,6 @@ public final class RecordRow {
         final int numberValue;
         final int recordedByToken;
         final int recordedByRole;
-        final int isCut;
 
         Positions(Row row) {
             sequenceId = row.getColumnIndex("sequence_id");
@@ -69,14 +68,16 @@ public final class RecordRow {
             numberValue = row.getColumnIndex("number_value");
             recordedByToken = row.getColumnIndex("recorded_by_token");
             recordedByRole = row.getColumnIndex("recorded_by_role");
-            isCut = row.getColumnIndex("is_cut");
         }
     }
 
-    /** The columns of one statement's rows: their names are looked up in the first row, not in each. */
+    /** The columns of one statement's rows: their names are looked up once, in the first row of all. Shared by all threads. */
     public static final class Columns {
 
-        private @Nullable Positions positions;
+        private record TokenName(UUID token, String recordedBy) {}
+
+        private volatile @Nullable Positions positions;
+        private volatile @Nullable TokenName lastToken;
 
         /** The sequence id of the row's place. */
         public long sequenceId(Row row) {
@@ -95,7 +96,7 @@ public final class RecordRow {
 
         /** Whether the row brings a record without its large fields. */
         public boolean isCut(Row row) {
-            return Boolean.TRUE.equals(row.getBoolean(of(row).isCut));
+            return "".equals(row.getString(of(row).metadata));
         }
 
         /** The record of a row that has one, at a place that is known from elsewhere. */
@@ -125,10 +126,20 @@ public final class RecordRow {
         private @Nullable String recordedBy(Row row) {
             UUID token = row.getUUID(of(row).recordedByToken);
             if (token != null) {
-                return StoredRecord.byToken(token);
+                return byToken(token);
             }
             String role = row.getString(of(row).recordedByRole);
             return role == null ? null : StoredRecord.byRole(role);
+        }
+
+        /** Most records of a page came with one token, whose name takes longer to write than any other field. */
+        private String byToken(UUID token) {
+            TokenName known = lastToken;
+            if (known == null || !known.token.equals(token)) {
+                known = new TokenName(token, StoredRecord.byToken(token));
+                lastToken = known;
+            }
+            return known.recordedBy;
         }
 
         private static @Nullable Party party(Row row, int typeColumn, int idColumn, int nameColumn) {

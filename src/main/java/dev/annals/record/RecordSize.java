@@ -13,7 +13,7 @@ public final class RecordSize {
 
     private RecordSize() {}
 
-    /** How many characters its text has; each takes one or two bytes in memory. */
+    /** How many characters its texts have; each takes one or two bytes in memory. */
     public static int characters(StoredRecord stored) {
         AuditRecord record = stored.record();
         return record.action().length()
@@ -32,7 +32,7 @@ public final class RecordSize {
         return (long) records * FIXED_BYTES + characters * LONGEST_ESCAPE;
     }
 
-    /** How many bytes its JSON has, or a few hundred more. */
+    /** How many bytes its JSON has, or up to a few hundred more. */
     public static long json(StoredRecord stored) {
         AuditRecord record = stored.record();
         return FIXED_BYTES
@@ -64,7 +64,7 @@ public final class RecordSize {
             } else if (c < 0x80) {
                 bytes++;
             } else {
-                // Half of a surrogate pair has two of the pair's four.
+                // Each half of a surrogate pair counts for two of the pair's four bytes.
                 bytes += c < 0x800 || Character.isSurrogate(c) ? 2 : 3;
             }
         }

@@ -7,7 +7,7 @@ import dev.annals.http.JsonBody;
 import java.io.IOException;
 import org.jspecify.annotations.Nullable;
 
-/** Writes stored records for clients, field by field, without a tree between. */
+/** Writes stored records for clients, field by field, without building a tree. */
 public final class RecordWriter {
 
     private static final SerializableString ID = new SerializedString("id");
@@ -36,8 +36,8 @@ public final class RecordWriter {
     }
 
     /**
-     * Writes one object. Absent fields are left out, but for {@code metadata}, which is then {@code {}}. Metadata goes
-     * out as the JSON text it is, unchecked.
+     * Writes one object. Absent fields are left out, except {@code metadata}, which is then {@code {}}. Metadata is written
+     * as the JSON text that it is, unchecked.
      *
      * @throws IOException what {@code json} throws
      */
@@ -63,7 +63,7 @@ public final class RecordWriter {
     }
 
     /**
-     * Writes the field {@code number} into an object that is open, where the record has one.
+     * Writes the field {@code number} into an open object, if the record has one.
      *
      * @throws IOException what {@code json} throws
      */

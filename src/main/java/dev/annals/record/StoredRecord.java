@@ -9,10 +9,10 @@ import org.jspecify.annotations.Nullable;
  *
  * @param record what the client sent
  * @param sequenceId its place: 1, 2, 3 … in its project, in commit order
- * @param recordedAt when the service took it
- * @param numberValue its number: the value of the sequence that the record names; null where it names none
+ * @param recordedAt when it was taken in
+ * @param numberValue its number: the value of the sequence that the record names; null if it names none
  * @param recordedBy who wrote it: {@code token:} and the token's id, or {@code role:} and the database role's name; null
- *     only where the schema's owner stored neither
+ *     only if the schema's owner stored neither
  */
 public record StoredRecord(
         AuditRecord record,
@@ -26,17 +26,17 @@ public record StoredRecord(
         this(record, sequenceId, recordedAt, null, recordedBy);
     }
 
-    /** The {@link #recordedBy} of what came with a token. */
+    /** The {@link #recordedBy} of records that came with a token. */
     public static String byToken(UUID tokenId) {
         return "token:" + tokenId;
     }
 
-    /** The {@link #recordedBy} of what was inserted by plain SQL. */
+    /** The {@link #recordedBy} of records that were inserted by plain SQL. */
     public static String byRole(String role) {
         return "role:" + role;
     }
 
-    /** The same place, with a record that has only the same id, and no content that was ever sent. */
+    /** The same place, with a record that has the same id but content that nobody ever sent. */
     public StoredRecord withoutContent() {
         AuditRecord empty =
                 new AuditRecord(record.id(), "", null, null, null, null, null, record.timestamp(), false, null);

@@ -1,4 +1,4 @@
-/** The audit record: what it holds, how it is read from a client's JSON, and how it is written for one. */
+/** The audit record: what it contains, how it is read from a client's JSON, and how it is written for clients. */
 @NullMarked
 package dev.annals.record;
 

@@ -1,6 +1,6 @@
 package dev.annals.search;
 
-import io.vertx.mutiny.sqlclient.Tuple;
+import dev.annals.database.Binds;
 import java.time.OffsetDateTime;
 import org.jspecify.annotations.Nullable;
 
@@ -36,20 +36,20 @@ public record Filter(
         return equals(new Filter(start, end, null, null, null, null, null, null, null));
     }
 
-    /** Adds the binds that every statement with filters ends with: {@code start} to {@code recorded_by}. */
-    public Tuple addTo(Tuple binds) {
-        return addTimesTo(binds)
-                .addString(action)
-                .addString(actor)
-                .addString(subject)
-                .addString(outcome)
-                .addString(ipAddress)
-                .addString(q)
-                .addString(recordedBy);
+    /** Sets the binds that every statement with filters has: {@code start} to {@code recorded_by}. */
+    public Binds bind(Binds binds) {
+        return bindTimes(binds)
+                .bind("action", action)
+                .bind("actor", actor)
+                .bind("subject", subject)
+                .bind("outcome", outcome)
+                .bind("ip_address", ipAddress)
+                .bind("q", q)
+                .bind("recorded_by", recordedBy);
     }
 
-    /** Adds the binds {@code start} and {@code end}. */
-    Tuple addTimesTo(Tuple binds) {
-        return binds.addOffsetDateTime(start).addOffsetDateTime(end);
+    /** Sets the binds {@code start} and {@code end}. */
+    Binds bindTimes(Binds binds) {
+        return binds.bind("start", start).bind("end", end);
     }
 }

@@ -4,8 +4,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Ranges of sequence ids to look at, none of which touches another. Adding them is in the feed's order or against it, and
- * what was added before is cut off.
+ * Ranges of sequence ids to look at, none of which touches another. They are added in the feed's order or against it, and
+ * places that were added before are cut off.
  */
 public final class ScanPlan {
 
@@ -14,20 +14,20 @@ public final class ScanPlan {
     private final List<Long> last = new ArrayList<>();
     private long budget;
 
-    /** @param budget how many places to look at, at most */
+    /** @param budget the largest number of places to look at */
     ScanPlan(boolean ascending, long budget) {
         this.ascending = ascending;
         this.budget = budget;
     }
 
-    /** Adds one place, whether the budget allows it or not: a cursor is made from it, or held against it. */
+    /** Adds one place, whether or not the budget allows it: a cursor is made from it, or compared with it. */
     void addPlace(long sequenceId) {
         budget++;
         add(sequenceId, sequenceId);
     }
 
     /**
-     * Adds the range {@code from} to {@code to}, or of it what the budget allows.
+     * Adds the range {@code from} to {@code to}, or as much of it as the budget allows.
      *
      * @return whether all of it
      */

@@ -1,17 +1,20 @@
 package dev.annals.search;
 
+import dev.annals.database.Binds;
+import dev.annals.database.Reads;
 import dev.annals.database.Sql;
 import dev.annals.projection.Projection;
+import io.smallrye.mutiny.Multi;
 import io.smallrye.mutiny.Uni;
 import io.vertx.mutiny.sqlclient.Pool;
 import io.vertx.mutiny.sqlclient.Row;
 import io.vertx.mutiny.sqlclient.RowSet;
 import io.vertx.mutiny.sqlclient.SqlConnection;
-import io.vertx.mutiny.sqlclient.Tuple;
 import jakarta.enterprise.context.ApplicationScoped;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
+import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -25,10 +28,10 @@ import org.jspecify.annotations.Nullable;
 @ApplicationScoped
 public class SearchIndex implements Projection {
 
-    private static final String PROJECT_SEARCH = Sql.named("project_search");
-    private static final String RESET_SEARCH = Sql.named("reset_search");
-    private static final String SEARCH_BLOCKS = Sql.named("search_blocks");
-    private static final String SEARCH_BLOCKS_BY_TIME = Sql.named("search_blocks_by_time");
+    private static final Sql PROJECT_SEARCH = Sql.named("project_search");
+    private static final Sql RESET_SEARCH = Sql.named("reset_search");
+    private static final Sql SEARCH_BLOCKS = Sql.named("search_blocks");
+    private static final Sql SEARCH_BLOCKS_BY_TIME = Sql.named("search_blocks_by_time");
 
     private static final int BLOCK = 1_024;
     /** Places that share a bit. */
@@ -42,10 +45,12 @@ public class SearchIndex implements Projection {
 
     private static final int STRETCH_BITS = 20;
 
+    private static final int BLOCKS_PER_RESET = 500;
+
     private final Pool pool;
     private final SearchConfig config;
 
-    public SearchIndex(Pool pool, SearchConfig config) {
+    public SearchIndex(@Reads Pool pool, SearchConfig config) {
         this.pool = pool;
         this.config = config;
     }
@@ -57,18 +62,38 @@ public class SearchIndex implements Projection {
 
     @Override
     public Uni<Long> project(SqlConnection connection, UUID projectId, long sequenceId) {
-        return connection
-                .preparedQuery(PROJECT_SEARCH)
-                .execute(Tuple.of(projectId, sequenceId, config.indexedMessageBytes(), config.indexedWords()))
+        return PROJECT_SEARCH
+                .bind("project_id", projectId)
+                .bind("sequence_id", sequenceId)
+                .bind("bytes", config.indexedMessageBytes())
+                .bind("words", config.indexedWords())
+                .execute(connection)
                 .map(rows -> rows.iterator().next().getLong("sequence_id"));
     }
 
     @Override
     public Uni<Void> reset(SqlConnection connection, UUID projectId) {
-        return connection
-                .preparedQuery(RESET_SEARCH)
-                .execute(Tuple.of(projectId))
+        return Multi.createBy()
+                .repeating()
+                .uni(AtomicReference<@Nullable Long>::new, after -> resetNext(connection, projectId, after))
+                .whilst(more -> more)
+                .collect()
+                .last()
                 .replaceWithVoid();
+    }
+
+    // So many blocks at a time that no statement comes near its time limit.
+    private static Uni<Boolean> resetNext(
+            SqlConnection connection, UUID projectId, AtomicReference<@Nullable Long> after) {
+        return RESET_SEARCH
+                .bind("project_id", projectId)
+                .bind("after", after.get())
+                .bind("blocks", BLOCKS_PER_RESET)
+                .execute(connection)
+                .map(rows -> {
+                    after.set(rows.iterator().next().getLong("last"));
+                    return after.get() != null;
+                });
     }
 
     /** A block that can hold what is looked for, in the slices whose bits are set. */
@@ -100,7 +125,7 @@ public class SearchIndex implements Projection {
     }
 
     /**
-     * Where to look for records behind a place; the place itself comes first, if there is one.
+     * Where to look for records after a place; the place itself comes first, if there is one.
      *
      * @param limit how many records are wanted
      */
@@ -139,7 +164,7 @@ public class SearchIndex implements Projection {
         return plan;
     }
 
-    /** Where to look for records before a place, which comes first itself; from the head on where there is none. */
+    /** Where to look for records before a place, which itself comes first; from the head on if there is none. */
     public Uni<ScanPlan> planBack(UUID projectId, @Nullable Long before, Filter filter, int limit) {
         return find(projectId, Order.DESCENDING, filter, before == null ? null : before - 1, FEW_BLOCKS)
                 .chain(hits -> hits.blocks().size() < FEW_BLOCKS || hits.slices() > limit || hits.covered() == 1
@@ -172,7 +197,7 @@ public class SearchIndex implements Projection {
         return plan;
     }
 
-    /** Where the index was set back in between, the second part knows nothing of what it leaves out. */
+    /** If the index was set back in between, the second part says nothing about the blocks that it lacks. */
     private static IndexHits together(IndexHits hits, IndexHits more) {
         return more.through() < hits.covered() - 1
                 ? hits
@@ -190,14 +215,14 @@ public class SearchIndex implements Projection {
     private Uni<IndexHits> find(UUID projectId, Order order, Filter filter, @Nullable Long from, int blocks) {
         boolean ascending = order == Order.ASCENDING;
         boolean byTime = filter.isByTimeAlone();
-        Tuple binds = Tuple.tuple()
-                .addUUID(projectId)
-                .addInteger(ascending ? 1 : -1)
-                .addLong(from)
-                .addInteger(blocks)
-                .addInteger(STRETCHES);
-        return pool.preparedQuery(byTime ? SEARCH_BLOCKS_BY_TIME : SEARCH_BLOCKS)
-                .execute(byTime ? filter.addTimesTo(binds) : filter.addTo(binds))
+        Binds binds = (byTime ? SEARCH_BLOCKS_BY_TIME : SEARCH_BLOCKS)
+                .bind("project_id", projectId)
+                .bind("direction", ascending ? 1 : -1)
+                .bind("from", from)
+                .bind("blocks", blocks)
+                .bind("stretches", STRETCHES);
+        return (byTime ? filter.bindTimes(binds) : filter.bind(binds))
+                .execute(pool)
                 .map(rows -> hits(rows, ascending, from, blocks));
     }
 

@@ -17,7 +17,7 @@ final class AsynchronousSequence implements SequenceGenerator {
     @Override
     public Uni<SequenceBlock> next(int count) {
         SequenceGenerator.requireCount(count);
-        // Where an UPDATE's fate is unknown, its values are given up.
+        // If it is unknown whether an UPDATE was committed, its values are given up.
         Uni<ValueSource.Range> range = Uni.createFrom()
                 .deferred(() -> row.reserveAll(count))
                 .onFailure(DatabaseFailure::isTransient)

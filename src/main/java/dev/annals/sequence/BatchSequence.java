@@ -12,12 +12,12 @@ import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * {@link SequenceKind#BATCH}, {@link SequenceKind#ASYNC_BATCH} and {@link SequenceKind#RECYCLED_SERIES}: hands out
- * values that were reserved before, and reserves more when fewer are left than the low-water mark.
+ * {@link SequenceKind#BATCH}, {@link SequenceKind#ASYNC_BATCH} and {@link SequenceKind#RECYCLED_SERIES}: hands out reserved
+ * values, and reserves more when fewer are left than the low-water mark.
  *
- * <p>At most one refill is under way. Callers that find too few values wait for it, in their order; it fetches a batch,
- * or what all of them need where that is more. A refill that fails is tried again; those who wait learn of it when the
- * tries are used up, and nobody does while there are values.
+ * <p>At most one refill is in flight. Callers that find too few values wait for it, in order; it fetches a batch, or as many
+ * as all of them need if that is more. A refill that fails is retried. Waiting callers learn of the failure once the retries
+ * are used up; while there are values, no caller does.
  */
 final class BatchSequence implements SequenceGenerator {
 
@@ -35,7 +35,7 @@ final class BatchSequence implements SequenceGenerator {
     private long available;
     private long demand;
     private boolean refilling;
-    /** Why there will be no more values, once that is known. */
+    /** Why there will be no more values; null until that is known. */
     private @Nullable ProblemException end;
 
     BatchSequence(ValueSource source, String name, int batchSize, int lowWaterMark, SequenceConfig config) {
@@ -97,7 +97,7 @@ final class BatchSequence implements SequenceGenerator {
         return SequenceBlock.of(values);
     }
 
-    /** @return how many values the caller must fetch; 0 where none are needed, or a refill is under way */
+    /** @return how many values the caller must fetch; 0 if none are needed or a refill is in flight */
     private long beginRefill() {
         long left = available - demand;
         if (refilling || end != null || left >= lowWaterMark) {

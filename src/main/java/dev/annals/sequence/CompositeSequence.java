@@ -9,8 +9,8 @@ import java.util.concurrent.atomic.AtomicLong;
  * {@link SequenceKind#COMPOSITE}: from the highest bit, a zero, {@value #SPREAD_BITS} bits that spread processes, and
  * {@value #TIME_BITS} bits of time in quarters of a millisecond since 2025.
  *
- * <p>The spread part is the process' number with its bits reversed, so that however few processes there are, they lie
- * far apart. The number is never given to another process: time needs to be right for order alone, not for uniqueness.
+ * <p>The spread part is the number of the process with its bits reversed, so that even a few processes lie far apart. The
+ * number is never given to another process, so a wrong clock affects the order but not the uniqueness.
  */
 final class CompositeSequence implements SequenceGenerator {
 
@@ -29,7 +29,7 @@ final class CompositeSequence implements SequenceGenerator {
     CompositeSequence(SequenceRow row, InstantSource clock) {
         this.row = row;
         this.clock = clock;
-        // A failure is not kept: the next caller tries again.
+        // A failure is not remembered: the next caller tries again.
         this.spread = row.reserveAll(1)
                 .map(range -> spreadOf(range.first()))
                 .onFailure()

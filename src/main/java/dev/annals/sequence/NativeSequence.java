@@ -4,13 +4,12 @@ import dev.annals.database.Sql;
 import io.smallrye.mutiny.Uni;
 import io.vertx.mutiny.sqlclient.Pool;
 import io.vertx.mutiny.sqlclient.Row;
-import io.vertx.mutiny.sqlclient.Tuple;
 import io.vertx.pgclient.PgException;
 
 /** {@link SequenceKind#NATIVE}: one of PostgreSQL's own sequences. */
 final class NativeSequence implements SequenceGenerator {
 
-    private static final String DRAW_NATIVE = Sql.named("draw_native");
+    private static final Sql DRAW_NATIVE = Sql.named("draw_native");
 
     private final Pool pool;
     private final SequenceRow row;
@@ -23,13 +22,15 @@ final class NativeSequence implements SequenceGenerator {
     @Override
     public Uni<SequenceBlock> next(int count) {
         SequenceGenerator.requireCount(count);
-        return pool.preparedQuery(DRAW_NATIVE)
-                .execute(Tuple.of(row.sequence().id(), count))
+        return DRAW_NATIVE
+                .bind("id", row.sequence().id())
+                .bind("count", count)
+                .execute(pool)
                 .map(rows -> {
                     long[] values = new long[count];
                     int i = 0;
                     for (Row value : rows) {
-                        values[i++] = value.getLong(0);
+                        values[i++] = value.getLong("value");
                     }
                     return SequenceBlock.of(values);
                 })

@@ -1,7 +1,7 @@
 package dev.annals.sequence;
 
 /**
- * The "minimal standard" generator x' = 16807 x mod 2147483647, whose period holds every number from 1 to 2147483646
+ * The "minimal standard" generator x' = 16807 x mod 2147483647, whose period contains every number from 1 to 2147483646
  * once. S. K. Park and K. W. Miller, "Random number generators: good ones are hard to find", CACM 31 (1988), 1192-1201.
  */
 final class ParkMiller {
@@ -18,7 +18,7 @@ final class ParkMiller {
 
     private ParkMiller() {}
 
-    /** The value after {@code x}, without an intermediate result over 31 bits: Schrage's method (TOMS 5, 1979). */
+    /** The value after {@code x}, without any intermediate result of more than 31 bits: Schrage's method (TOMS 5, 1979). */
     static int next(int x) {
         int high = x / QUOTIENT;
         int low = x % QUOTIENT;
@@ -27,7 +27,7 @@ final class ParkMiller {
     }
 
     /**
-     * The value at a position of the period that begins behind {@code seed}.
+     * The value at a position in the period that begins after {@code seed}.
      *
      * @param seed 1 to 2147483646
      * @param position 1 is the value after the seed

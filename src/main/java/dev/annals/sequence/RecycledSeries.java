@@ -1,22 +1,22 @@
 package dev.annals.sequence;
 
+import dev.annals.database.Binds;
 import dev.annals.database.Sql;
 import io.smallrye.mutiny.Uni;
 import io.vertx.mutiny.sqlclient.Row;
 import io.vertx.mutiny.sqlclient.RowSet;
 import io.vertx.mutiny.sqlclient.SqlConnection;
-import io.vertx.mutiny.sqlclient.Tuple;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where {@link SequenceKind#RECYCLED_SERIES} gets its values: the series that this process owns. Every value is taken by
- * an UPDATE in the session that holds the series' lock, so a process that lost its lock cannot issue one more.
+ * The source of {@link SequenceKind#RECYCLED_SERIES}: the series that this process owns. Every value is taken by an UPDATE
+ * in the session that holds the lock of the series, so a process that has lost its lock cannot issue any more.
  */
 final class RecycledSeries implements ValueSource {
 
-    private static final String CLAIM_SERIES = Sql.named("claim_series");
-    private static final String DRAW_SERIES = Sql.named("draw_series");
-    private static final String FINISH_SERIES = Sql.named("finish_series");
+    private static final Sql CLAIM_SERIES = Sql.named("claim_series");
+    private static final Sql DRAW_SERIES = Sql.named("draw_series");
+    private static final Sql FINISH_SERIES = Sql.named("finish_series");
 
     private final SequenceRow row;
     private final SeriesSession session;
@@ -28,7 +28,12 @@ final class RecycledSeries implements ValueSource {
     }
 
     /** A series, and the connection whose session owns it. */
-    private record Owned(SqlConnection connection, long firstValue) {}
+    private record Owned(SqlConnection connection, long firstValue) {
+
+        Binds bind(Sql statement, SequenceRow row) {
+            return statement.bind("sequence_id", row.sequence().id()).bind("first_value", firstValue);
+        }
+    }
 
     @Override
     public Uni<Range> reserve(long wanted) {
@@ -40,14 +45,14 @@ final class RecycledSeries implements ValueSource {
         if (series != null && series.connection().equals(connection)) {
             return Uni.createFrom().item(series);
         }
-        return connection
-                .preparedQuery(CLAIM_SERIES)
-                .execute(Tuple.of(row.sequence().id()))
+        return CLAIM_SERIES
+                .bind("sequence_id", row.sequence().id())
+                .execute(connection)
                 .chain(rows -> claimed(connection, rows));
     }
 
     private Uni<Owned> claimed(SqlConnection connection, RowSet<Row> rows) {
-        Long first = rows.iterator().next().getLong(0);
+        Long first = rows.iterator().next().getLong("first_value");
         if (first == null) {
             return row.whyNone(connection);
         }
@@ -57,12 +62,12 @@ final class RecycledSeries implements ValueSource {
     }
 
     private Uni<Range> draw(Owned series, long wanted) {
-        return series.connection()
-                .preparedQuery(DRAW_SERIES)
-                .execute(Tuple.of(row.sequence().id(), series.firstValue(), wanted))
+        return series.bind(DRAW_SERIES, row)
+                .bind("wanted", wanted)
+                .execute(series.connection())
                 .chain(rows -> {
                     for (Row drawn : rows) {
-                        return Uni.createFrom().item(new Range(drawn.getLong(0), drawn.getLong(1)));
+                        return Uni.createFrom().item(Range.of(drawn));
                     }
                     return finish(series).chain(() -> reserve(wanted));
                 });
@@ -70,9 +75,6 @@ final class RecycledSeries implements ValueSource {
 
     private Uni<Void> finish(Owned series) {
         owned = null;
-        return series.connection()
-                .preparedQuery(FINISH_SERIES)
-                .execute(Tuple.of(row.sequence().id(), series.firstValue()))
-                .replaceWithVoid();
+        return series.bind(FINISH_SERIES, row).execute(series.connection()).replaceWithVoid();
     }
 }

@@ -5,14 +5,16 @@ import java.util.UUID;
 /**
  * A sequence as it is defined.
  *
- * @param id names it for good
- * @param projectId whose it is
+ * @param id identifies it for good
+ * @param projectId the project that it belongs to
  * @param name unique in the project, also among deleted sequences
  * @param definition what it does
  */
 public record Sequence(UUID id, UUID projectId, String name, Definition definition) {
 
-    /** The greatest value of all: one below the greatest {@code long}, so that the value after it still is one. */
+    /**
+     * The greatest possible value: one below the greatest {@code long}, so that the value after it is still a {@code long}.
+     */
     public static final long GREATEST = Long.MAX_VALUE - 1;
 
     /** How many processes a {@link SequenceKind#COMPOSITE} sequence has numbers for. */
@@ -24,8 +26,8 @@ public record Sequence(UUID id, UUID projectId, String name, Definition definiti
      * @param kind one that is drawn ({@link SequenceKind#isDrawn()})
      * @param start its first value, from 1; the seed of {@link SequenceKind#PSEUDO_RANDOM}
      * @param maxValue its last value, at most {@link #GREATEST}
-     * @param batchSize how many values are reserved at once, 1 to 1,000,000; 1 where the kind has no batches
-     * @param lowWaterMark fewer values left than this, and the next batch is fetched; 0 to {@code batchSize}
+     * @param batchSize how many values are reserved at once, 1 to 1,000,000; 1 if the kind has no batches
+     * @param lowWaterMark the next batch is fetched when fewer values than this are left; 0 to {@code batchSize}
      */
     public record Definition(SequenceKind kind, long start, long maxValue, int batchSize, int lowWaterMark) {
 
@@ -35,7 +37,7 @@ public record Sequence(UUID id, UUID projectId, String name, Definition definiti
         /**
          * Checks the definition.
          *
-         * @throws IllegalArgumentException where it breaks one of the rules above
+         * @throws IllegalArgumentException if it breaks one of the rules above
          */
         public Definition {
             if (!kind.isDrawn()) {
@@ -58,14 +60,9 @@ public record Sequence(UUID id, UUID projectId, String name, Definition definiti
                     kind, 1, greatest(kind), batchSize, kind == SequenceKind.ASYNC_BATCH ? batchSize / 4 : 0);
         }
 
-        /** This definition from another first value, or seed. */
+        /** This definition with another first value or seed. */
         public Definition startingAt(long first) {
             return new Definition(kind, first, maxValue, batchSize, lowWaterMark);
-        }
-
-        /** This definition with another last value. */
-        public Definition upTo(long last) {
-            return new Definition(kind, start, last, batchSize, lowWaterMark);
         }
 
         /** This definition with other batches. */

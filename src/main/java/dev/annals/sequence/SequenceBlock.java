@@ -4,7 +4,7 @@ import java.util.Arrays;
 import java.util.function.LongUnaryOperator;
 import java.util.stream.LongStream;
 
-/** Values that one caller has drawn, in the order drawn. They need not be adjacent. Immutable. */
+/** The values that one caller has drawn, in the order drawn. They need not be adjacent. Immutable. */
 public final class SequenceBlock {
 
     private final long[] values;

@@ -8,13 +8,13 @@ import io.smallrye.config.ConfigMapping;
 import io.smallrye.config.WithDefault;
 import java.time.Duration;
 
-/** Limits of sequence generators. */
+/** Limits on sequence generators. */
 @ConfigMapping(prefix = "annals.sequence")
 // A native executable would have none of these methods to ask for their limits.
 @RegisterForReflection(fields = false)
 public interface SequenceConfig {
 
-    /** How many sequences the process keeps generators for; of one that it forgets, the rest of the batch is lost. */
+    /** For how many sequences the process keeps generators. When it drops one, the rest of that one's batch is lost. */
     @WithDefault("10000")
     @Min(1)
     @Max(1_000_000)
@@ -26,18 +26,18 @@ public interface SequenceConfig {
     @Max(1_000_000)
     int queueRequests();
 
-    /** How often a reservation is tried again after the database failed. */
+    /** How often a reservation is retried after the database failed. */
     @WithDefault("8")
     @Min(0)
     @Max(100)
     int retries();
 
-    /** How long to wait before the first such try; the wait doubles from try to try, up to {@link #maxRetryDelay()}. */
+    /** How long to wait before the first retry. The wait doubles with each retry, up to {@link #maxRetryDelay()}. */
     @WithDefault("50ms")
     @Durations(min = "1ms", max = "1H")
     Duration retryDelay();
 
-    /** The longest wait between two tries. */
+    /** The longest wait between two attempts. */
     @WithDefault("2s")
     @Durations(min = "1ms", max = "1H")
     Duration maxRetryDelay();

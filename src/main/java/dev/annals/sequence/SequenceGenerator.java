@@ -5,9 +5,9 @@ import io.smallrye.mutiny.Uni;
 /**
  * Issues the values of one sequence. Any thread may call it; nothing blocks.
  *
- * <p>Calls fail with a {@link dev.annals.http.ProblemException}: {@code sequence-exhausted} where fewer values are
- * left than wanted, {@code sequence-deleted}, {@code queue-full} where too many callers wait, {@code unavailable} where
- * the database could not be reached for too long.
+ * <p>Calls fail with a {@link dev.annals.http.ProblemException}: {@code sequence-exhausted} if fewer values are left than
+ * wanted, {@code sequence-deleted}, {@code queue-full} if too many callers are waiting, or {@code unavailable} if the
+ * database could not be reached for too long.
  */
 public interface SequenceGenerator {
 
@@ -22,7 +22,7 @@ public interface SequenceGenerator {
         return next(1).map(block -> block.get(0));
     }
 
-    /** Checks a count. @throws IllegalArgumentException where it is below 1 or above {@link #MAX_COUNT} */
+    /** Checks a count. @throws IllegalArgumentException if it is below 1 or above {@link #MAX_COUNT} */
     static int requireCount(int count) {
         if (count < 1 || count > MAX_COUNT) {
             throw new IllegalArgumentException("One call draws 1 to " + MAX_COUNT + " values, not " + count);

@@ -66,7 +66,7 @@ final class SequenceRequest {
         } else if (!kind.get().isDrawn()) {
             fields.wrong(
                     "kind",
-                    kind.get() + " numbers the rows of a table of yours, by SQL: there is nothing to define here. Give"
+                    kind.get() + " numbers the rows of your own table, by SQL: there is nothing to define here. Give"
                             + " one of " + DRAWN_KINDS + ".");
             return Optional.empty();
         }

@@ -7,13 +7,12 @@ import io.smallrye.mutiny.Uni;
 import io.vertx.mutiny.sqlclient.Pool;
 import io.vertx.mutiny.sqlclient.Row;
 import io.vertx.mutiny.sqlclient.SqlClient;
-import io.vertx.mutiny.sqlclient.Tuple;
 
 /** A sequence's row in the database, from which values are reserved by one UPDATE. */
 final class SequenceRow implements ValueSource {
 
-    private static final String RESERVE_VALUES = Sql.named("reserve_values");
-    private static final String HAS_SEQUENCE = Sql.named("has_sequence");
+    private static final Sql RESERVE_VALUES = Sql.named("reserve_values");
+    private static final Sql HAS_SEQUENCE = Sql.named("has_sequence");
 
     private final Pool pool;
     private final Sequence sequence;
@@ -32,39 +31,43 @@ final class SequenceRow implements ValueSource {
         return reserve(pool, wanted, 1);
     }
 
-    /** Reserves exactly {@code count} values, in the client's transaction where it has one. */
+    /** Reserves exactly {@code count} values, in the client's transaction if there is one. */
     Uni<Range> reserveAll(SqlClient client, long count) {
         return reserve(client, count, count);
     }
 
-    /** As {@link #reserveAll(SqlClient, long)}, in a transaction of its own. */
+    /** Like {@link #reserveAll(SqlClient, long)}, in a transaction of its own. */
     Uni<Range> reserveAll(long count) {
         return reserve(pool, count, count);
     }
 
     private Uni<Range> reserve(SqlClient client, long wanted, long minimum) {
-        return client.preparedQuery(RESERVE_VALUES)
-                .execute(Tuple.of(sequence.id(), wanted, minimum))
+        return RESERVE_VALUES
+                .bind("id", sequence.id())
+                .bind("wanted", wanted)
+                .bind("minimum", minimum)
+                .execute(client)
                 .chain(rows -> {
                     for (Row row : rows) {
-                        return Uni.createFrom().item(new Range(row.getLong(0), row.getLong(1)));
+                        return Uni.createFrom().item(Range.of(row));
                     }
                     return whyNone(client);
                 });
     }
 
-    /** Fails with the reason why there was no value. */
+    /** Fails with the reason why there were no values. */
     <T> Uni<T> whyNone(SqlClient client) {
-        return client.preparedQuery(HAS_SEQUENCE)
-                .execute(Tuple.of(sequence.id()))
-                .map(rows -> rows.iterator().next().getBoolean(0))
+        return HAS_SEQUENCE
+                .bind("id", sequence.id())
+                .execute(client)
+                .map(rows -> rows.iterator().next().getBoolean("is_there"))
                 .chain(there -> Uni.createFrom().failure(there ? exhausted() : deleted()));
     }
 
     ProblemException exhausted() {
         return new ProblemException(
                 ProblemType.SEQUENCE_EXHAUSTED,
-                "The sequence " + sequence.name() + " has fewer values left than were asked for; it never begins again."
+                "The sequence " + sequence.name() + " has fewer values left than were asked for; it never starts again."
                         + " Define another one.");
     }
 

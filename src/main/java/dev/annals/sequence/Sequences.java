@@ -13,7 +13,6 @@ import io.vertx.mutiny.sqlclient.Pool;
 import io.vertx.mutiny.sqlclient.Row;
 import io.vertx.mutiny.sqlclient.RowSet;
 import io.vertx.mutiny.sqlclient.SqlConnection;
-import io.vertx.mutiny.sqlclient.Tuple;
 import io.vertx.pgclient.PgException;
 import jakarta.enterprise.context.ApplicationScoped;
 import jakarta.enterprise.event.Observes;
@@ -23,20 +22,20 @@ import java.time.InstantSource;
 import java.util.UUID;
 import java.util.function.Supplier;
 
-/** The sequences of all projects, and this process' generators for them: one a sequence, shared by all callers. */
+/** The sequences of all projects, and this process's generators for them: one per sequence, shared by all callers. */
 @ApplicationScoped
 public class Sequences {
 
-    private static final String DEFINE_SEQUENCE = Sql.named("define_sequence");
-    private static final String FIND_SEQUENCE = Sql.named("find_sequence");
-    private static final String DELETE_SEQUENCE = Sql.named("delete_sequence");
+    private static final Sql DEFINE_SEQUENCE = Sql.named("define_sequence");
+    private static final Sql FIND_SEQUENCE = Sql.named("find_sequence");
+    private static final Sql DELETE_SEQUENCE = Sql.named("delete_sequence");
 
     private final Pool pool;
     private final SequentialGuid guids;
     private final SequenceConfig config;
     private final SeriesSession session;
     private final Cache<UUID, SequenceGenerator> generators;
-    /** A name never comes to mean another sequence, so an old entry can only be one that was deleted since. */
+    /** A name never changes its sequence, so an outdated entry can only be one that has been deleted. */
     private final Cache<Name, Sequence> known;
 
     @Inject
@@ -47,7 +46,7 @@ public class Sequences {
     /**
      * The sequences as one process sees them.
      *
-     * @param connect opens the connection whose session owns series
+     * @param connect opens the connection whose session owns the series
      */
     Sequences(Pool pool, Supplier<Uni<SqlConnection>> connect, SequentialGuid guids, SequenceConfig config) {
         this.pool = pool;
@@ -64,36 +63,35 @@ public class Sequences {
     private record Name(UUID projectId, String name) {}
 
     /**
-     * A sequence that was asked for.
+     * The sequence that was asked for.
      *
-     * @param created whether it was not there before
+     * @param created whether it is new
      */
     public record Defined(Sequence sequence, boolean created) {}
 
     /**
-     * Defines a sequence; where there is one of this name with the same definition, gives that.
+     * Defines a sequence. If there is one with this name and the same definition, returns that.
      *
      * @param name 1 to 128 letters, digits, dots, hyphens and underscores
      * @return fails with {@code sequence-exists}, {@code sequence-deleted} or {@code too-many-sequences}
      */
     public Uni<Defined> define(UUID projectId, String name, Sequence.Definition definition) {
         Sequence wanted = new Sequence(guids.next(), projectId, name, definition);
-        Tuple tuple = Tuple.tuple()
-                .addUUID(wanted.id())
-                .addUUID(projectId)
-                .addString(name)
-                .addString(definition.kind().name())
-                .addLong(definition.start())
-                .addLong(definition.maxValue())
-                .addInteger(definition.batchSize())
-                .addInteger(definition.lowWaterMark())
-                .addLong(definition.firstNextValue());
-        return pool.preparedQuery(DEFINE_SEQUENCE)
-                .execute(tuple)
+        return DEFINE_SEQUENCE
+                .bind("id", wanted.id())
+                .bind("project_id", projectId)
+                .bind("name", name)
+                .bind("kind", definition.kind().name())
+                .bind("start", definition.start())
+                .bind("max_value", definition.maxValue())
+                .bind("batch_size", definition.batchSize())
+                .bind("low_water_mark", definition.lowWaterMark())
+                .bind("next_value", definition.firstNextValue())
+                .execute(pool)
                 .onFailure(Sequences::isLimit)
                 .transform(failure -> new ProblemException(
                         ProblemType.TOO_MANY_SEQUENCES,
-                        "The project has as many sequences as it may, those that were deleted among them."))
+                        "The project has as many sequences as it may have, including deleted ones."))
                 .chain(rows -> rows.iterator().hasNext()
                         ? Uni.createFrom().item(new Defined(wanted, true))
                         : find(projectId, name).map(there -> new Defined(requireSame(there, definition), false)));
@@ -114,10 +112,12 @@ public class Sequences {
         return there;
     }
 
-    /** The sequence of a name; fails with {@code not-found} or {@code sequence-deleted}. */
+    /** The sequence with this name; fails with {@code not-found} or {@code sequence-deleted}. */
     public Uni<Sequence> find(UUID projectId, String name) {
-        return pool.preparedQuery(FIND_SEQUENCE)
-                .execute(Tuple.of(projectId, name))
+        return FIND_SEQUENCE
+                .bind("project_id", projectId)
+                .bind("name", name)
+                .execute(pool)
                 .map(rows -> read(rows, name));
     }
 
@@ -139,11 +139,12 @@ public class Sequences {
                 "The project has no sequence " + name + ". Define it: PUT /v1/sequences/" + name);
     }
 
-    /** Deletes a sequence: nobody draws from it again, and its name stays taken. Fails as {@link #find} does. */
+    /** Deletes a sequence: it gives no more values, and its name stays taken. Fails like {@link #find}. */
     public Uni<Void> delete(UUID projectId, String name) {
         return find(projectId, name)
-                .chain(sequence -> pool.preparedQuery(DELETE_SEQUENCE)
-                        .execute(Tuple.of(sequence.id()))
+                .chain(sequence -> DELETE_SEQUENCE
+                        .bind("id", sequence.id())
+                        .execute(pool)
                         .invoke(() -> {
                             known.invalidate(new Name(projectId, name));
                             generators.invalidate(sequence.id());
@@ -151,7 +152,7 @@ public class Sequences {
                 .replaceWithVoid();
     }
 
-    /** Draws values of the sequence of a name; fails as {@link #find} and {@link SequenceGenerator} do. */
+    /** Draws values from the sequence with this name; fails like {@link #find} and {@link SequenceGenerator}. */
     public Uni<SequenceBlock> draw(UUID projectId, String name, int count) {
         Name key = new Name(projectId, name);
         Sequence sequence = known.getIfPresent(key);
@@ -163,12 +164,12 @@ public class Sequences {
                 .chain(found -> generator(found).next(count));
     }
 
-    /** This process' generator of a sequence. One of kind {@code SYNCHRONOUS} draws in transactions of its own here. */
+    /** This process's generator for a sequence. For kind {@code SYNCHRONOUS} it draws in transactions of its own. */
     public SequenceGenerator generator(Sequence sequence) {
         return generators.get(sequence.id(), id -> newGenerator(sequence));
     }
 
-    /** Draws from a sequence of kind {@link SequenceKind#SYNCHRONOUS} in transactions of the caller's. */
+    /** Draws from a sequence of kind {@link SequenceKind#SYNCHRONOUS} in the caller's transactions. */
     public SynchronousSequence synchronous(Sequence sequence) {
         if (sequence.definition().kind() != SequenceKind.SYNCHRONOUS) {
             throw new IllegalArgumentException(sequence.name() + " is of kind "
@@ -181,7 +182,7 @@ public class Sequences {
         Sequence.Definition definition = sequence.definition();
         SequenceRow row = new SequenceRow(pool, sequence);
         return switch (definition.kind()) {
-            // Never tried again: where an UPDATE's fate is unknown, that could leave a gap.
+            // Never retried: if it is unknown whether an UPDATE was committed, that could leave a gap.
             case SYNCHRONOUS ->
                 count -> row.reserveAll(SequenceGenerator.requireCount(count))
                         .map(range -> SequenceBlock.adjacent(range.first(), count));
@@ -203,7 +204,7 @@ public class Sequences {
         };
     }
 
-    /** Gives the process' series free. */
+    /** Releases the series of this process. */
     Uni<Void> close() {
         return session.close();
     }

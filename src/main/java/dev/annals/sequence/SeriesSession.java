@@ -8,8 +8,8 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The one connection of a process whose session owns its series, opened when the first series is needed and again when it
- * broke. With the session end its locks.
+ * The connection of this process whose session owns its series. It is opened when the first series is needed, and again
+ * after it breaks. The locks end with the session.
  */
 final class SeriesSession {
 
@@ -20,7 +20,7 @@ final class SeriesSession {
         this.connect = connect;
     }
 
-    /** The connection. A series that was claimed on another one is not owned any longer. */
+    /** The connection. Series that were claimed on another connection are no longer owned. */
     synchronized Uni<SqlConnection> connection() {
         CompletableFuture<SqlConnection> connection = current;
         if (connection == null || connection.isCompletedExceptionally()) {

@@ -4,14 +4,13 @@ import dev.annals.database.Sql;
 import io.smallrye.mutiny.Uni;
 import io.vertx.mutiny.sqlclient.Row;
 import io.vertx.mutiny.sqlclient.SqlConnection;
-import io.vertx.mutiny.sqlclient.Tuple;
 import java.util.function.Function;
 
-/** {@link SequenceKind#SYNCHRONOUS}: draws in the caller's transaction, and so leaves no gap when that rolls back. */
+/** {@link SequenceKind#SYNCHRONOUS}: draws in the caller's transaction, and so leaves no gap if that rolls back. */
 public final class SynchronousSequence {
 
-    private static final String LOCK_SEQUENCE = Sql.named("lock_sequence");
-    private static final String STORE_NEXT_VALUE = Sql.named("store_next_value");
+    private static final Sql LOCK_SEQUENCE = Sql.named("lock_sequence");
+    private static final Sql STORE_NEXT_VALUE = Sql.named("store_next_value");
 
     private final SequenceRow row;
 
@@ -20,8 +19,8 @@ public final class SynchronousSequence {
     }
 
     /**
-     * A generator that draws in a transaction of the caller's, with one UPDATE a call. From its first call to the
-     * transaction's end everybody else waits.
+     * A generator that draws in the caller's transaction, with one UPDATE per call. From its first call to the end of the
+     * transaction all other callers wait.
      */
     public SequenceGenerator in(SqlConnection transaction) {
         return count -> {
@@ -31,20 +30,20 @@ public final class SynchronousSequence {
     }
 
     /**
-     * Does work that draws any number of values, one after the other, and touches the sequence's row once: it is locked
-     * first, the values are counted in memory, and where the count stands is stored when the work is done.
+     * Does work that draws any number of values, one after the other, and updates the sequence's row only once: the row is
+     * locked first, the values are counted in memory, and the new count is stored when the work is done.
      *
-     * @param transaction the caller's; it must roll back if this fails
+     * @param transaction the caller's transaction; it must roll back if this fails
      * @param work gets a generator that it may use until it is done
      */
     public <T> Uni<T> withValues(SqlConnection transaction, Function<SequenceGenerator, Uni<T>> work) {
-        return transaction
-                .preparedQuery(LOCK_SEQUENCE)
-                .execute(Tuple.of(row.sequence().id()))
+        return LOCK_SEQUENCE
+                .bind("id", row.sequence().id())
+                .execute(transaction)
                 .chain(rows -> {
                     for (Row locked : rows) {
-                        Counter counter = new Counter(locked.getLong(0), locked.getLong(1));
-                        // Also where the work fails: a caller that commits all the same has used its values.
+                        Counter counter = new Counter(locked.getLong("next_value"), locked.getLong("max_value"));
+                        // Also if the work fails: a caller that commits anyway has used its values.
                         return work.apply(counter).eventually(() -> store(transaction, counter));
                     }
                     return Uni.createFrom().failure(row.deleted());
@@ -52,13 +51,14 @@ public final class SynchronousSequence {
     }
 
     private Uni<Void> store(SqlConnection transaction, Counter counter) {
-        return transaction
-                .preparedQuery(STORE_NEXT_VALUE)
-                .execute(Tuple.of(row.sequence().id(), counter.close()))
+        return STORE_NEXT_VALUE
+                .bind("id", row.sequence().id())
+                .bind("next_value", counter.close())
+                .execute(transaction)
                 .replaceWithVoid();
     }
 
-    /** Counts values of a row that is locked. */
+    /** Counts the values of a locked row. */
     private final class Counter implements SequenceGenerator {
 
         private final long max;

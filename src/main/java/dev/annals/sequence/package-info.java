@@ -1,4 +1,6 @@
-/** Sequence generators: every known trade between order, gaps and speed. {@link SequenceKind} says what each promises. */
+/**
+ * Sequence generators: every known trade-off between order, gaps and speed. {@link SequenceKind} says what each promises.
+ */
 @NullMarked
 package dev.annals.sequence;
 

@@ -3,19 +3,23 @@ package dev.annals.statistics;
 import dev.annals.database.Sql;
 import dev.annals.projection.Projection;
 import dev.annals.projection.ProjectionConfig;
+import io.smallrye.mutiny.Multi;
 import io.smallrye.mutiny.Uni;
 import io.vertx.mutiny.sqlclient.SqlConnection;
-import io.vertx.mutiny.sqlclient.Tuple;
 import jakarta.enterprise.context.ApplicationScoped;
 import jakarta.inject.Inject;
+import java.time.LocalDate;
 import java.util.UUID;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
 
 /** Counts records by UTC day of their timestamp, action, actor and outcome. */
 @ApplicationScoped
 public class DailyCounts implements Projection {
 
-    private static final String PROJECT_STATISTICS = Sql.named("project_statistics");
-    private static final String RESET_STATISTICS = Sql.named("reset_statistics");
+    private static final Sql PROJECT_STATISTICS = Sql.named("project_statistics");
+    private static final Sql RESET_STATISTICS = Sql.named("reset_statistics");
+    private static final int DAYS_PER_RESET = 100;
 
     private final StatisticsConfig config;
     private final int records;
@@ -37,17 +41,37 @@ public class DailyCounts implements Projection {
 
     @Override
     public Uni<Long> project(SqlConnection connection, UUID projectId, long sequenceId) {
-        return connection
-                .preparedQuery(PROJECT_STATISTICS)
-                .execute(Tuple.of(projectId, sequenceId, (long) records, config.combinations()))
+        return PROJECT_STATISTICS
+                .bind("project_id", projectId)
+                .bind("sequence_id", sequenceId)
+                .bind("records", (long) records)
+                .bind("combinations", config.combinations())
+                .execute(connection)
                 .map(rows -> rows.iterator().next().getLong("sequence_id"));
     }
 
     @Override
     public Uni<Void> reset(SqlConnection connection, UUID projectId) {
-        return connection
-                .preparedQuery(RESET_STATISTICS)
-                .execute(Tuple.of(projectId))
+        return Multi.createBy()
+                .repeating()
+                .uni(AtomicReference<@Nullable LocalDate>::new, after -> resetNext(connection, projectId, after))
+                .whilst(more -> more)
+                .collect()
+                .last()
                 .replaceWithVoid();
+    }
+
+    // So many days at a time that no statement comes near its time limit.
+    private static Uni<Boolean> resetNext(
+            SqlConnection connection, UUID projectId, AtomicReference<@Nullable LocalDate> after) {
+        return RESET_STATISTICS
+                .bind("project_id", projectId)
+                .bind("after", after.get())
+                .bind("days", DAYS_PER_RESET)
+                .execute(connection)
+                .map(rows -> {
+                    after.set(rows.iterator().next().getLocalDate("last"));
+                    return after.get() != null;
+                });
     }
 }

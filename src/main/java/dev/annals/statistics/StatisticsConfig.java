@@ -15,7 +15,7 @@ public interface StatisticsConfig {
     /**
      * How many combinations of action, actor and outcome a project's day may have. The records of further ones are counted
      * together, without any of the three; otherwise a writer that makes up an actor for every record would double the
-     * database. Once there are statistics, a change needs a rebuild.
+     * database. A change needs a rebuild if there are statistics already.
      */
     @WithDefault("10000")
     @Min(1)

@@ -1,7 +1,9 @@
 package dev.annals.statistics;
 
 import com.fasterxml.jackson.core.JsonGenerator;
+import dev.annals.database.Binds;
 import dev.annals.database.DatabaseFailure;
+import dev.annals.database.Reads;
 import dev.annals.database.Sql;
 import dev.annals.http.JsonBody;
 import dev.annals.http.ProblemException;
@@ -13,7 +15,6 @@ import io.smallrye.mutiny.Uni;
 import io.vertx.mutiny.sqlclient.Pool;
 import io.vertx.mutiny.sqlclient.Row;
 import io.vertx.mutiny.sqlclient.RowSet;
-import io.vertx.mutiny.sqlclient.Tuple;
 import jakarta.ws.rs.GET;
 import jakarta.ws.rs.Path;
 import jakarta.ws.rs.Produces;
@@ -31,13 +32,13 @@ import java.util.UUID;
 @Produces(MediaType.APPLICATION_JSON)
 public class StatisticsResource {
 
-    private static final String READ_STATISTICS = Sql.named("read_statistics");
-    private static final String READ_DAILY_TOTALS = Sql.named("read_daily_totals");
+    private static final Sql READ_STATISTICS = Sql.named("read_statistics");
+    private static final Sql READ_DAILY_TOTALS = Sql.named("read_daily_totals");
 
     private final Pool pool;
     private final StatisticsConfig config;
 
-    StatisticsResource(Pool pool, StatisticsConfig config) {
+    StatisticsResource(@Reads Pool pool, StatisticsConfig config) {
         this.pool = pool;
         this.config = config;
     }
@@ -52,16 +53,19 @@ public class StatisticsResource {
     }
 
     private Uni<RowSet<Row>> read(UUID projectId, StatisticsQuery query) {
-        Tuple tuple =
-                Tuple.tuple().addUUID(projectId).addLocalDate(query.start()).addLocalDate(query.end());
-        if (query.by().equals(Set.of(Dimension.DAY))) {
-            return pool.preparedQuery(READ_DAILY_TOTALS).execute(tuple.addInteger(config.results()));
+        boolean byDayAlone = query.by().equals(Set.of(Dimension.DAY));
+        Binds binds = (byDayAlone ? READ_DAILY_TOTALS : READ_STATISTICS)
+                .bind("project_id", projectId)
+                .bind("start", query.start())
+                .bind("end", query.end())
+                .bind("limit", config.results());
+        if (!byDayAlone) {
+            binds.bind("scan_limit", config.scanLimit());
+            for (Dimension dimension : Dimension.values()) {
+                binds.bind("by_" + dimension.text(), query.by().contains(dimension));
+            }
         }
-        for (Dimension dimension : Dimension.values()) {
-            tuple.addBoolean(query.by().contains(dimension));
-        }
-        return pool.preparedQuery(READ_STATISTICS)
-                .execute(tuple.addInteger(config.scanLimit()).addInteger(config.results()));
+        return binds.execute(pool);
     }
 
     private Response answer(StatisticsQuery query, RowSet<Row> rows) {
@@ -71,7 +75,7 @@ public class StatisticsResource {
                     ProblemType.RESULT_TOO_LARGE,
                     "The answer would have more than " + config.results() + " results, or be made from more than "
                             + config.scanLimit()
-                            + " counts. Ask for fewer days (start, end), or for less to tell apart (by).");
+                            + " counts. Ask for fewer days (start, end), or count fewer things separately (by).");
         }
         return Response.ok(JsonBody.toBytes(128 + rows.size() * 64, json -> write(query, first, rows, json)))
                 .build();

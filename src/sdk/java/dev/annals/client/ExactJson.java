@@ -5,14 +5,15 @@ import com.fasterxml.jackson.core.StreamReadConstraints;
 import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.ObjectMapper;
 
-/** JSON for records of any content that a feed may hold: with names of any length, and with all digits of numbers. */
+/** JSON for all records that a feed may hold: with names of any length, and with all digits of numbers. */
 public final class ExactJson {
     private ExactJson() {}
 
     /** A new mapper, for {@link ApiClient#setObjectMapper}. */
     public static ObjectMapper mapper() {
         ObjectMapper mapper = ApiClient.createDefaultObjectMapper();
-        // Otherwise Jackson takes names of 50,000 characters, and a feed with a longer one could not be followed.
+        // Otherwise Jackson accepts names of at most 50,000 characters, and a feed with a longer one could not be
+        // followed.
         mapper.getFactory()
                 .setStreamReadConstraints(StreamReadConstraints.builder()
                         .maxNameLength(Integer.MAX_VALUE)

@@ -2,6 +2,7 @@ package dev.annals.client;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.annals.client.model.AuditRecord;
+import dev.annals.follower.PlaceFile;
 import jakarta.annotation.Nullable;
 import java.io.ByteArrayOutputStream;
 import java.io.Closeable;
@@ -9,20 +10,18 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.util.List;
 
 /**
- * A copy of a feed in a file, a record a line (NDJSON): every record once, in the feed's order, whenever the process or
- * the machine dies.
+ * A copy of a feed in a file, one line per record (NDJSON). It holds every record once, in the feed's order, even if
+ * the process or the machine dies.
  *
- * <p>Beside {@code records.ndjson} stands {@code records.ndjson.cursor}: how many bytes of the copy count, a space, and
- * the cursor behind them. It is replaced in one step when the records are on the disk. What a crash left behind those
- * bytes is cut off at the next start.
+ * <p>Next to {@code records.ndjson} there is {@code records.ndjson.cursor}, with the number of bytes of the copy that
+ * are valid, a space, and the cursor after them. It is replaced in one step once the records are on disk. Anything that
+ * a crash left after those bytes is cut off at the next start.
  */
 public final class FeedFile implements FeedFollower.Store, Closeable {
     private final ObjectMapper json = ExactJson.mapper();
@@ -39,9 +38,9 @@ public final class FeedFile implements FeedFollower.Store, Closeable {
     }
 
     /**
-     * Opens a copy, or begins one where there is no file.
+     * Opens a copy, or begins one if there is no file.
      *
-     * @throws IOException also where another process writes this copy, or the file is no such copy
+     * @throws IOException also if another process writes to this copy, or if the file is not such a copy
      */
     public static FeedFile open(Path file) throws IOException {
         FileChannel records =
@@ -79,7 +78,7 @@ public final class FeedFile implements FeedFollower.Store, Closeable {
             lines.write(json.writeValueAsBytes(line));
             lines.write('\n');
         }
-        // A save that failed half-way may have left more than this one will write over.
+        // A save that failed halfway may have left more than this one will overwrite.
         records.truncate(length);
         ByteBuffer bytes = ByteBuffer.wrap(lines.toByteArray());
         long end = length;
@@ -98,12 +97,6 @@ public final class FeedFile implements FeedFollower.Store, Closeable {
     }
 
     private void keepPlace() throws IOException {
-        Path next = place.resolveSibling(place.getFileName() + ".new");
-        try (FileChannel channel = FileChannel.open(
-                next, StandardOpenOption.CREATE, StandardOpenOption.WRITE, StandardOpenOption.TRUNCATE_EXISTING)) {
-            channel.write(ByteBuffer.wrap((length + " " + cursor + "\n").getBytes(StandardCharsets.UTF_8)));
-            channel.force(true);
-        }
-        Files.move(next, place, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+        PlaceFile.replace(place, length + " " + cursor);
     }
 }

@@ -3,120 +3,75 @@ package dev.annals.client;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import dev.annals.client.model.AuditRecord;
 import dev.annals.client.model.ProjectLogPage;
+import dev.annals.follower.Follower;
+import dev.annals.follower.Page;
+import dev.annals.follower.Unavailable;
 import jakarta.annotation.Nullable;
-import java.net.URI;
 import java.time.Duration;
-import java.util.Arrays;
-import java.util.List;
 
 /**
- * Follows a feed from where a {@link Store} stands: hands it page after page, in the feed's order.
- *
- * <p>What is promised: each {@link Store#save save} gets the records that stand behind the cursor of the last one that
- * succeeded, and no others. So a store that keeps the cursor and what it makes of the records in one step takes in
- * every record exactly once, whenever its process dies: a {@link FeedFile} does, and a database does in one
- * transaction. A store that does the one after the other may be given the records of its last page again, in the same
- * order; their sequence ids tell.
- *
- * <p>One follower to a store. Not for {@code order=desc}.
+ * Follows a feed from the cursor of a {@link Store}, as {@link Follower} promises: a {@link FeedFile} takes in every record
+ * exactly once, and so does a database that keeps records and cursor in one transaction.
  */
 public final class FeedFollower {
-    private static final Duration LONGEST_WAIT = Duration.ofSeconds(30);
+    private final Follower<AuditRecord> follower;
 
-    private final Pages pages;
-    private final Store store;
-
-    /** How a page is read: {@code listProjectLogs} with this cursor, and always the same limit and filters. */
+    /** How a page is read: {@code listProjectLogs} with this cursor, and always with the same limit and filters. */
     @FunctionalInterface
     public interface Pages {
-        /** The page behind the cursor; with null the feed's first one. */
+        /** The page after the cursor; the feed's first page if the cursor is null. */
         ProjectLogPage read(@Nullable String cursor) throws ApiException;
     }
 
-    /** What takes the records in, and knows how far it came. */
-    public interface Store {
-        /** The cursor that was saved last; null where none was. */
-        @Nullable
-        String cursor() throws Exception;
-
-        /**
-         * Keeps the cursor and what is made of the records: both or neither, and durably before it returns.
-         *
-         * @param records in the feed's order, perhaps none
-         */
-        void save(List<AuditRecord> records, String cursor) throws Exception;
-    }
+    /** What takes in the records, and knows how far it has come. */
+    public interface Store extends Follower.Store<AuditRecord> {}
 
     /** A follower of these pages into this store. */
     public FeedFollower(Pages pages, Store store) {
-        this.pages = pages;
-        this.store = store;
+        this.follower = new Follower<>(cursor -> read(pages, cursor), store);
     }
 
     /**
      * Reads one page and saves it.
      *
      * @return whether there is more already
-     * @throws ApiException where the page cannot be read; nothing was saved
+     * @throws Unavailable if asking again may help; nothing was saved
+     * @throws ApiException if the page cannot be read; then nothing was saved
      */
     public boolean step() throws Exception {
-        String cursor = store.cursor();
-        ProjectLogPage page = pages.read(cursor);
-        String behind = cursorOf(page.getNext() == null ? page.getPollMore() : page.getNext());
-        if (!page.getResults().isEmpty() || !behind.equals(cursor)) {
-            store.save(page.getResults(), behind);
-        }
-        return page.getNext() != null;
+        return follower.step();
     }
 
     /**
-     * Follows the feed until the thread is interrupted. A service that cannot be reached or is not available is asked
-     * again, after the time it names or else after a growing pause of at most 30 seconds.
+     * Follows the feed until the thread is interrupted. If the service cannot be reached or is not available, it is asked
+     * again: after the time it names, otherwise after a growing pause.
      *
      * @param pause between polls at the end of the feed
-     * @throws ApiException any other problem, such as {@code feed-rewound}, which needs a decision of yours
+     * @throws ApiException any other problem, such as {@code feed-rewound}, which needs your decision
      */
     public void run(Duration pause) throws Exception {
-        Duration wait = pause;
-        while (!Thread.currentThread().isInterrupted()) {
-            try {
-                boolean more = step();
-                wait = pause;
-                if (more) {
-                    continue;
-                }
-            } catch (ApiException e) {
-                if (!isPassing(e)) {
-                    throw e;
-                }
-                wait = waitAfter(e, wait);
+        follower.run(pause);
+    }
+
+    private static Page<AuditRecord> read(Pages pages, @Nullable String cursor) throws ApiException, Unavailable {
+        try {
+            ProjectLogPage page = pages.read(cursor);
+            String next = page.getNext() == null ? null : page.getNext().toString();
+            return new Page<>(page.getResults(), next, page.getPollMore().toString());
+        } catch (ApiException e) {
+            if (!Unavailable.isStatus(e.getCode()) && !isUnreachable(e)) {
+                throw e;
             }
-            Thread.sleep(wait.toMillis());
+            String retryAfter = e.getResponseHeaders() == null
+                    ? null
+                    : e.getResponseHeaders().firstValue("Retry-After").orElse(null);
+            throw new Unavailable(e.getMessage(), retryAfter, e);
         }
     }
 
-    private static boolean isPassing(ApiException failure) {
-        boolean unreachable = failure.getCode() == 0
+    private static boolean isUnreachable(ApiException failure) {
+        return failure.getCode() == 0
                 && !(failure.getCause() instanceof InterruptedException)
                 && !(failure.getCause() instanceof JsonProcessingException);
-        return unreachable || failure.getCode() == 502 || failure.getCode() == 503 || failure.getCode() == 504;
-    }
-
-    private static Duration waitAfter(ApiException failure, Duration before) {
-        String asked = failure.getResponseHeaders() == null
-                ? ""
-                : failure.getResponseHeaders().firstValue("Retry-After").orElse("");
-        Duration wait = asked.matches("\\d{1,6}")
-                ? Duration.ofSeconds(Long.parseLong(asked))
-                : before.multipliedBy(2).plusMillis(100);
-        return wait.compareTo(LONGEST_WAIT) < 0 ? wait : LONGEST_WAIT;
-    }
-
-    private static String cursorOf(URI page) {
-        return Arrays.stream(page.getRawQuery().split("&"))
-                .filter(parameter -> parameter.startsWith("cursor="))
-                .findFirst()
-                .orElseThrow(() -> new IllegalStateException("A page's link has no cursor: " + page))
-                .substring("cursor=".length());
     }
 }

@@ -52,8 +52,8 @@ class AppendResourceTest extends ProjectTest {
 
     @Test
     void oneRecordIsAnsweredAsItIsStoredAndFoundAtItsLocation() throws Exception {
-        ExtractableResponse<Response> answer =
-                append("{\"action\": \"login\", \"actor\": {\"id\": \"u-1\"}, \"outcome\": \"success\"}", 201);
+        ExtractableResponse<Response> answer = append("""
+                        {"action": "login", "actor": {"id": "u-1"}, "outcome": "success"}""", 201);
 
         assertThat(answer.<String>path("action")).isEqualTo("login");
         assertThat(answer.<Integer>path("sequence_id")).isEqualTo(1);
@@ -267,7 +267,8 @@ class AppendResourceTest extends ProjectTest {
     void oneBadRecordInABatchKeepsAllFromBeingStored() throws Exception {
         ExtractableResponse<Response> problem = project.wrongRequest()
                 .contentType("application/json")
-                .body(batch("{\"action\": \"a\"}", "{\"action\": \"b\", \"outcome\": 7}", "{\"action\": \"c\"}"))
+                .body(batch("{\"action\": \"a\"}", """
+                        {"action": "b", "outcome": 7}""", "{\"action\": \"c\"}"))
                 .post(BATCH)
                 .then()
                 .statusCode(422)
@@ -280,7 +281,8 @@ class AppendResourceTest extends ProjectTest {
     @ParameterizedTest
     @ValueSource(
             strings = {
-                "{\"id\": \"%s\", \"action\": \"a\"}",
+                """
+                        {"id": "%s", "action": "a"}""",
                 "{\"id\": \"%s\", \"action\": \"a\", \"timestamp\": \"2025-09-03T11:15:19.1234567Z\", \"ip_address\": \"::FFFF:0a00:1\","
                         + " \"actor\": {\"id\": \"x\"}, \"metadata\": {\"b\": 1.0, \"a\": [1e2, {\"d\": null, \"c\": \"é\"}]}}",
             })

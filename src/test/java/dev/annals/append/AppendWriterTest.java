@@ -1,7 +1,10 @@
 package dev.annals.append;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.annals.AuditLogFixture;
+import dev.annals.AuditLogFixture.Project;
 import dev.annals.ProjectTest;
 import dev.annals.append.AppendOutcome.Reason;
 import dev.annals.append.AppendOutcome.Rejection;
@@ -10,9 +13,7 @@ import dev.annals.record.StoredRecord;
 import io.quarkus.test.junit.QuarkusTest;
 import jakarta.inject.Inject;
 import java.sql.Connection;
-import java.sql.ResultSet;
 import java.sql.SQLException;
-import java.sql.Statement;
 import java.time.Duration;
 import java.time.OffsetDateTime;
 import java.time.ZoneOffset;
@@ -38,7 +39,8 @@ class AppendWriterTest extends ProjectTest {
 
     @BeforeEach
     void findToken() throws SQLException {
-        token = UUID.fromString(text("select id from annals.access_token where project_id = '" + project.id() + "'"));
+        token = UUID.fromString(
+                log.text("select id from annals.access_token where project_id = '" + project.id() + "'"));
     }
 
     private AuditRecord record(UUID id, String action, String sequence) {
@@ -54,7 +56,10 @@ class AppendWriterTest extends ProjectTest {
     }
 
     private void write(AppendRequest... requests) {
-        writer.write(List.of(requests)).await().atMost(Duration.ofSeconds(30)).run();
+        writer.writeApart(List.of(requests), null)
+                .await()
+                .atMost(Duration.ofSeconds(30))
+                .run();
     }
 
     private static AppendOutcome outcome(AppendRequest request) throws Exception {
@@ -72,13 +77,13 @@ class AppendWriterTest extends ProjectTest {
     void requestsAreWrittenInOneTransactionAndLearnOfItWhenTheyMay() throws Exception {
         AppendRequest first = request(record("a"), record("b"));
         AppendRequest second = request(record("c"));
-        Runnable rest = writer.write(List.of(first, second)).await().atMost(Duration.ofSeconds(30));
+        Runnable rest = writer.writeApart(List.of(first, second), null).await().atMost(Duration.ofSeconds(30));
         assertThat(first.outcome).isNotDone();
         assertThat(log.feed(project.id())).hasSize(3);
         rest.run();
         assertThat(added(first)).containsExactly(1L, 2L);
         assertThat(added(second)).containsExactly(3L);
-        assertThat(text("select count(*) from annals.feed_segment where project_id = '" + project.id() + "'"))
+        assertThat(log.text("select count(*) from annals.feed_segment where project_id = '" + project.id() + "'"))
                 .isEqualTo("1");
     }
 
@@ -133,7 +138,8 @@ class AppendWriterTest extends ProjectTest {
     void aSequenceWithoutANumberForARecordRejectsItsOwnRequestAlone() throws Exception {
         project.request()
                 .contentType("application/json")
-                .body("{\"kind\": \"SYNCHRONOUS\", \"max_value\": 3}")
+                .body("""
+                        {"kind": "SYNCHRONOUS", "max_value": 3}""")
                 .put("/v1/sequences/short")
                 .then()
                 .statusCode(201);
@@ -183,12 +189,58 @@ class AppendWriterTest extends ProjectTest {
         assertThat(log.feed(project.id())).isEmpty();
     }
 
-    private String text(String query) throws SQLException {
-        try (Connection connection = log.connect();
-                Statement statement = connection.createStatement();
-                ResultSet row = statement.executeQuery(query)) {
-            row.next();
-            return row.getString(1);
+    private AppendRequest of(Project other, AuditRecord... records) throws SQLException {
+        UUID itsToken =
+                UUID.fromString(log.text("select id from annals.access_token where project_id = '" + other.id() + "'"));
+        return new AppendRequest(other.id(), itsToken, List.of(records), 100);
+    }
+
+    private Runnable writeTogether(AppendRequest... requests) {
+        return writer.writeTogether(List.of(requests)).await().atMost(Duration.ofSeconds(30));
+    }
+
+    @Test
+    void requestsOfManyProjectsAreWrittenInOneTransactionEachIntoItsOwnFeed() throws Exception {
+        Project second = log.newProject();
+        Project third = log.newProject();
+        UUID sameId = UUID.randomUUID();
+        write(of(third, record("before")));
+        AppendRequest one = request(record(sameId, "a", null));
+        AppendRequest two = of(second, record("b"), record("c"));
+        AppendRequest more = of(second, record("d"));
+        AppendRequest three = of(third, record(sameId, "e", null));
+
+        writeTogether(one, two, more, three).run();
+
+        assertThat(added(one)).containsExactly(1L);
+        assertThat(added(two)).containsExactly(1L, 2L);
+        assertThat(added(more)).containsExactly(3L);
+        assertThat(added(three)).containsExactly(2L);
+        assertThat(log.feed(second.id())).hasSize(3);
+        assertThat(log.text("select count(distinct xmin::text) from annals.feed_segment where project_id in ('"
+                        + project.id() + "', '" + second.id() + "', '" + third.id() + "') and last_sequence_id > 1"
+                        + " or project_id = '" + project.id() + "'"))
+                .isEqualTo("1");
+        log.checkFeed(second.id());
+        log.checkFeed(third.id());
+    }
+
+    /** Somebody keeps one project locked: the others get their records apart from it, and it gets its own in the end. */
+    @Test
+    void nothingIsStoredTogetherWithAProjectThatIsLocked() throws Exception {
+        Project locked = log.newProject();
+        AppendRequest free = request(record("a"));
+        AppendRequest waits = of(locked, record("b"));
+        try (Connection holder = log.connect()) {
+            AuditLogFixture.lockFeed(holder, locked.id());
+            assertThatThrownBy(() -> writeTogether(free, waits)).isInstanceOf(ProjectQueues.WriteApartException.class);
+            assertThatThrownBy(() -> writeTogether(waits)).isInstanceOf(ProjectQueues.WriteApartException.class);
+            assertThat(free.outcome).isNotDone();
+            write(free);
+            assertThat(added(free)).containsExactly(1L);
+            holder.rollback();
         }
+        write(waits);
+        assertThat(added(waits)).containsExactly(1L);
     }
 }

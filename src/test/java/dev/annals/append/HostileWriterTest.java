@@ -7,6 +7,7 @@ import static org.hamcrest.Matchers.equalTo;
 
 import dev.annals.AuditLogFixture;
 import dev.annals.AuditLogFixture.Project;
+import dev.annals.SqlFixture;
 import dev.annals.embedded.TestDatabase;
 import dev.annals.ops.Verify;
 import io.quarkus.test.junit.QuarkusTest;
@@ -16,9 +17,7 @@ import java.io.StringReader;
 import java.io.StringWriter;
 import java.sql.Connection;
 import java.sql.DriverManager;
-import java.sql.ResultSet;
 import java.sql.SQLException;
-import java.sql.Statement;
 import java.util.List;
 import java.util.UUID;
 import org.junit.jupiter.api.AfterEach;
@@ -154,7 +153,7 @@ class HostileWriterTest {
         write("set role annals_writer");
         write(record(mine));
         writer.commit();
-        assertThat(one("select recorded_by from annals.feed where project_id = '" + mine + "'"))
+        assertThat(log.text("select recorded_by from annals.feed where project_id = '" + mine + "'"))
                 .isEqualTo("role:" + login);
     }
 
@@ -218,8 +217,8 @@ class HostileWriterTest {
     void aRecordThatTakesTheIdOfAnAppendToComeIsPlacedAndReadLikeAnyOther() throws SQLException {
         write(record(mine));
         writer.commit();
-        UUID shared =
-                UUID.fromString(one("select placed_with from annals.audit_record where project_id = '" + mine + "'"));
+        UUID shared = UUID.fromString(
+                log.text("select placed_with from annals.audit_record where project_id = '" + mine + "'"));
         write("insert into annals.audit_record (project_id, id, action) values ('" + mine + "', '" + shared
                 + "', 'alone')");
         write(record(mine) + ", ('" + mine + "', 'y')");
@@ -278,7 +277,8 @@ class HostileWriterTest {
         write(numbered(mine));
         write(record(mine));
         writer.commit();
-        assertThat(one("select string_agg(number_value::text, ',') from annals.feed where project_id = '" + mine + "'"))
+        assertThat(log.text("select string_agg(number_value::text, ',') from annals.feed where project_id = '" + mine
+                        + "'"))
                 .isEqualTo("1");
     }
 
@@ -315,9 +315,7 @@ class HostileWriterTest {
                 "begin; set constraints all deferred; " + record(mine) + "; end",
                 "do $$ begin " + record(mine) + "; commit; " + record(mine) + "; end $$",
                 "begin; " + record(mine) + "; set constraints all deferred; commit")) {
-            try (Statement statement = writer.createStatement()) {
-                statement.execute(transaction);
-            }
+            write(transaction);
         }
         assertThat(log.checkFeed(mine)).isEqualTo(8);
     }
@@ -355,25 +353,12 @@ class HostileWriterTest {
     }
 
     private void write(String sql) throws SQLException {
-        try (Statement statement = writer.createStatement()) {
-            statement.execute(sql);
-        }
+        SqlFixture.execute(writer, sql);
     }
 
     private void asOwner(String sql) throws SQLException {
-        try (Statement statement = owner.createStatement()) {
-            statement.execute(sql);
-        }
+        SqlFixture.execute(owner, sql);
         owner.commit();
-    }
-
-    private String one(String query) throws SQLException {
-        try (Connection connection = log.connect();
-                Statement statement = connection.createStatement();
-                ResultSet row = statement.executeQuery(query)) {
-            assertThat(row.next()).isTrue();
-            return row.getString(1);
-        }
     }
 
     private int verify() {

@@ -4,6 +4,7 @@ import static dev.annals.AuditLogFixture.IMPORT;
 import static dev.annals.AuditLogFixture.LOGS;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.annals.AuditLogFixture;
 import dev.annals.ProjectTest;
 import io.quarkus.test.common.QuarkusTestResource;
 import io.quarkus.test.common.http.TestHTTPResource;
@@ -18,8 +19,6 @@ import java.net.http.HttpResponse;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
-import java.sql.SQLException;
-import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -115,11 +114,11 @@ class LinesKeepTheirOrderTest extends ProjectTest {
     @ValueSource(ints = {1, BATCH / 2, BATCH, 2 * BATCH})
     void whereTheDatabaseRefusesAValue(int line) throws Exception {
         set(line, "\"action\":\"poison\"");
-        execute("alter table annals.audit_record add constraint no_poison check (action <> 'poison') not valid");
+        log.run("alter table annals.audit_record add constraint no_poison check (action <> 'poison') not valid");
         try {
             assertThat(send(body).getList("refusals.line")).containsExactly(line);
         } finally {
-            execute("alter table annals.audit_record drop constraint no_poison");
+            log.run("alter table annals.audit_record drop constraint no_poison");
         }
         assertOrderOfAllBut(Set.of(line));
     }
@@ -178,9 +177,8 @@ class LinesKeepTheirOrderTest extends ProjectTest {
                 post("application/x-ndjson", HttpRequest.BodyPublishers.fromPublisher(parts));
         List<CompletableFuture<HttpResponse<String>>> others = new ArrayList<>();
         for (int sent = 0; sent < LINES; sent += 2 * BATCH) {
-            try (Connection holder = log.connect();
-                    Statement statement = holder.createStatement()) {
-                statement.execute("lock table annals.feed_segment in exclusive mode");
+            try (Connection holder = log.connect()) {
+                AuditLogFixture.execute(holder, "lock table annals.feed_segment in exclusive mode");
                 fillTheQueue(others);
                 parts.submit(bytes(body.subList(sent, sent + BATCH)));
                 fillTheQueue(others);
@@ -249,7 +247,7 @@ class LinesKeepTheirOrderTest extends ProjectTest {
         defineInvoice();
         List<List<Line>> bodies = new ArrayList<>();
         Set<UUID> taken = new HashSet<>();
-        execute("alter table annals.audit_record add constraint no_poison check (action <> 'poison') not valid");
+        log.run("alter table annals.audit_record add constraint no_poison check (action <> 'poison') not valid");
         try {
             for (int i = 0; i < 6; i++) {
                 List<Line> lines = new ArrayList<>();
@@ -270,7 +268,7 @@ class LinesKeepTheirOrderTest extends ProjectTest {
                         .isEqualTo(LINES);
             }
         } finally {
-            execute("alter table annals.audit_record drop constraint no_poison");
+            log.run("alter table annals.audit_record drop constraint no_poison");
         }
         List<UUID> feed = log.feed(project.id());
         for (List<Line> lines : bodies) {
@@ -360,13 +358,5 @@ class LinesKeepTheirOrderTest extends ProjectTest {
                 .POST(text)
                 .build();
         return http.sendAsync(request, HttpResponse.BodyHandlers.ofString());
-    }
-
-    private void execute(String sql) throws SQLException {
-        try (Connection owner = log.connect();
-                Statement statement = owner.createStatement()) {
-            statement.execute(sql);
-            owner.commit();
-        }
     }
 }

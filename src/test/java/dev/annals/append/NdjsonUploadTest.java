@@ -8,6 +8,7 @@ import static org.hamcrest.Matchers.equalTo;
 import static org.hamcrest.Matchers.greaterThan;
 import static org.hamcrest.Matchers.hasSize;
 
+import dev.annals.Await;
 import dev.annals.ProjectTest;
 import io.quarkus.test.common.http.TestHTTPResource;
 import io.quarkus.test.junit.QuarkusTest;
@@ -142,9 +143,8 @@ class NdjsonUploadTest extends ProjectTest {
                             .getBytes(StandardCharsets.UTF_8));
             socket.getOutputStream().write(half);
             socket.getOutputStream().flush();
-            while (log.feed(project.id()).isEmpty()) {
-                Thread.sleep(10);
-            }
+            Await.until(
+                    "the first lines are stored", () -> !log.feed(project.id()).isEmpty());
         }
         assertThat(ids).startsWith(log.feed(project.id()).toArray(UUID[]::new));
         send(body.toString())

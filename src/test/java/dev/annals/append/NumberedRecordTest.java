@@ -2,6 +2,7 @@ package dev.annals.append;
 
 import static dev.annals.AuditLogFixture.IMPORT;
 import static dev.annals.AuditLogFixture.batch;
+import static dev.annals.AuditLogFixture.execute;
 import static dev.annals.AuditLogFixture.pathOf;
 import static io.restassured.RestAssured.given;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -14,6 +15,7 @@ import static org.hamcrest.Matchers.hasSize;
 import static org.hamcrest.Matchers.not;
 import static org.hamcrest.Matchers.nullValue;
 
+import dev.annals.Await;
 import dev.annals.ProjectTest;
 import io.quarkus.test.junit.QuarkusTest;
 import io.restassured.response.ValidatableResponse;
@@ -21,10 +23,8 @@ import io.restassured.specification.RequestSpecification;
 import java.io.StringReader;
 import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
-import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Savepoint;
-import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
@@ -46,20 +46,21 @@ class NumberedRecordTest extends ProjectTest {
 
     @BeforeEach
     void defineASequence() {
-        define("invoice", "{\"kind\": \"SYNCHRONOUS\", \"start\": 1043}");
+        define("invoice", """
+                {"kind": "SYNCHRONOUS", "start": 1043}""");
     }
 
     @Test
     void aRecordComesBackWithItsNumberAndStandsInEveryReadWithIt() {
-        String id = post("{\"action\": \"a\", \"number\": {\"sequence\": \"invoice\"}}")
+        String id = post("""
+                {"action": "a", "number": {"sequence": "invoice"}}""")
                 .statusCode(201)
                 .body("number.sequence", equalTo("invoice"))
                 .body("number.value", equalTo(1043))
                 .extract()
                 .path("id");
-        post(project.wrongRequest(), "{\"action\": \"b\", \"number\": null}")
-                .statusCode(201)
-                .body("number", nullValue());
+        post(project.wrongRequest(), """
+                {"action": "b", "number": null}""").statusCode(201).body("number", nullValue());
         get("/" + id).body("number.value", equalTo(1043));
         get("").body("results[0].number.value", equalTo(1043)).body("results[1]", not(containsString("number")));
         get("?order=desc").body("results[1].number.sequence", equalTo("invoice"));
@@ -111,7 +112,8 @@ class NumberedRecordTest extends ProjectTest {
     void aSequenceThatHasNoNumberIsNamedAndNothingIsStored() throws SQLException {
         define("gone", "{\"kind\": \"SYNCHRONOUS\"}");
         define("fast", "{\"kind\": \"ASYNC_BATCH\"}");
-        define("short", "{\"kind\": \"SYNCHRONOUS\", \"max_value\": 3}");
+        define("short", """
+                {"kind": "SYNCHRONOUS", "max_value": 3}""");
         project.request().delete("/v1/sequences/gone").then().statusCode(204);
         for (String sequence : List.of("unknown", "gone", "fast")) {
             post(record(sequence)).statusCode(422).body("errors.pointer", contains("/number/sequence"));
@@ -157,9 +159,12 @@ class NumberedRecordTest extends ProjectTest {
                 "{\"sequence\": 7}",
                 "{\"sequence\": \"\"}",
                 "{\"sequence\": \"a b\"}",
-                "{\"sequence\": \"invoice\", \"value\": 1043}",
-                "{\"sequence\": \"invoice\", \"sequence\": \"invoice\"}",
-                "{\"sequence\": \"invoice\", \"x\": 1}"
+                """
+                        {"sequence": "invoice", "value": 1043}""",
+                """
+                        {"sequence": "invoice", "sequence": "invoice"}""",
+                """
+                        {"sequence": "invoice", "x": 1}"""
             })
     void aNumberThatIsNotExactlyTheNameOfASequenceIsRefused(String number) throws SQLException {
         given().spec(project.wrongRequest())
@@ -175,7 +180,8 @@ class NumberedRecordTest extends ProjectTest {
 
     @Test
     void linesOfNdjsonAreNumberedInTheirOrderAndThoseWithoutANumberToBeHadAreNamed() throws SQLException {
-        define("short", "{\"kind\": \"SYNCHRONOUS\", \"max_value\": 150}");
+        define("short", """
+                {"kind": "SYNCHRONOUS", "max_value": 150}""");
         StringBuilder body = new StringBuilder();
         List<Long> invoices = new ArrayList<>();
         for (int i = 0; i < 5_000; i++) {
@@ -316,7 +322,8 @@ class NumberedRecordTest extends ProjectTest {
 
     @Test
     void aStatementThatWantsMoreValuesThanThereAreUsesNone() throws SQLException {
-        define("short", "{\"kind\": \"SYNCHRONOUS\", \"max_value\": 3}");
+        define("short", """
+                {"kind": "SYNCHRONOUS", "max_value": 3}""");
         try (Connection writer = log.connectAsWriter()) {
             assertFails(
                     writer,
@@ -351,46 +358,21 @@ class NumberedRecordTest extends ProjectTest {
         connection.rollback(before);
     }
 
-    private static void execute(Connection connection, String sql) throws SQLException {
-        try (Statement statement = connection.createStatement()) {
-            statement.execute(sql);
-        }
-    }
-
     /** The numbers of a sequence, in the order of the feed. */
     private List<Long> numbers(String sequence) throws SQLException {
         return numbers(project.id(), sequence);
     }
 
     private List<Long> numbers(UUID projectId, String sequence) throws SQLException {
-        List<Long> numbers = new ArrayList<>();
-        try (Connection connection = log.connect();
-                Statement statement = connection.createStatement();
-                ResultSet rows = statement.executeQuery("select number_value from annals.feed where project_id = '"
-                        + projectId + "' and number_sequence = '" + sequence + "' order by sequence_id")) {
-            while (rows.next()) {
-                numbers.add(rows.getLong(1));
-            }
-        }
-        return numbers;
+        return log.numbers("select number_value from annals.feed where project_id = '" + projectId
+                + "' and number_sequence = '" + sequence + "' order by sequence_id");
     }
 
     private void awaitRowLockWaiter() throws Exception {
-        try (Connection connection = log.connect();
-                Statement statement = connection.createStatement()) {
-            connection.setAutoCommit(true);
-            for (int i = 0; i < 3_000; i++) {
-                try (ResultSet row = statement.executeQuery(
-                        "select count(*) from pg_locks where locktype = 'transactionid' and not granted")) {
-                    row.next();
-                    if (row.getLong(1) > 0) {
-                        return;
-                    }
-                }
-                TimeUnit.MILLISECONDS.sleep(10);
-            }
-        }
-        throw new AssertionError("nobody waits for the sequence");
+        Await.until("somebody waits for the sequence", () -> log.number("""
+                select count(*) from pg_locks join pg_stat_activity using (pid)
+                where locktype = 'transactionid' and not granted and datname = current_database()
+                """) > 0);
     }
 
     private static String record(String sequence) {

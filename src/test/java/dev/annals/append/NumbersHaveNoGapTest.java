@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.annals.AuditLogFixture;
 import dev.annals.AuditLogFixture.Project;
 import dev.annals.Load;
+import dev.annals.SqlFixture;
 import io.quarkus.test.common.http.TestHTTPResource;
 import io.quarkus.test.junit.QuarkusTest;
 import jakarta.inject.Inject;
@@ -16,9 +17,7 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
-import java.sql.ResultSet;
 import java.sql.SQLException;
-import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
@@ -53,6 +52,13 @@ class NumbersHaveNoGapTest {
     /** The project has a record with this id. */
     private static final UUID TAKEN = UUID.randomUUID();
 
+    private static final String END_ONE_THAT_APPENDS = """
+            select count(*) filter (where pg_terminate_backend(pid)) from (
+              select pid from pg_stat_activity
+              where datname = current_database() and application_name = 'annals' and state = 'active'
+                and query like '%insert into annals.audit_record%' limit 1) as appending
+            """;
+
     @Inject
     AuditLogFixture log;
 
@@ -75,12 +81,12 @@ class NumbersHaveNoGapTest {
                         .join()
                         .statusCode())
                 .isEqualTo(201);
-        execute("alter table annals.audit_record add constraint no_poison check (action <> 'poison') not valid");
+        log.run("alter table annals.audit_record add constraint no_poison check (action <> 'poison') not valid");
     }
 
     @AfterEach
     void checkFeed() throws SQLException {
-        execute("alter table annals.audit_record drop constraint no_poison");
+        log.run("alter table annals.audit_record drop constraint no_poison");
         log.checkFeed(project.id());
     }
 
@@ -175,32 +181,24 @@ class NumbersHaveNoGapTest {
         return switch (i / 5 % 4) {
             case 0 -> taken;
             case 1 -> batch(good, good, taken);
-            case 2 -> "{\"action\": \"numbered\", \"number\": {\"sequence\": \"unknown\"}}";
-            default -> batch(good, "{\"action\": \"numbered\", \"number\": {\"sequence\": \"unknown\"}}");
+            case 2 -> """
+                    {"action": "numbered", "number": {"sequence": "unknown"}}""";
+            default -> batch(good, """
+                    {"action": "numbered", "number": {"sequence": "unknown"}}""");
         };
     }
 
     /** Ends connections that append at this moment, one after the other. */
     private Void endConnections(AtomicBoolean done) throws SQLException {
-        try (Connection connection = log.connect();
-                Statement statement = connection.createStatement()) {
-            connection.setAutoCommit(true);
+        try (Connection connection = log.database().connect()) {
             for (int i = 0; i < 12 && !done.get(); ) {
-                try (ResultSet row = statement.executeQuery("""
-                        select count(*) filter (where pg_terminate_backend(pid)) from (
-                          select pid from pg_stat_activity
-                          where datname = current_database() and application_name = 'annals' and state = 'active'
-                            and query like '%insert into annals.audit_record%' limit 1) as appending
-                        """)) {
-                    row.next();
-                    if (row.getInt(1) > 0) {
-                        killed.incrementAndGet();
-                        i++;
-                        // Until the next one, as much work as this one could disturb.
-                        int before = stored.get();
-                        while (stored.get() < before + 200 && !done.get()) {
-                            LockSupport.parkNanos(1_000_000);
-                        }
+                if (SqlFixture.numbers(connection, END_ONE_THAT_APPENDS).get(0) > 0) {
+                    killed.incrementAndGet();
+                    i++;
+                    // Until the next one, as much work as this one could disturb.
+                    int before = stored.get();
+                    while (stored.get() < before + 200 && !done.get()) {
+                        LockSupport.parkNanos(1_000_000);
                     }
                 }
             }
@@ -239,24 +237,7 @@ class NumbersHaveNoGapTest {
 
     /** What the project's records have as a number, in the order of the feed. */
     private List<Long> numbers(String expression) throws SQLException {
-        List<Long> numbers = new ArrayList<>();
-        try (Connection connection = log.connect();
-                Statement statement = connection.createStatement();
-                ResultSet rows = statement.executeQuery("select " + expression
-                        + " from annals.feed where action = 'numbered' and project_id = '" + project.id()
-                        + "' order by sequence_id")) {
-            while (rows.next()) {
-                numbers.add(rows.getLong(1));
-            }
-        }
-        return numbers;
-    }
-
-    private void execute(String sql) throws SQLException {
-        try (Connection connection = log.connect();
-                Statement statement = connection.createStatement()) {
-            statement.execute(sql);
-            connection.commit();
-        }
+        return log.numbers("select " + expression + " from annals.feed where action = 'numbered' and project_id = '"
+                + project.id() + "' order by sequence_id");
     }
 }

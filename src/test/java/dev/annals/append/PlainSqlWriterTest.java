@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.annals.Await;
+import dev.annals.BesideTheService;
 import dev.annals.SqlFixture;
 import java.io.StringReader;
 import java.sql.Connection;
@@ -27,6 +28,7 @@ import org.postgresql.PGConnection;
 import org.postgresql.util.PSQLException;
 
 /** ORDER, ANY WRITER, LOW CONTENTION and IMMUTABLE, for whoever writes by plain SQL in a transaction of its own. */
+@BesideTheService
 class PlainSqlWriterTest {
 
     /** The common pool may have a single thread, and these tasks wait for each other. */

@@ -15,6 +15,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
@@ -22,6 +23,9 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -38,13 +42,29 @@ class ProjectQueuesTest {
     private final SimpleMeterRegistry metrics = new SimpleMeterRegistry();
     private final List<Flush> flushes = new ArrayList<>();
     private final ProjectQueues queues = new ProjectQueues(
-            requests -> {
+            flush(requests -> {
                 Flush flush = new Flush(requests, new CompletableFuture<>());
                 flushes.add(flush);
                 return Uni.createFrom().completionStage(flush.end());
-            },
+            }),
             config(),
             metrics);
+
+    /** Does the same with requests that are written together and apart. */
+    private static ProjectQueues.Flush flush(Function<List<AppendRequest>, Uni<Runnable>> write) {
+        return new ProjectQueues.Flush() {
+            @Override
+            public Uni<Runnable> writeTogether(List<AppendRequest> requests) {
+                return write.apply(requests);
+            }
+
+            @Override
+            public Uni<Runnable> writeApart(List<AppendRequest> requests, @Nullable Throwable failure) {
+                assertThat(requests).extracting(request -> request.lane).containsOnly(requests.get(0).lane);
+                return write.apply(requests);
+            }
+        };
+    }
 
     /** A flush that is under way. */
     private record Flush(List<AppendRequest> requests, CompletableFuture<Runnable> end) {
@@ -67,7 +87,9 @@ class ProjectQueuesTest {
                 "annals.append.queue-bytes", "100000",
                 "annals.append.total-queue-bytes", "150000",
                 "annals.append.batch-records", "20",
-                "annals.append.batch-bytes", "90000");
+                "annals.append.batch-bytes", "90000",
+                "annals.append.batch-projects", "3",
+                "annals.append.writers", "2");
         SmallRyeConfigBuilder builder =
                 new SmallRyeConfigBuilder().addDiscoveredConverters().withMapping(AppendConfig.class);
         limits.forEach(builder::withDefaultValue);
@@ -171,6 +193,79 @@ class ProjectQueuesTest {
         assertThat(queuedProjects()).isEqualTo(4);
     }
 
+    /** Two writers: what gathers while both are busy goes together, the lane that has waited longest first. */
+    @Test
+    void lanesThatWaitGoIntoOneFlushUpToItsLimits() {
+        append();
+        append(request(other, 1, 100, false));
+        List<AppendRequest> waiting = new ArrayList<>();
+        List<UUID> projects = new ArrayList<>();
+        for (int i = 0; i < 5; i++) {
+            projects.add(UUID.randomUUID());
+            waiting.add(append(request(projects.get(i), 1, 100, false)));
+        }
+        AppendRequest second = append(request(projects.get(0), 1, 100, false));
+        AppendRequest large = append(request(projects.get(4), 19, 100, false));
+        assertThat(flushes).hasSize(2);
+
+        flushes.get(0).succeed();
+        assertThat(flushes.get(2).requests()).containsExactly(waiting.get(0), second, waiting.get(1), waiting.get(2));
+        flushes.get(1).succeed();
+        assertThat(flushes.get(3).requests()).containsExactly(waiting.get(3), waiting.get(4));
+        flushes.get(2).succeed();
+        assertThat(flushes).hasSize(4);
+        flushes.get(3).succeed();
+        assertThat(flushes.get(4).requests()).containsExactly(large);
+        flushes.get(4).succeed();
+        assertStored(waiting);
+        assertStored(List.of(second, large));
+        assertThat(queuedProjects()).isZero();
+    }
+
+    @Test
+    void aLaneInFlightIsInNoOtherFlush() {
+        AppendRequest first = append();
+        AppendRequest next = append();
+        AppendRequest others = append(request(other, 1, 100, false));
+        assertThat(flushes).extracting(Flush::requests).containsExactly(List.of(first), List.of(others));
+        flushes.get(1).succeed();
+        assertThat(flushes).hasSize(2);
+        flushes.get(0).succeed();
+        assertThat(flushes.get(2).requests()).containsExactly(next);
+    }
+
+    @Test
+    void lanesThatCannotBeWrittenTogetherAreWrittenApartAndNoneWaitsForAnother() {
+        append();
+        append(request(other, 1, 100, false));
+        List<AppendRequest> apart = new ArrayList<>();
+        for (int i = 0; i < 3; i++) {
+            apart.add(append(request(UUID.randomUUID(), 1, 100, false)));
+        }
+        flushes.get(0).succeed();
+        Exception locked = new ProjectQueues.WriteApartException(new IllegalStateException("locked"));
+        flushes.get(2).end().completeExceptionally(locked);
+        assertThat(flushes).hasSize(4);
+        assertThat(flushes.get(3).requests()).containsExactly(apart.get(0));
+        flushes.get(3).end().completeExceptionally(locked);
+        // The first is on its own, and the writer has the next.
+        assertThat(flushes.get(4).requests()).containsExactly(apart.get(0));
+        assertThat(flushes.get(5).requests()).containsExactly(apart.get(1));
+        AppendRequest behind = append(request(apart.get(0).lane.projectId(), 1, 100, false));
+        AppendRequest next = append(request(apart.get(1).lane.projectId(), 1, 100, false));
+        flushes.get(5).succeed();
+        assertStored(List.of(apart.get(1)));
+        assertThat(flushes.get(6).requests()).containsExactly(apart.get(2));
+        flushes.get(6).succeed();
+        assertThat(flushes.get(7).requests()).containsExactly(next);
+        flushes.get(7).succeed();
+        assertStored(List.of(apart.get(2), next));
+        assertThat(behind.outcome).isNotDone();
+        flushes.get(4).succeed();
+        flushes.get(8).succeed();
+        assertStored(List.of(apart.get(0), behind));
+    }
+
     @Test
     void aFullQueueTurnsRequestsAwayAtOnceAndBreaksTheirChain() {
         append();
@@ -241,9 +336,9 @@ class ProjectQueuesTest {
     @Test
     void soDoesOneThatThrows() {
         ProjectQueues throwing = new ProjectQueues(
-                requests -> {
+                flush(requests -> {
                     throw new IllegalStateException("of the test");
-                },
+                }),
                 config(),
                 metrics);
         for (int i = 0; i < 3; i++) {
@@ -284,27 +379,35 @@ class ProjectQueuesTest {
     @Test
     void underLoadEveryRequestGetsAnOutcomeAndNoLaneTwoFlushes() throws Exception {
         Map<Lane, Boolean> underWay = new ConcurrentHashMap<>();
+        List<UUID> projects = List.of(project, other, UUID.randomUUID(), UUID.randomUUID(), UUID.randomUUID());
         List<String> faults = Collections.synchronizedList(new ArrayList<>());
         ExecutorService database = Executors.newFixedThreadPool(4);
         ExecutorService writers = Executors.newFixedThreadPool(8);
         try {
             ProjectQueues loaded = new ProjectQueues(
-                    requests -> {
-                        Lane lane = requests.get(0).lane;
-                        if (underWay.put(lane, true) != null) {
-                            faults.add("two flushes of " + lane);
+                    flush(requests -> {
+                        Set<Lane> lanes =
+                                requests.stream().map(request -> request.lane).collect(Collectors.toSet());
+                        for (Lane lane : lanes) {
+                            if (underWay.put(lane, true) != null) {
+                                faults.add("two flushes of " + lane);
+                            }
                         }
                         return Uni.createFrom()
                                 .completionStage(CompletableFuture.supplyAsync(
                                         () -> {
-                                            underWay.remove(lane);
+                                            underWay.keySet().removeAll(lanes);
+                                            if (lanes.size() > 1 && requests.size() % 5 == 3) {
+                                                throw new ProjectQueues.WriteApartException(
+                                                        new IllegalStateException("of the test"));
+                                            }
                                             if (requests.size() % 7 == 3) {
                                                 throw new IllegalStateException("of the test");
                                             }
                                             return new Flush(requests, new CompletableFuture<>())::giveOutcomes;
                                         },
                                         database));
-                    },
+                    }),
                     config(),
                     metrics);
             List<Future<List<AppendRequest>>> sent = new ArrayList<>();
@@ -314,7 +417,7 @@ class ProjectQueuesTest {
                     List<AppendRequest> own = new ArrayList<>();
                     for (int i = 0; i < 2_000; i++) {
                         AppendRequest request = request(
-                                random.nextBoolean() ? project : other,
+                                projects.get(random.nextInt(projects.size())),
                                 1 + random.nextInt(3),
                                 100,
                                 random.nextBoolean());

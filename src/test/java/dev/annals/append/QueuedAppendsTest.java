@@ -6,10 +6,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.annals.AuditLogFixture;
 import dev.annals.AuditLogFixture.Project;
+import dev.annals.Await;
 import dev.annals.ManagementPort;
 import io.quarkus.test.common.http.TestHTTPResource;
 import io.quarkus.test.junit.QuarkusTest;
-import io.quarkus.test.junit.QuarkusTestProfile;
 import io.quarkus.test.junit.TestProfile;
 import jakarta.inject.Inject;
 import java.net.URI;
@@ -17,12 +17,9 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.sql.Connection;
-import java.sql.ResultSet;
 import java.sql.SQLException;
-import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
@@ -35,10 +32,10 @@ import org.junit.jupiter.api.Timeout;
 /** Appends while a commit of their project is held up: what gathers behind it, and what is turned away. */
 @QuarkusTest
 @Timeout(60)
-@TestProfile(QueuedAppendsTest.ShortQueue.class)
+@TestProfile(ShortQueue.class)
 class QueuedAppendsTest {
 
-    private static final int QUEUE = 10;
+    private static final int QUEUE = ShortQueue.REQUESTS;
     private static final Pattern QUEUED_BYTES = Pattern.compile("(?m)^annals_append_queue_bytes(?:\\{[^}]*})? (\\S+)$");
 
     @Inject
@@ -50,18 +47,6 @@ class QueuedAppendsTest {
     private final HttpClient http = HttpClient.newHttpClient();
     private Project project;
     private Connection holder;
-
-    /** A queue that is soon full. */
-    public static class ShortQueue implements QuarkusTestProfile {
-        @Override
-        public Map<String, String> getConfigOverrides() {
-            return Map.of(
-                    "annals.append.queue-requests", Integer.toString(QUEUE),
-                    "annals.append.queue-bytes", "100000",
-                    "annals.append.total-queue-bytes", "150000",
-                    "annals.append.batch-records", "20");
-        }
-    }
 
     @BeforeEach
     void makeProject() throws SQLException {
@@ -97,7 +82,7 @@ class QueuedAppendsTest {
         }
         assertThat(answers.get(0).get().statusCode()).isEqualTo(201);
         // The holder's, the first request's, and one for all that gathered.
-        assertThat(count("select count(*) from annals.feed_segment where project_id = '" + project.id() + "'"))
+        assertThat(log.number("select count(*) from annals.feed_segment where project_id = '" + project.id() + "'"))
                 .isEqualTo(3);
         assertThat(log.checkFeed(project.id())).isEqualTo(2 + QUEUE);
     }
@@ -111,7 +96,15 @@ class QueuedAppendsTest {
         for (int i = 0; i < 3 * QUEUE; i++) {
             answers.add(append("more"));
         }
-        HttpResponse<String> turnedAway = awaitFullQueue();
+        Await.until(
+                "all that do not fit are turned away",
+                () -> answers.stream().filter(CompletableFuture::isDone).count() == 2 * QUEUE);
+        HttpResponse<String> turnedAway = answers.stream()
+                .filter(CompletableFuture::isDone)
+                .findFirst()
+                .orElseThrow()
+                .join();
+        assertThat(turnedAway.statusCode()).isEqualTo(503);
         assertThat(turnedAway.headers().firstValue("Retry-After")).isPresent();
         assertThat(turnedAway.headers().firstValue("Content-Type")).contains("application/problem+json");
         assertThat(turnedAway.body()).contains("urn:annals:problem:queue-full");
@@ -175,7 +168,7 @@ class QueuedAppendsTest {
             assertThat(answer.get(30, TimeUnit.SECONDS).statusCode()).isEqualTo(201);
         }
         // The holder's, the first request's, and one for each of the three, of which no two fit together.
-        assertThat(count("select count(*) from annals.feed_segment where project_id = '" + project.id() + "'"))
+        assertThat(log.number("select count(*) from annals.feed_segment where project_id = '" + project.id() + "'"))
                 .isEqualTo(5);
         assertThat(log.checkFeed(project.id())).isEqualTo(62);
     }
@@ -195,42 +188,32 @@ class QueuedAppendsTest {
 
     /** Waits until at least so many bytes are queued, or for 0 until none are. */
     private void awaitQueuedBytes(double bytes) throws Exception {
-        for (int i = 0; i < 1_000; i++) {
+        Await.until("the queues hold " + bytes + " bytes", () -> {
             double queued = queuedBytes();
-            if (bytes == 0 ? queued == 0 : queued >= bytes) {
-                return;
-            }
-            TimeUnit.MILLISECONDS.sleep(10);
-        }
-        throw new AssertionError("the queues hold " + queuedBytes() + " bytes");
+            return bytes == 0 ? queued == 0 : queued >= bytes;
+        });
     }
 
     @Test
     void aRecordThatTheDatabaseRefusesFailsItsOwnRequestAlone() throws Exception {
-        try (Connection owner = log.connect()) {
-            execute(
-                    owner,
-                    "alter table annals.audit_record add constraint no_poison check (action <> 'poison') not valid");
-            owner.commit();
-            try {
-                holdTheFeed();
-                CompletableFuture<HttpResponse<String>> first = append("first");
-                awaitWaitingCommit();
-                // The three wait together before anything is let go.
-                CompletableFuture<HttpResponse<String>> before = queue(action("before"));
-                CompletableFuture<HttpResponse<String>> poison = queue(action("poison"));
-                CompletableFuture<HttpResponse<String>> after = queue(action("after"));
-                holder.commit();
-                assertThat(first.get(30, TimeUnit.SECONDS).statusCode()).isEqualTo(201);
-                assertThat(before.get(30, TimeUnit.SECONDS).statusCode()).isEqualTo(201);
-                assertThat(after.get(30, TimeUnit.SECONDS).statusCode()).isEqualTo(201);
-                assertThat(poison.get(30, TimeUnit.SECONDS).statusCode()).isEqualTo(422);
-                assertThat(log.checkFeed(project.id())).isEqualTo(4);
-            } finally {
-                holder.rollback();
-                execute(owner, "alter table annals.audit_record drop constraint no_poison");
-                owner.commit();
-            }
+        log.run("alter table annals.audit_record add constraint no_poison check (action <> 'poison') not valid");
+        try {
+            holdTheFeed();
+            CompletableFuture<HttpResponse<String>> first = append("first");
+            awaitWaitingCommit();
+            // The three wait together before anything is let go.
+            CompletableFuture<HttpResponse<String>> before = queue(action("before"));
+            CompletableFuture<HttpResponse<String>> poison = queue(action("poison"));
+            CompletableFuture<HttpResponse<String>> after = queue(action("after"));
+            holder.commit();
+            assertThat(first.get(30, TimeUnit.SECONDS).statusCode()).isEqualTo(201);
+            assertThat(before.get(30, TimeUnit.SECONDS).statusCode()).isEqualTo(201);
+            assertThat(after.get(30, TimeUnit.SECONDS).statusCode()).isEqualTo(201);
+            assertThat(poison.get(30, TimeUnit.SECONDS).statusCode()).isEqualTo(422);
+            assertThat(log.checkFeed(project.id())).isEqualTo(4);
+        } finally {
+            holder.rollback();
+            log.run("alter table annals.audit_record drop constraint no_poison");
         }
     }
 
@@ -278,27 +261,8 @@ class QueuedAppendsTest {
     }
 
     private void awaitWaitingCommits(int commits) throws Exception {
-        for (int i = 0; i < 1_000; i++) {
-            if (count(AuditLogFixture.WAITING_COMMITS) >= commits) {
-                return;
-            }
-            TimeUnit.MILLISECONDS.sleep(10);
-        }
-        throw new AssertionError("no commit waits for the feed's lock");
-    }
-
-    private long count(String query) throws SQLException {
-        try (Connection connection = log.connect();
-                Statement statement = connection.createStatement();
-                ResultSet row = statement.executeQuery(query)) {
-            row.next();
-            return row.getLong(1);
-        }
-    }
-
-    private static void execute(Connection connection, String sql) throws SQLException {
-        try (Statement statement = connection.createStatement()) {
-            statement.execute(sql);
-        }
+        Await.until(
+                commits + " commits wait for their feed's lock",
+                () -> log.number(AuditLogFixture.WAITING_COMMITS) >= commits);
     }
 }

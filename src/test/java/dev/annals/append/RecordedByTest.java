@@ -18,8 +18,6 @@ import io.restassured.response.Response;
 import io.restassured.specification.RequestSpecification;
 import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
-import java.sql.ResultSet;
-import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
@@ -63,7 +61,8 @@ class RecordedByTest extends ProjectTest {
         ExtractableResponse<Response> made = given().auth()
                 .oauth2(AuditLogFixture.ADMIN_TOKEN)
                 .contentType("application/json")
-                .body("{\"scopes\": [\"read\", \"write\", \"sequence\"]}")
+                .body("""
+                        {"scopes": ["read", "write", "sequence"]}""")
                 .post("/v1/projects/" + project.id() + "/tokens")
                 .then()
                 .statusCode(201)
@@ -94,9 +93,8 @@ class RecordedByTest extends ProjectTest {
                 .then()
                 .statusCode(201);
         for (Token token : List.of(joe, jane)) {
-            Response answer = token.request()
-                    .body("{\"action\": \"a\", \"number\": {\"sequence\": \"invoice\"}}")
-                    .post(LOGS);
+            Response answer = token.request().body("""
+                            {"action": "a", "number": {"sequence": "invoice"}}""").post(LOGS);
             assertThat(answer.<String>path("recorded_by")).isEqualTo(token.recorder());
         }
         assertThat(recorders(LOGS)).containsExactly(joe.recorder(), jane.recorder());
@@ -139,16 +137,11 @@ class RecordedByTest extends ProjectTest {
 
     @Test
     void aRecordOfPlainSqlNamesTheRoleThatLoggedIn() throws Exception {
-        String user;
-        try (Connection connection = log.connect();
-                Statement statement = connection.createStatement()) {
+        try (Connection connection = log.connect()) {
             AuditLogFixture.insert(connection, project.id(), "sql");
-            try (ResultSet row = statement.executeQuery("select session_user")) {
-                row.next();
-                user = row.getString(1);
-            }
             connection.commit();
         }
+        String user = log.text("select session_user");
         assertThat(recorders(LOGS)).containsExactly("role:" + user);
         assertThat(recorders(LOGS + "?recorded_by=role:" + user)).hasSize(1);
         assertThat(recorders(LOGS + "?recorded_by=role:" + user + "x")).isEmpty();

@@ -245,7 +245,7 @@ class ClientIT {
             }
         })) {
             Result result = run(service.client("export", "--url=" + stub.url()), "");
-            assertThat(result.error()).contains("trying again", "sequence id 1", "export anew");
+            assertThat(result.error()).contains("trying again", "sequence id 1", "export again");
             assertThat(result.exitCode()).isEqualTo(4);
             assertThat(result.output()).isEqualTo(lost);
         }
@@ -345,7 +345,7 @@ class ClientIT {
         assertFails(brokenToken, 2, "a token has no white space");
         assertFails(service.client("tail", "--cursor=999999999"), 4, "--from-start");
         assertFails(service.client("export", "--cursor=999999999"), 4, "Feed rewound");
-        assertFails(service.client("tail", "--cursor=garbage"), 2, "holds no cursor");
+        assertFails(service.client("tail", "--cursor=garbage"), 2, "does not hold a cursor");
         assertFails(service.client("tail", "--start=yesterday"), 1, "RFC 3339");
         assertFails(service.client("tail", "--colour"), 2, "--colour");
         assertFails(service.client("export", "--resume"), 2, "-o FILE");

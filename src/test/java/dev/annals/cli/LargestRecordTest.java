@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.annals.cli.RecordSplitter.Format;
 import dev.annals.cli.RecordSplitter.Place;
+import dev.annals.follower.Page;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.util.List;
@@ -49,7 +50,7 @@ class LargestRecordTest {
     @ParameterizedTest
     @MethodSource("records")
     void aPageIsRead(String record) {
-        Page page = Page.parse(("{\"results\":[" + record + "," + record + "]" + LINKS).getBytes(UTF_8));
+        Page<byte[]> page = PageReader.parse(("{\"results\":[" + record + "," + record + "]" + LINKS).getBytes(UTF_8));
         assertThat(page.records()).hasSize(2).allMatch(read -> new String(read, UTF_8).equals(record));
         assertThat(page.pollMore()).isEqualTo("1-9f3a61c2");
     }

@@ -14,6 +14,7 @@ import com.sun.source.util.DocTrees;
 import com.sun.source.util.JavacTask;
 import com.sun.source.util.TreePath;
 import com.sun.source.util.TreePathScanner;
+import dev.annals.BesideTheService;
 import io.smallrye.config.ConfigMapping;
 import io.smallrye.config.WithDefault;
 import io.smallrye.config.common.utils.StringUtil;
@@ -39,6 +40,7 @@ import org.junit.jupiter.api.Test;
  * The tables of {@code docs/settings.md} are the configuration's own Javadoc, defaults and limits. With {@code
  * -Dsettings.write=true} they are written anew.
  */
+@BesideTheService
 class SettingsPageTest {
 
     private static final Path PAGE = Path.of("docs", "settings.md");

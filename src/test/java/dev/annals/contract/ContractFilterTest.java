@@ -151,7 +151,8 @@ class ContractFilterTest {
         assertThatThrownBy(() -> given().filter(ContractFilter.ofRequestsAndAnswers())
                         .header("Authorization", "Bearer x")
                         .contentType(JSON)
-                        .body("{\"action\": \"login\", \"akshun\": 1}")
+                        .body("""
+                                {"action": "login", "akshun": 1}""")
                         .post(url("/v1/project-logs")))
                 .isInstanceOf(AssertionError.class)
                 .hasMessageContaining("akshun");

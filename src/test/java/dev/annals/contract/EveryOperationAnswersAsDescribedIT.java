@@ -61,10 +61,8 @@ class EveryOperationAnswersAsDescribedIT extends ProjectTest {
                 }""".formatted(id);
         json(project.request(), record).post(LOGS).then().statusCode(201).header("Location", containsString(id));
         json(project.request(), record).post(LOGS).then().statusCode(200);
-        json(project.request(), "{\"records\": [{\"action\": \"a\"}, {\"action\": \"b\"}]}")
-                .post(LOGS + "/batch")
-                .then()
-                .statusCode(201);
+        json(project.request(), """
+                {"records": [{"action": "a"}, {"action": "b"}]}""").post(LOGS + "/batch").then().statusCode(201);
         project.wrongRequest()
                 .contentType("application/x-ndjson")
                 .body("{\"action\": \"c\"}\n{\"action\": \"d\"}\n".getBytes(StandardCharsets.UTF_8))

@@ -7,7 +7,6 @@ import io.quarkus.test.junit.QuarkusTest;
 import jakarta.inject.Inject;
 import java.sql.Connection;
 import java.sql.SQLException;
-import java.sql.Statement;
 import java.time.Duration;
 import java.util.List;
 import java.util.UUID;
@@ -30,13 +29,12 @@ class DatabaseCheckTest {
     @Test
     void aRecordThatWasInsertedWithoutTriggersIsFound() throws SQLException {
         UUID project = log.newProject().id();
-        try (Connection owner = log.connect();
-                Statement statement = owner.createStatement()) {
-            statement.execute("set session_replication_role = replica");
+        try (Connection owner = log.connect()) {
+            AuditLogFixture.execute(owner, "set session_replication_role = replica");
             AuditLogFixture.insert(owner, project, "without triggers");
             owner.commit();
             assertThat(findings()).singleElement().asString().contains(project.toString(), "no place in their feed");
-            statement.execute("delete from annals.audit_record where project_id = '" + project + "'");
+            AuditLogFixture.execute(owner, "delete from annals.audit_record where project_id = '" + project + "'");
             owner.commit();
         }
         assertThat(findings()).isEmpty();

@@ -2,7 +2,8 @@ package dev.annals.database;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.annals.AuditLogFixture;
+import dev.annals.BesideTheService;
+import dev.annals.SqlFixture;
 import dev.annals.embedded.InstalledPostgres;
 import dev.annals.embedded.TestDatabase;
 import dev.annals.ops.Verify;
@@ -10,9 +11,7 @@ import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Path;
 import java.sql.Connection;
-import java.sql.ResultSet;
 import java.sql.SQLException;
-import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
@@ -22,6 +21,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** What a dump brings back has its numbers from before, or is refused; it is never numbered anew. */
+@BesideTheService
 class DumpAndRestoreTest {
 
     private static final UUID PROJECT = UUID.randomUUID();
@@ -36,21 +36,20 @@ class DumpAndRestoreTest {
     @BeforeAll
     static void writeRecordsWhoseCommitOrderIsNotTheirStorageOrder() throws Exception {
         server = InstalledPostgres.start(directory);
-        execute("postgres", "create database source");
+        sql("postgres").runEach("create database source");
         TestDatabase.migrate(server.url("source"));
         for (UUID project : List.of(PROJECT, OTHER_PROJECT)) {
-            execute("source", "insert into annals.project (id, name) values ('" + project + "', '" + project + "')");
+            sql("source").run("insert into annals.project (id, name) values ('" + project + "', '" + project + "')");
         }
         try (Connection late = server.url("source").connect();
                 Connection early = server.url("source").connect()) {
             late.setAutoCommit(false);
             insertSingle(late, PROJECT);
-            AuditLogFixture.insert(late, OTHER_PROJECT, "several");
+            SqlFixture.insert(late, OTHER_PROJECT, "several");
             insertSingle(early, PROJECT);
-            AuditLogFixture.insert(early, PROJECT, "several");
-            execute(
-                    "source",
-                    "insert into annals.audit_record (project_id, action) select '" + PROJECT
+            SqlFixture.insert(early, PROJECT, "several");
+            sql("source")
+                    .run("insert into annals.audit_record (project_id, action) select '" + PROJECT
                             + "', 'many ' || n from generate_series(1, 300) as n");
             late.commit();
         }
@@ -83,7 +82,7 @@ class DumpAndRestoreTest {
 
         assertThat(places("restored")).isEqualTo(places);
         assertSound("restored");
-        execute("restored", "insert into annals.audit_record (project_id, action) values ('" + PROJECT + "', 'after')");
+        sql("restored").run("insert into annals.audit_record (project_id, action) values ('" + PROJECT + "', 'after')");
         assertThat(places("restored")).hasSize(305).contains(PROJECT + " 304");
         assertSound("restored");
     }
@@ -147,32 +146,25 @@ class DumpAndRestoreTest {
     }
 
     private static DatabaseUrl create(String database) throws SQLException {
-        execute("postgres", "create database " + database);
+        sql("postgres").runEach("create database " + database);
         return server.url(database);
     }
 
     /** A record that is its own append, as the service writes one. */
     private static void insertSingle(Connection connection, UUID project) throws SQLException {
         UUID id = UUID.randomUUID();
-        try (Statement statement = connection.createStatement()) {
-            statement.execute("insert into annals.audit_record (project_id, id, placed_with, action) values ('"
-                    + project + "', '" + id + "', '" + id + "', 'single')");
-        }
+        SqlFixture.execute(connection, """
+                insert into annals.audit_record (project_id, id, placed_with, action)
+                values ('%s', '%s', '%s', 'single')
+                """.formatted(project, id, id));
     }
 
     /** Project, sequence id and record of every place; of one written after a restore, without the record. */
     private static List<String> places(String database) throws SQLException {
-        List<String> found = new ArrayList<>();
-        try (Connection connection = server.url(database).connect();
-                Statement statement = connection.createStatement();
-                ResultSet rows = statement.executeQuery(
-                        "select project_id || ' ' || sequence_id || case when action = 'after' then '' else ' ' || id end"
-                                + " from annals.feed order by project_id, sequence_id")) {
-            while (rows.next()) {
-                found.add(rows.getString(1));
-            }
-        }
-        return found;
+        return sql(database).texts("""
+                select project_id || ' ' || sequence_id || case when action = 'after' then '' else ' ' || id end
+                from annals.feed order by project_id, sequence_id
+                """);
     }
 
     private static void assertSound(String database) {
@@ -182,10 +174,7 @@ class DumpAndRestoreTest {
                 .isZero();
     }
 
-    private static void execute(String database, String sql) throws SQLException {
-        try (Connection connection = server.url(database).connect();
-                Statement statement = connection.createStatement()) {
-            statement.execute(sql);
-        }
+    private static SqlFixture sql(String database) {
+        return SqlFixture.on(server.url(database));
     }
 }

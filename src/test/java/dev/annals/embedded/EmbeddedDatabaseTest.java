@@ -4,6 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import dev.annals.Await;
+import dev.annals.BesideTheService;
+import dev.annals.SqlFixture;
 import dev.annals.database.DatabaseUrl;
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -19,7 +22,6 @@ import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.sql.Connection;
 import java.sql.DriverManager;
-import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
@@ -29,6 +31,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -37,6 +40,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Each claim of the embedded database, with real servers, real processes and real kills. */
+@BesideTheService
 @Timeout(120)
 class EmbeddedDatabaseTest {
 
@@ -81,7 +85,7 @@ class EmbeddedDatabaseTest {
         DatabaseUrl first;
         try (EmbeddedDatabase database = start()) {
             first = database.url();
-            execute(first, "drop table if exists kept; create table kept as select 42 as answer");
+            SqlFixture.on(first).run("drop table if exists kept; create table kept as select 42 as answer");
         }
         try (EmbeddedDatabase database = start()) {
             assertThat(database.url()).isEqualTo(first);
@@ -155,7 +159,7 @@ class EmbeddedDatabaseTest {
         Process owner = startInAnotherProcess();
         DatabaseUrl url = DatabaseUrl.parse(
                 Files.readString(directory.resolve("database-url")).strip());
-        execute(url, "drop table if exists kept; create table kept as select 42 as answer");
+        SqlFixture.on(url).run("drop table if exists kept; create table kept as select 42 as answer");
         ProcessHandle server = server();
         owner.destroyForcibly().waitFor();
         assertThat(server.isAlive()).as("the server outlives its service").isTrue();
@@ -187,7 +191,7 @@ class EmbeddedDatabaseTest {
     @Test
     void aKilledServerIsStartedAgainOnTheSamePort() throws Exception {
         try (EmbeddedDatabase database = start()) {
-            execute(database.url(), "drop table if exists kept; create table kept as select 42 as answer");
+            SqlFixture.on(database.url()).run("drop table if exists kept; create table kept as select 42 as answer");
             ProcessHandle killed = server();
             // A session that is in the middle of something keeps the shared memory of the killed server a moment
             // longer.
@@ -200,8 +204,7 @@ class EmbeddedDatabaseTest {
             } catch (SQLException e) {
                 assertThat(killed.isAlive()).isFalse();
             }
-            assertThat(queryWhenItAnswers(database.url(), "select answer from kept"))
-                    .isEqualTo("42");
+            assertThat(whenItAnswers(database.url(), "select answer from kept")).isEqualTo("42");
         }
     }
 
@@ -411,34 +414,21 @@ class EmbeddedDatabaseTest {
         return addresses;
     }
 
-    private static String queryWhenItAnswers(DatabaseUrl url, String sql) throws Exception {
-        Instant limit = Instant.now().plusSeconds(30);
-        while (true) {
+    private static String whenItAnswers(DatabaseUrl url, String sql) throws Exception {
+        AtomicReference<String> answer = new AtomicReference<>();
+        Await.until("it answers", () -> {
             try {
-                return query(url, sql);
+                answer.set(query(url, sql));
+                return true;
             } catch (SQLException e) {
-                if (Instant.now().isAfter(limit)) {
-                    throw e;
-                }
-                TimeUnit.MILLISECONDS.sleep(50);
+                return false;
             }
-        }
+        });
+        return answer.get();
     }
 
     private static String query(DatabaseUrl url, String sql) throws SQLException {
-        try (Connection connection = url.connect();
-                Statement statement = connection.createStatement();
-                ResultSet result = statement.executeQuery(sql)) {
-            result.next();
-            return result.getString(1);
-        }
-    }
-
-    private static void execute(DatabaseUrl url, String sql) throws SQLException {
-        try (Connection connection = url.connect();
-                Statement statement = connection.createStatement()) {
-            statement.execute(sql);
-        }
+        return SqlFixture.on(url).text(sql);
     }
 
     private static int run(String... command) throws Exception {

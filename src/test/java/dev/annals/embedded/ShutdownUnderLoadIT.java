@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.annals.AuditLogFixture;
 import dev.annals.ServiceProcess;
+import dev.annals.SqlFixture;
 import dev.annals.database.DatabaseUrl;
 import dev.annals.ops.Verify;
 import java.io.PrintWriter;
@@ -12,9 +13,6 @@ import java.io.StringWriter;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
-import java.sql.Connection;
-import java.sql.ResultSet;
-import java.sql.Statement;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
@@ -56,8 +54,8 @@ class ShutdownUnderLoadIT {
                 "ANNALS_DATABASE_URL", database.withPassword(), "ANNALS_ADMIN_TOKEN", AuditLogFixture.ADMIN_TOKEN);
         try (ServiceProcess service = ServiceProcess.start(settings).awaitListening()) {
             String project = administer(service, "/v1/projects", "{\"name\": \"stopped\"}", "id");
-            String token = administer(
-                    service, "/v1/projects/" + project + "/tokens", "{\"scopes\": [\"read\", \"write\"]}", "token");
+            String token = administer(service, "/v1/projects/" + project + "/tokens", """
+                            {"scopes": ["read", "write"]}""", "token");
             CompletableFuture<?>[] senders = IntStream.range(0, SENDERS)
                     .mapToObj(sender -> send(service, token, sender % 4 == 0 ? LONG_APPEND : 1))
                     .toArray(CompletableFuture<?>[]::new);
@@ -83,12 +81,8 @@ class ShutdownUnderLoadIT {
 
     private void assertThatWhatWasAnsweredIsStored(DatabaseUrl database) throws Exception {
         Map<UUID, Integer> stored = new HashMap<>();
-        try (Connection connection = database.connect();
-                Statement select = connection.createStatement();
-                ResultSet rows = select.executeQuery("select id from annals.feed")) {
-            while (rows.next()) {
-                stored.merge(rows.getObject(1, UUID.class), 1, Integer::sum);
-            }
+        for (String id : SqlFixture.on(database).texts("select id from annals.feed")) {
+            stored.merge(UUID.fromString(id), 1, Integer::sum);
         }
         assertThat(stored.values()).allMatch(times -> times == 1);
         for (Sent append : sent) {

@@ -45,11 +45,13 @@ class ExportFormatTest {
         client.append(HostileRecords.all().toArray(String[]::new));
         project.request()
                 .contentType("application/json")
-                .body("{\"kind\": \"SYNCHRONOUS\", \"start\": 1043}")
+                .body("""
+                        {"kind": "SYNCHRONOUS", "start": 1043}""")
                 .put("/v1/sequences/-invoice")
                 .then()
                 .statusCode(201);
-        client.append("{\"action\": \"numbered\", \"number\": {\"sequence\": \"-invoice\"}}");
+        client.append("""
+                {"action": "numbered", "number": {"sequence": "-invoice"}}""");
         feed = client.feed();
     }
 

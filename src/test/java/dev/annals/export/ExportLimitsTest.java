@@ -7,6 +7,7 @@ import static org.hamcrest.Matchers.hasSize;
 
 import dev.annals.AuditLogFixture;
 import dev.annals.Await;
+import dev.annals.feed.SmallPages;
 import dev.annals.http.ProblemException;
 import io.quarkus.test.common.http.TestHTTPResource;
 import io.quarkus.test.junit.QuarkusTest;
@@ -24,7 +25,7 @@ import org.junit.jupiter.api.Timeout;
 
 /** Exports at their limits: how many, how long a client may read nothing, how much is read at a time. */
 @QuarkusTest
-@TestProfile(SmallExports.class)
+@TestProfile(SmallPages.class)
 @Timeout(120)
 class ExportLimitsTest {
 
@@ -50,7 +51,7 @@ class ExportLimitsTest {
         assertFull(new ExportClient(log.newProject(), service), "of all projects");
         // Those who export nothing notice nothing.
         slow.append("{\"action\": \"meanwhile\"}");
-        slow.project().request().get("/v1/project-logs").then().statusCode(200).body("results", hasSize(34));
+        slow.project().request().get("/v1/project-logs").then().statusCode(200).body("results", hasSize(1));
 
         awaitPlaces(slow, 2);
         awaitPlaces(other, 2);

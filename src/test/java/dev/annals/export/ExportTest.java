@@ -13,20 +13,26 @@ import dev.annals.ProjectTest;
 import io.quarkus.test.common.http.TestHTTPResource;
 import io.quarkus.test.junit.QuarkusTest;
 import io.restassured.response.ValidatableResponse;
+import java.io.BufferedInputStream;
 import java.io.BufferedReader;
+import java.io.ByteArrayOutputStream;
+import java.io.DataInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.InputStreamReader;
+import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.net.URI;
 import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
 import java.sql.SQLException;
-import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import java.util.stream.LongStream;
 import java.util.zip.GZIPInputStream;
 import org.junit.jupiter.api.BeforeEach;
@@ -245,45 +251,32 @@ class ExportTest extends ProjectTest {
 
     @Test
     void connectionsThatTheDatabaseEndsAreReplacedWithoutLoss() throws Exception {
-        try (Connection connection = log.connect();
-                Statement statement = connection.createStatement()) {
-            List<Long> seen = new ArrayList<>();
-            try (BufferedReader lines = reader(many().open("").body())) {
-                for (int i = 1; i <= MANY; i++) {
-                    if (i % 20_000 == 1) {
-                        statement.execute("select pg_terminate_backend(pid) from pg_stat_activity"
-                                + " where application_name = 'annals' and datname = current_database()");
-                        connection.commit();
-                    }
-                    seen.add(sequenceId(lines.readLine()));
+        List<Long> seen = new ArrayList<>();
+        try (BufferedReader lines = reader(many().open("").body())) {
+            for (int i = 1; i <= MANY; i++) {
+                if (i % 20_000 == 1) {
+                    log.run("select pg_terminate_backend(pid) from pg_stat_activity"
+                            + " where application_name = 'annals' and datname = current_database()");
                 }
-                assertThat(lines.readLine()).isNull();
+                seen.add(sequenceId(lines.readLine()));
             }
-            assertThat(seen).isEqualTo(upTo(1, MANY));
+            assertThat(lines.readLine()).isNull();
         }
+        assertThat(seen).isEqualTo(upTo(1, MANY));
     }
 
     @ParameterizedTest
     @CsvSource({"ndjson, identity", "csv, identity", "cloudevents, identity", "ocsf, identity", "ndjson, gzip"})
     void aFailureInTheMiddleIsABrokenTransferAndNeverAShortFile(String format, String encoding) throws Exception {
-        try (Connection connection = log.connect()) {
-            HttpResponse<InputStream> export = many().open("?format=" + format, encoding);
-            assertThat(export.statusCode()).isEqualTo(200);
-            execute(connection, "revoke select on annals.audit_record from annals_service");
-            try {
-                assertThatThrownBy(() -> export.body().readAllBytes()).isInstanceOf(IOException.class);
-            } finally {
-                execute(connection, "grant select on annals.audit_record to annals_service");
-            }
+        HttpResponse<InputStream> export = many().open("?format=" + format, encoding);
+        assertThat(export.statusCode()).isEqualTo(200);
+        log.run("revoke select on annals.audit_record from annals_service");
+        try {
+            assertThatThrownBy(() -> export.body().readAllBytes()).isInstanceOf(IOException.class);
+        } finally {
+            log.run("grant select on annals.audit_record to annals_service");
         }
         assertThat(many().lines("?cursor=" + (MANY - 1))).hasSize(1);
-    }
-
-    private static void execute(Connection connection, String sql) throws SQLException {
-        try (Statement statement = connection.createStatement()) {
-            statement.execute(sql);
-            connection.commit();
-        }
     }
 
     private static BufferedReader reader(InputStream body) {
@@ -307,5 +300,47 @@ class ExportTest extends ProjectTest {
 
     private static List<Long> upTo(long first, long last) {
         return LongStream.rangeClosed(first, last).boxed().toList();
+    }
+
+    /** The connection is full again and again while pages are written and read. */
+    @Test
+    void aClientThatReadsInBurstsGetsEachRecordOnceAndInOrder() throws Exception {
+        many();
+        List<Long> sequenceIds = new ArrayList<>();
+        try (Socket socket = new Socket()) {
+            socket.setReceiveBufferSize(4_096);
+            socket.connect(new InetSocketAddress(service.getHost(), service.getPort()));
+            socket.getOutputStream()
+                    .write(
+                            ("GET /v1/project-logs/export?format=ndjson HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer "
+                                            + many.token() + "\r\n\r\n")
+                                    .getBytes(StandardCharsets.US_ASCII));
+            DataInputStream in = new DataInputStream(new BufferedInputStream(socket.getInputStream(), 4_096));
+            while (!readLine(in).isEmpty()) {}
+            ByteArrayOutputStream body = new ByteArrayOutputStream();
+            for (int chunk = chunk(in); chunk > 0; chunk = chunk(in)) {
+                body.write(in.readNBytes(chunk));
+                readLine(in);
+                LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(2));
+            }
+            body.toString(StandardCharsets.UTF_8)
+                    .lines()
+                    .forEach(record -> sequenceIds.add(Long.valueOf(
+                            record.replaceFirst(".*\"sequence_id\":", "").replaceFirst(",.*", ""))));
+        }
+        assertThat(sequenceIds)
+                .isEqualTo(LongStream.rangeClosed(1, MANY).boxed().toList());
+    }
+
+    private static int chunk(InputStream in) throws IOException {
+        return Integer.parseInt(readLine(in), 16);
+    }
+
+    private static String readLine(InputStream in) throws IOException {
+        StringBuilder line = new StringBuilder();
+        for (int c = in.read(); c != '\n'; c = in.read()) {
+            line.append((char) c);
+        }
+        return line.toString().strip();
     }
 }

@@ -72,14 +72,17 @@ final class HostileRecords {
             records.add(record.toString());
         }
         records.add("{\"action\": \"bare\"}");
-        records.add("{\"action\": \"typed\", \"actor\": {\"type\": \"robot\"}, \"subject\": {\"type\": \"door\"}}");
-        records.add("{\"action\": \"userDeleted\", \"outcome\": \"failed\", \"ip_address\": \"2001:db8::7\"}");
-        records.add(
-                "{\"action\": \"old\", \"timestamp\": \"0001-01-01T00:00:00.000001Z\", \"ip_address\": \"10.1.2.3\"}");
-        records.add("{\"action\": \"late\", \"timestamp\": \"9999-12-31T23:59:59.999999Z\"}");
+        records.add("""
+                {"action": "typed", "actor": {"type": "robot"}, "subject": {"type": "door"}}""");
+        records.add("""
+                {"action": "userDeleted", "outcome": "failed", "ip_address": "2001:db8::7"}""");
+        records.add("""
+                        {"action": "old", "timestamp": "0001-01-01T00:00:00.000001Z", "ip_address": "10.1.2.3"}""");
+        records.add("""
+                {"action": "late", "timestamp": "9999-12-31T23:59:59.999999Z"}""");
         records.add("{\"action\": \"long\", \"message\": \"" + "\\u00e4".repeat(10_000) + "\"}");
-        records.add(
-                "{\"action\": \"numbers\", \"metadata\": {\"n\": 12345678901234567890.000000000001, \"z\": -0.5e-7}}");
+        records.add("""
+                        {"action": "numbers", "metadata": {"n": 12345678901234567890.000000000001, "z": -0.5e-7}}""");
         return records;
     }
 

@@ -9,10 +9,7 @@ import io.quarkus.test.common.http.TestHTTPResource;
 import io.quarkus.test.junit.QuarkusTest;
 import jakarta.inject.Inject;
 import java.net.URI;
-import java.sql.Connection;
-import java.sql.ResultSet;
 import java.sql.SQLException;
-import java.sql.Statement;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
@@ -46,16 +43,13 @@ class FeedNeverSkipsTest {
     }
 
     private int killOneConnection() {
-        try (Connection connection = log.connect();
-                Statement statement = connection.createStatement();
-                ResultSet killed = statement.executeQuery("""
-                        select count(*) filter (where pg_terminate_backend(pid)) from (
-                          select pid from pg_stat_activity
-                          where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'
-                          order by random() limit 1) as any_other
-                        """)) {
-            killed.next();
-            return killed.getInt(1);
+        try {
+            return (int) log.number("""
+                    select count(*) filter (where pg_terminate_backend(pid)) from (
+                      select pid from pg_stat_activity
+                      where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'
+                      order by random() limit 1) as any_other
+                    """);
         } catch (SQLException e) {
             throw new AssertionError(e);
         }
@@ -83,16 +77,10 @@ class FeedNeverSkipsTest {
     /** @return the statements that bring the deferred trigger back */
     private String replaceTriggerByIdentity() throws SQLException {
         StringBuilder back = new StringBuilder();
-        try (Connection connection = log.connect();
-                Statement statement = connection.createStatement();
-                ResultSet rows = statement.executeQuery("""
-                        select 'drop trigger place_segment on ' || tgrelid::regclass || '; ' || pg_get_triggerdef(oid) || ';'
-                        from pg_trigger where tgname = 'place_segment'
-                        """)) {
-            while (rows.next()) {
-                back.append(rows.getString(1));
-            }
-        }
+        log.texts("""
+                select 'drop trigger place_segment on ' || tgrelid::regclass || '; ' || pg_get_triggerdef(oid) || ';'
+                from pg_trigger where tgname = 'place_segment'
+                """).forEach(back::append);
         back.append("drop function annals.number_at_insert(); drop sequence annals.identity;");
         execute("""
                 create sequence annals.identity increment by 256;
@@ -119,12 +107,7 @@ class FeedNeverSkipsTest {
     }
 
     private void execute(String statements) throws SQLException {
-        try (Connection connection = log.connect();
-                Statement statement = connection.createStatement()) {
-            // in the order of the service's statements, so that none of them waits for this one and this one for it
-            statement.execute("lock table annals.append, annals.audit_record in access exclusive mode");
-            statement.execute(statements);
-            connection.commit();
-        }
+        // in the order of the service's statements, so that none of them waits for this one and this one for it
+        log.run("lock table annals.append, annals.audit_record in access exclusive mode", statements);
     }
 }

@@ -17,9 +17,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** A filtered page looks at {@value SmallScans#SCAN_LIMIT} records: it comes back short or empty, and never skips. */
+/** A filtered page looks at {@value SmallPages#SCAN_LIMIT} records: it comes back short or empty, and never skips. */
 @QuarkusTest
-@TestProfile(SmallScans.class)
+@TestProfile(SmallPages.class)
 class FilteredPageTest extends FeedTest {
 
     /** Which of 100 records pass: some close together, some with long gaps between, the first and the last but one. */
@@ -44,7 +44,7 @@ class FilteredPageTest extends FeedTest {
         List<Page> pages = feed.walk(FEED + "?action=rare&limit=" + limit);
         assertThat(sequenceIds(pages)).isEqualTo(RARE);
         assertThat(pages).anyMatch(page -> page.records().isEmpty());
-        assertThat(pages).hasSizeLessThanOrEqualTo(100 / SmallScans.SCAN_LIMIT + RARE.size() + 1);
+        assertThat(pages).hasSizeLessThanOrEqualTo(100 / SmallPages.SCAN_LIMIT + RARE.size() + 1);
         for (Page page : pages) {
             assertThat(page.records()).hasSizeLessThanOrEqualTo(limit);
         }
@@ -90,7 +90,7 @@ class FilteredPageTest extends FeedTest {
         for (String order : List.of("asc", "desc")) {
             List<Page> pages = feed.walk(FEED + "?action=none&order=" + order);
             assertThat(sequenceIds(pages)).isEmpty();
-            assertThat(pages).hasSizeBetween(2, 100 / SmallScans.SCAN_LIMIT + 2);
+            assertThat(pages).hasSizeBetween(2, 100 / SmallPages.SCAN_LIMIT + 2);
         }
     }
 }

@@ -5,14 +5,13 @@ import static dev.annals.feed.FeedClient.FEED;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.annals.AuditLogFixture;
+import dev.annals.SqlFixture;
 import dev.annals.database.DatabaseUrl;
 import dev.annals.embedded.TestDatabase;
 import dev.annals.feed.FeedClient.Page;
 import io.quarkus.test.junit.QuarkusTest;
 import jakarta.inject.Inject;
-import java.sql.Connection;
 import java.sql.SQLException;
-import java.sql.Statement;
 import java.util.List;
 import java.util.UUID;
 import org.junit.jupiter.api.Test;
@@ -65,11 +64,12 @@ class HonestCursorTest {
         String sourceName = nameOf(source);
         // PostgreSQL copies only a database that nobody is connected to, and the service may reconnect at any time.
         for (int attempt = 1; ; attempt++) {
-            try (Connection connection = source.withDatabase("postgres").connect();
-                    Statement statement = connection.createStatement()) {
-                statement.execute(
-                        "select pg_terminate_backend(pid) from pg_stat_activity where datname = '" + sourceName + "'");
-                statement.execute("create database " + name + " template " + sourceName);
+            try {
+                SqlFixture.on(source.withDatabase("postgres"))
+                        .runEach(
+                                "select pg_terminate_backend(pid) from pg_stat_activity where datname = '" + sourceName
+                                        + "'",
+                                "create database " + name + " template " + sourceName);
                 return;
             } catch (SQLException e) {
                 if (attempt == 50) {
@@ -81,16 +81,11 @@ class HonestCursorTest {
 
     private static void restore(DatabaseUrl database, String backup) throws SQLException {
         String name = nameOf(database);
-        try (Connection connection = database.withDatabase("postgres").connect();
-                Statement statement = connection.createStatement()) {
-            statement.execute("drop database " + name + " with (force)");
-            statement.execute("alter database " + backup + " rename to " + name);
-        }
+        SqlFixture.on(database.withDatabase("postgres"))
+                .runEach("drop database " + name + " with (force)", "alter database " + backup + " rename to " + name);
     }
 
     private static String nameOf(DatabaseUrl url) throws SQLException {
-        try (Connection connection = url.connect()) {
-            return connection.getCatalog();
-        }
+        return SqlFixture.on(url).text("select current_database()");
     }
 }

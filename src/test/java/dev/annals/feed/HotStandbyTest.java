@@ -3,8 +3,9 @@ package dev.annals.feed;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.annals.AuditLogFixture;
-import dev.annals.database.DatabaseUrl;
+import dev.annals.Await;
+import dev.annals.BesideTheService;
+import dev.annals.SqlFixture;
 import dev.annals.embedded.InstalledPostgres;
 import dev.annals.embedded.TestDatabase;
 import dev.annals.ops.Verify;
@@ -23,7 +24,6 @@ import java.util.UUID;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -31,6 +31,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** A hot standby shows, at every moment, a prefix of each feed. */
+@BesideTheService
 @Timeout(300)
 class HotStandbyTest {
 
@@ -48,7 +49,7 @@ class HotStandbyTest {
     void startBoth() throws Exception {
         primary = InstalledPostgres.start(directory);
         TestDatabase.migrate(primary.url("postgres"));
-        execute(primary.url("postgres"), "insert into annals.project (id, name) values ('" + project + "', 'copied')");
+        sql(primary).run("insert into annals.project (id, name) values ('" + project + "', 'copied')");
         standby = primary.startStandby(directory);
     }
 
@@ -90,13 +91,12 @@ class HotStandbyTest {
         try (Connection connection = primary.url("postgres").connect()) {
             assertThat(feed(connection)).isEqualTo(seen);
         }
-        assertThatThrownBy(() -> execute(standby.url("postgres"), insert("on the standby")))
-                .hasMessageContaining("read-only");
+        assertThatThrownBy(() -> sql(standby).run(insert("on the standby"))).hasMessageContaining("read-only");
         assertSound(standby);
 
         primary.close();
         primary = null;
-        execute(standby.url("postgres"), "select pg_promote()", insert("on the new primary"));
+        sql(standby).runEach("select pg_promote()", insert("on the new primary"));
 
         try (Connection connection = standby.url("postgres").connect()) {
             assertThat(feed(connection)).hasSize(seen.size() + 1).startsWith(seen.toArray(UUID[]::new));
@@ -110,7 +110,7 @@ class HotStandbyTest {
             connection.setAutoCommit(false);
             for (int n = 0; n < TRANSACTIONS; n++) {
                 for (int record = 0; record <= (writer + n) % 5; record++) {
-                    AuditLogFixture.insert(connection, project, "writer " + writer);
+                    SqlFixture.insert(connection, project, "writer " + writer);
                 }
                 if (n % 7 == 0) {
                     connection.rollback();
@@ -136,24 +136,16 @@ class HotStandbyTest {
         return ids;
     }
 
-    private void awaitReplay(Connection connection) throws SQLException, InterruptedException {
-        String written;
-        try (Connection other = primary.url("postgres").connect();
-                Statement statement = other.createStatement();
-                ResultSet row = statement.executeQuery("select pg_current_wal_lsn()::text")) {
-            row.next();
-            written = row.getString(1);
-        }
-        boolean replayed = false;
-        while (!replayed) {
-            TimeUnit.MILLISECONDS.sleep(20);
-            try (Statement statement = connection.createStatement();
-                    ResultSet row =
-                            statement.executeQuery("select pg_last_wal_replay_lsn() >= '" + written + "'::pg_lsn")) {
-                row.next();
-                replayed = row.getBoolean(1);
-            }
-        }
+    private void awaitReplay(Connection connection) throws Exception {
+        String written = sql(primary).text("select pg_current_wal_lsn()::text");
+        Await.until(
+                "the standby has what was written",
+                () -> SqlFixture.texts(connection, "select pg_last_wal_replay_lsn() >= '" + written + "'::pg_lsn")
+                        .equals(List.of("t")));
+    }
+
+    private static SqlFixture sql(InstalledPostgres server) {
+        return SqlFixture.on(server.url("postgres"));
     }
 
     private String insert(String action) {
@@ -165,14 +157,5 @@ class HotStandbyTest {
         assertThat(new Verify().run(server.url("postgres"), new PrintWriter(printed)))
                 .as(printed.toString())
                 .isZero();
-    }
-
-    private static void execute(DatabaseUrl database, String... statements) throws SQLException {
-        try (Connection connection = database.connect();
-                Statement statement = connection.createStatement()) {
-            for (String sql : statements) {
-                statement.execute(sql);
-            }
-        }
     }
 }

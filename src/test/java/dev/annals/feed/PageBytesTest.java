@@ -9,7 +9,6 @@ import dev.annals.search.Filter;
 import dev.annals.search.Order;
 import io.quarkus.test.common.http.TestHTTPResource;
 import io.quarkus.test.junit.QuarkusTest;
-import io.quarkus.test.junit.QuarkusTestProfile;
 import io.quarkus.test.junit.TestProfile;
 import jakarta.inject.Inject;
 import java.net.URI;
@@ -32,25 +31,13 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** However large records are, a page of them has a bounded number of bytes, and no record is skipped for it. */
 @QuarkusTest
-@TestProfile(PageBytesTest.SmallPages.class)
+@TestProfile(SmallPages.class)
 class PageBytesTest extends FeedTest {
 
-    private static final int PAGE_BYTES = 65_536;
     /** What a page has beside its records. */
     private static final int FRAME_BYTES = 2_048;
 
     private static final int RECORDS = 28;
-
-    /** The service with pages of the fewest bytes. */
-    public static class SmallPages implements QuarkusTestProfile {
-        @Override
-        public Map<String, String> getConfigOverrides() {
-            return Map.of(
-                    "annals.feed.page-bytes", Integer.toString(PAGE_BYTES),
-                    "annals.live.stream-bytes", Integer.toString(PAGE_BYTES),
-                    "annals.export.page-bytes", Integer.toString(PAGE_BYTES));
-        }
-    }
 
     @Inject
     FeedReader reader;
@@ -91,7 +78,7 @@ class PageBytesTest extends FeedTest {
         List<Page> pages = feed.walk(FEED + "?limit=1000" + how);
         for (Page page : pages) {
             int bytes = page.answer().asByteArray().length;
-            assertThat(page.sequenceIds().size() == 1 || bytes <= PAGE_BYTES + FRAME_BYTES)
+            assertThat(page.sequenceIds().size() == 1 || bytes <= SmallPages.PAGE_BYTES + FRAME_BYTES)
                     .as("%s bytes of %s records", bytes, page.sequenceIds().size())
                     .isTrue();
         }
@@ -140,7 +127,7 @@ class PageBytesTest extends FeedTest {
 
     @Test
     void theReaderHoldsNoMoreThanThePage() {
-        FeedQuery query = new FeedQuery(Order.ASCENDING, null, null, 1000, PAGE_BYTES, Filter.NONE);
+        FeedQuery query = new FeedQuery(Order.ASCENDING, null, null, 1000, SmallPages.PAGE_BYTES, Filter.NONE);
         FeedPage page = reader.read(project.id(), query).await().indefinitely();
         assertThat(page.records()).hasSizeBetween(1, 10);
         assertThat(page.next()).isEqualTo(page.pollMore());

@@ -1,8 +1,8 @@
 package dev.annals.feed;
 
 import dev.annals.AuditLogFixture;
+import dev.annals.append.ShortQueue;
 import io.quarkus.test.junit.QuarkusTest;
-import io.quarkus.test.junit.QuarkusTestProfile;
 import io.quarkus.test.junit.TestProfile;
 import jakarta.inject.Inject;
 import java.util.Map;
@@ -10,16 +10,8 @@ import org.junit.jupiter.api.Test;
 
 /** With {@code ANNALS_PUBLIC_URL} every link begins with it. */
 @QuarkusTest
-@TestProfile(PublicUrlTest.WithPublicUrl.class)
+@TestProfile(ShortQueue.class)
 class PublicUrlTest {
-
-    /** The service under a public URL. */
-    public static class WithPublicUrl implements QuarkusTestProfile {
-        @Override
-        public Map<String, String> getConfigOverrides() {
-            return Map.of("annals.public-url", "https://audit.example.org/logs/");
-        }
-    }
 
     @Inject
     AuditLogFixture log;

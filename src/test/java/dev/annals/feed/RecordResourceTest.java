@@ -24,7 +24,8 @@ class RecordResourceTest extends FeedTest {
 
     @Test
     void aRecordFoundByItsIdIsTheOneInTheFeed() throws Exception {
-        feed.append("{\"action\": \"alone\", \"metadata\": {\"a\": [1, {\"b\": null}]}}");
+        feed.append("""
+                {"action": "alone", "metadata": {"a": [1, {"b": null}]}}""");
         feed.append(300);
         try (Connection connection = log.connectAsWriter()) {
             AuditLogFixture.insert(connection, project.id(), "sql");

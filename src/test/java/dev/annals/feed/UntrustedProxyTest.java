@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Test;
 
 /** Who is no trusted proxy cannot choose where links lead. */
 @QuarkusTest
-@TestProfile(SmallScans.class)
+@TestProfile(SmallPages.class)
 class UntrustedProxyTest {
 
     @Inject

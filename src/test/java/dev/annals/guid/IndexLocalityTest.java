@@ -2,7 +2,8 @@ package dev.annals.guid;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import java.io.IOException;
+import dev.annals.Await;
+import dev.annals.BesideTheService;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.ArrayList;
@@ -11,12 +12,12 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Random;
 import java.util.UUID;
-import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 
 /** Where in an index the keys of several processes land that start at different times and idle differently. */
+@BesideTheService
 class IndexLocalityTest {
 
     private static final int KEYS = 200_000;
@@ -57,7 +58,7 @@ class IndexLocalityTest {
     }
 
     /** Of what processes print that start one after the other, into an index that the first one has filled alone. */
-    private static double shareOutsideOfProcesses(boolean counting) throws IOException, InterruptedException {
+    private static double shareOutsideOfProcesses(boolean counting) throws Exception {
         List<UUID> inserted = Collections.synchronizedList(new ArrayList<>());
         KeyDrawingProcess first = new KeyDrawingProcess(counting, 0, inserted::add);
         List<KeyDrawingProcess> processes = new ArrayList<>();
@@ -82,14 +83,8 @@ class IndexLocalityTest {
         return (double) outside(inserted, SequentialGuid::compare) / (inserted.size() - alone);
     }
 
-    private static void awaitKeys(List<UUID> inserted, int count) throws InterruptedException {
-        long end = System.nanoTime() + TimeUnit.MINUTES.toNanos(1);
-        while (inserted.size() < count) {
-            assertThat(System.nanoTime())
-                    .as("time until there are %d keys", count)
-                    .isLessThan(end);
-            TimeUnit.MILLISECONDS.sleep(1);
-        }
+    private static void awaitKeys(List<UUID> inserted, int count) throws Exception {
+        Await.until("there are " + count + " keys", () -> inserted.size() >= count);
     }
 
     private Supplier<UUID> sequential(InstantSource clock) {

@@ -4,20 +4,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.annals.AuditLogFixture;
 import dev.annals.AuditLogFixture.Project;
-import dev.annals.config.ConfigLimits;
-import dev.annals.config.Settings;
+import dev.annals.SqlFixture;
 import dev.annals.embedded.TestDatabase;
 import dev.annals.project.Scope;
 import io.quarkus.test.common.http.TestHTTPResource;
 import io.quarkus.test.junit.QuarkusTest;
-import io.smallrye.config.ConfigMapping;
-import io.smallrye.config.WithDefault;
-import io.smallrye.config.common.utils.StringUtil;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.InputStreamReader;
-import java.lang.reflect.Method;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -37,15 +32,13 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
-import java.util.TreeSet;
 import java.util.UUID;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 
-/** The tables of docs/security.md say what is so: of each operation, of each object of the schema, of each limit. */
+/** The tables of docs/security.md are true for each operation and for each object of the schema. */
 @QuarkusTest
 class SecurityTableTest {
 
@@ -331,75 +324,25 @@ class SecurityTableTest {
 
     @Test
     void everythingInTheSchemaBelongsToItsOwner() throws Exception {
-        try (Connection connection = fresh();
-                Statement select = connection.createStatement();
-                ResultSet row = select.executeQuery("""
-                        select c.relname from pg_class c join pg_namespace n on n.oid = c.relnamespace
-                        where n.nspname = 'annals' and c.relowner <> n.nspowner
-                        union all
-                        select f.proname from pg_proc f join pg_namespace n on n.oid = f.pronamespace
-                        where n.nspname = 'annals' and f.proowner <> n.nspowner
-                        """)) {
-            assertThat(row.next()).isFalse();
+        try (Connection connection = fresh()) {
+            assertThat(SqlFixture.texts(connection, """
+                    select c.relname from pg_class c join pg_namespace n on n.oid = c.relnamespace
+                    where n.nspname = 'annals' and c.relowner <> n.nspowner
+                    union all
+                    select f.proname from pg_proc f join pg_namespace n on n.oid = f.pronamespace
+                    where n.nspname = 'annals' and f.proowner <> n.nspowner
+                    """)).isEmpty();
         }
     }
 
     /** Whoever runs as the owner and looks names up where its caller says runs what its caller says. */
     @Test
     void everyFunctionThatRunsAsTheOwnerFixesItsSearchPath() throws Exception {
-        try (Connection connection = fresh();
-                Statement select = connection.createStatement();
-                ResultSet row = select.executeQuery("""
-                        select string_agg(proname, ', ') from pg_proc where pronamespace = 'annals'::regnamespace and prosecdef
-                          and not exists (select from unnest(proconfig) as setting where setting like 'search\\_path=%')
-                        """)) {
-            assertThat(row.next()).isTrue();
-            assertThat(row.getString(1)).isNull();
+        try (Connection connection = fresh()) {
+            assertThat(SqlFixture.texts(connection, """
+                    select proname from pg_proc where pronamespace = 'annals'::regnamespace and prosecdef
+                      and not exists (select from unnest(proconfig) as setting where setting like 'search\\_path=%')
+                    """)).isEmpty();
         }
-    }
-
-    @Test
-    void eachLimitIsListedWithItsDefaultAndItsRange() throws Exception {
-        List<List<String>> rows = table("setting");
-        assertThat(rows.get(0)).containsExactly("setting", "default", "least", "greatest", "what it limits");
-        List<String> listed = new ArrayList<>();
-        for (List<String> row : rows.subList(2, rows.size())) {
-            assertThat(row.get(4)).as(row.get(0)).isNotEmpty();
-            listed.add(String.join(" | ", row.subList(0, 4)));
-        }
-        assertThat(String.join("\n", new TreeSet<>(listed))).isEqualTo(String.join("\n", limits()));
-    }
-
-    private static Set<String> limits() {
-        Set<String> limits = new TreeSet<>();
-        for (Class<?> mapping : Settings.all().stream()
-                .flatMap(all -> Settings.groups(all).stream())
-                .toList()) {
-            ConfigMapping root = mapping.getAnnotation(ConfigMapping.class);
-            String prefix = root != null
-                    ? root.prefix()
-                    : mapping.getEnclosingClass()
-                                    .getAnnotation(ConfigMapping.class)
-                                    .prefix() + "." + StringUtil.skewer(mapping.getSimpleName());
-            for (Method method : mapping.getDeclaredMethods()) {
-                ConfigLimits.Min min = method.getAnnotation(ConfigLimits.Min.class);
-                ConfigLimits.Max max = method.getAnnotation(ConfigLimits.Max.class);
-                ConfigLimits.Durations durations = method.getAnnotation(ConfigLimits.Durations.class);
-                if (min == null && durations == null) {
-                    continue;
-                }
-                WithDefault preset = method.getAnnotation(WithDefault.class);
-                String name = StringUtil.replaceNonAlphanumericByUnderscores(
-                                prefix + "." + StringUtil.skewer(method.getName()))
-                        .toUpperCase(Locale.ROOT);
-                limits.add(String.join(
-                        " | ",
-                        "`" + name + "`",
-                        preset == null ? NOTHING : preset.value(),
-                        min == null ? durations.min() : Long.toString(min.value()),
-                        max == null ? durations.max() : Long.toString(max.value())));
-            }
-        }
-        return limits;
     }
 }

@@ -118,8 +118,8 @@ final class StorableRows {
     private static List<String> metadata() {
         List<String> metadata = new ArrayList<>();
         metadata.add("{}");
-        metadata.add(
-                "{\"__proto__\": {\"a\": 1}, \"constructor\": null, \"\": \"\", \"toString\": [], \"a\": {\"\": [{}]}}");
+        metadata.add("""
+                        {"__proto__": {"a": 1}, "constructor": null, "": "", "toString": [], "a": {"": [{}]}}""");
         for (String text : TEXTS) {
             String quoted = quoted(text);
             metadata.add("{" + quoted + ": " + quoted + "}");

@@ -7,15 +7,14 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.annals.AuditLogFixture;
 import dev.annals.PackagedService;
+import dev.annals.SqlFixture;
 import java.io.IOException;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
-import java.sql.Connection;
 import java.sql.SQLException;
-import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -67,8 +66,8 @@ class SurviveHostileClientsIT {
         service = new PackagedService(directory.resolve("data"), "-Xmx" + HEAP_MEBIBYTES + "m");
         pid = service.pid();
         tenantProject = UUID.fromString(administer("/v1/projects", "{\"name\": \"hostile\"}", "id"));
-        tenant =
-                administer("/v1/projects/" + tenantProject + "/tokens", "{\"scopes\": [\"read\", \"write\"]}", "token");
+        tenant = administer("/v1/projects/" + tenantProject + "/tokens", """
+                        {"scopes": ["read", "write"]}""", "token");
         honest = new HonestClient(service.uri(), service.token());
         honest.goesOn();
     }
@@ -190,9 +189,11 @@ class SurviveHostileClientsIT {
 
     @Test
     void largePagesReadAtTheSameTimeAndNotAtAll() throws Exception {
-        execute("insert into annals.audit_record (project_id, action, message) select '" + tenantProject
-                + "', 'large', repeat('x', " + LARGE_MESSAGE_BYTES + ") from generate_series(1, " + LARGE_RECORDS
-                + ")");
+        database()
+                .runEach("insert into annals.audit_record (project_id, action, message) select '" + tenantProject
+                        + "', 'large', repeat('x', " + LARGE_MESSAGE_BYTES + ") from generate_series(1, "
+                        + LARGE_RECORDS
+                        + ")");
         String page = LOGS + "?limit=1000&cursor=0";
         try (Crowd crowd = new Crowd(service.uri())) {
             for (int i = 0; i < 40; i++) {
@@ -229,8 +230,9 @@ class SurviveHostileClientsIT {
         }
         String insert = "insert into annals.audit_record (project_id, action, metadata) values ('" + tenantProject
                 + "', 'numbers', ('{\"n\": [' || repeat('1e131071,', 999) || '0]}')::jsonb)";
-        assertThatThrownBy(() -> execute(insert)).isInstanceOf(SQLException.class);
-        assertThatThrownBy(() -> execute("set role annals_writer", insert)).isInstanceOf(SQLException.class);
+        assertThatThrownBy(() -> database().runEach(insert)).isInstanceOf(SQLException.class);
+        assertThatThrownBy(() -> database().runEach("set role annals_writer", insert))
+                .isInstanceOf(SQLException.class);
         try (Crowd crowd = new Crowd(service.uri())) {
             crowd.attack(4, connection -> {
                 connection.send(head("GET", LOGS + "?limit=1000&order=desc", authorization(tenant)));
@@ -322,7 +324,8 @@ class SurviveHostileClientsIT {
                     administer(
                             "/v1/projects/" + administer("/v1/projects", "{\"name\": \"afterwards\"}", "id")
                                     + "/tokens",
-                            "{\"scopes\": [\"read\", \"write\"]}",
+                            """
+                                    {"scopes": ["read", "write"]}""",
                             "token"));
         }
         assertThat(heapUsedMebibytes()).isLessThan(HEAP_MEBIBYTES / 2);
@@ -360,13 +363,8 @@ class SurviveHostileClientsIT {
         return printed;
     }
 
-    private static void execute(String... statements) throws IOException, SQLException {
-        try (Connection connection = service.database().connect();
-                Statement statement = connection.createStatement()) {
-            for (String sql : statements) {
-                statement.execute(sql);
-            }
-        }
+    private static SqlFixture database() throws IOException {
+        return SqlFixture.on(service.database());
     }
 
     private static String administer(String path, String body, String field) throws Exception {

@@ -17,7 +17,6 @@ import io.restassured.response.Response;
 import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
-import java.sql.Statement;
 import java.util.List;
 import java.util.stream.Collectors;
 import java.util.stream.LongStream;
@@ -71,14 +70,15 @@ class FeedResourceTest extends FeedTest {
     private void writeInManyWays() throws Exception {
         feed.append(1);
         feed.append(260);
-        try (Connection connection = log.connectAsWriter();
-                Statement statement = connection.createStatement()) {
+        try (Connection connection = log.connectAsWriter()) {
             for (int i = 0; i < 9; i++) {
                 AuditLogFixture.insert(connection, project.id(), "sql");
             }
             connection.commit();
-            statement.execute("insert into annals.audit_record (project_id, action) select '" + project.id()
-                    + "', 'sql' from generate_series(1, 40)");
+            AuditLogFixture.execute(
+                    connection,
+                    "insert into annals.audit_record (project_id, action) select '" + project.id()
+                            + "', 'sql' from generate_series(1, 40)");
             connection.commit();
         }
         feed.append(10);
@@ -232,11 +232,14 @@ class FeedResourceTest extends FeedTest {
         feed.append(
                 "{\"action\": \"login\", \"actor\": {\"type\": \"user\", \"id\": \"u-1\", \"name\": \"jane\"}, \"subject\": {\"id\": \"x\"},"
                         + " \"outcome\": \"success\", \"timestamp\": \"2025-01-01T00:00:00Z\"}",
-                "{\"action\": \"login\", \"actor\": {\"id\": \"u-2\"}, \"outcome\": \"failure\", \"timestamp\": \"2025-01-02T00:00:00Z\"}",
-                "{\"action\": \"login\", \"actor\": {\"id\": \"jane\"}, \"subject\": {\"name\": \"cache\"}, \"timestamp\": \"2025-01-03T00:00:00Z\"}",
+                """
+                        {"action": "login", "actor": {"id": "u-2"}, "outcome": "failure", "timestamp": "2025-01-02T00:00:00Z"}""",
+                """
+                        {"action": "login", "actor": {"id": "jane"}, "subject": {"name": "cache"}, "timestamp": "2025-01-03T00:00:00Z"}""",
                 "{\"action\": \"delete\", \"actor\": {\"id\": \"u-1\", \"name\": \"jane\"}, \"subject\": {\"id\": \"v-7\"}, \"outcome\": \"success\","
                         + " \"timestamp\": \"2025-01-04T00:00:00Z\"}",
-                "{\"action\": \"create\", \"subject\": {\"id\": \"v-7\", \"name\": \"cache\"}, \"timestamp\": \"2025-01-05T00:00:00Z\"}");
+                """
+                        {"action": "create", "subject": {"id": "v-7", "name": "cache"}, "timestamp": "2025-01-05T00:00:00Z"}""");
         List<Long> sequenceIds = expected == null
                 ? List.of()
                 : List.of(expected.split(" ", -1)).stream().map(Long::valueOf).toList();

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.annals.AuditLogFixture;
 import dev.annals.AuditLogFixture.Project;
+import dev.annals.Await;
 import dev.annals.Load;
 import dev.annals.feed.FeedClient.Page;
 import dev.annals.feed.FeedLoad;
@@ -18,6 +19,7 @@ import io.restassured.response.ExtractableResponse;
 import io.restassured.response.Response;
 import jakarta.inject.Inject;
 import java.io.InputStream;
+import java.net.HttpURLConnection;
 import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.net.URI;
@@ -27,13 +29,10 @@ import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
-import java.sql.ResultSet;
 import java.sql.SQLException;
-import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -202,10 +201,16 @@ class LiveFeedTest extends FeedTest {
                 .uri(service.resolve(path))
                 .setHeader("Accept", accept)
                 .build();
-        var answer = http.send(request, HttpResponse.BodyHandlers.ofInputStream());
-        answer.body().close();
-        assertThat(answer.statusCode()).isEqualTo(200);
-        assertThat(answer.headers().firstValue("Content-Type")).contains(expected);
+        HttpURLConnection connection = (HttpURLConnection) request.uri().toURL().openConnection();
+        request.headers()
+                .map()
+                .forEach((name, values) -> values.forEach(value -> connection.addRequestProperty(name, value)));
+        try {
+            assertThat(connection.getResponseCode()).isEqualTo(200);
+            assertThat(connection.getContentType()).isEqualTo(expected);
+        } finally {
+            connection.disconnect();
+        }
     }
 
     @ParameterizedTest
@@ -308,16 +313,14 @@ class LiveFeedTest extends FeedTest {
     }
 
     private void dropNewest() throws SQLException {
-        try (Connection connection = log.connect();
-                Statement statement = connection.createStatement()) {
-            statement.execute("set session_replication_role = replica");
-            statement.execute("delete from annals.audit_record r using annals.feed_segment s"
-                    + " where s.project_id = '" + project.id() + "' and s.first_sequence_id = 2"
-                    + " and r.project_id = s.project_id and r.placed_with = s.append_id");
-            statement.execute("delete from annals.feed_segment where project_id = '" + project.id()
-                    + "' and first_sequence_id = 2");
-            connection.commit();
-        }
+        log.run(
+                "set local session_replication_role = replica",
+                """
+                delete from annals.audit_record r using annals.feed_segment s
+                where s.project_id = '%1$s' and s.first_sequence_id = 2
+                  and r.project_id = s.project_id and r.placed_with = s.append_id
+                """.formatted(project.id()),
+                "delete from annals.feed_segment where project_id = '" + project.id() + "' and first_sequence_id = 2");
     }
 
     @Test
@@ -493,13 +496,10 @@ class LiveFeedTest extends FeedTest {
     }
 
     private int activeConnections() throws SQLException {
-        try (Connection connection = log.connect();
-                Statement statement = connection.createStatement();
-                ResultSet row = statement.executeQuery("select count(*) from pg_stat_activity"
-                        + " where application_name = 'annals' and state <> 'idle' and datname = current_database()")) {
-            row.next();
-            return row.getInt(1);
-        }
+        return (int) log.number("""
+                select count(*) from pg_stat_activity
+                where application_name = 'annals' and state <> 'idle' and datname = current_database()
+                """);
     }
 
     private double gauge(String name) {
@@ -510,11 +510,7 @@ class LiveFeedTest extends FeedTest {
         return metrics.get(name).timer().count();
     }
 
-    private static void until(Callable<Boolean> condition) throws Exception {
-        long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(40);
-        while (!condition.call()) {
-            assertThat(System.nanoTime()).as("time is up").isLessThan(end);
-            Thread.sleep(5);
-        }
+    private static void until(Await.Condition condition) throws Exception {
+        Await.until("what the test waits for", condition);
     }
 }

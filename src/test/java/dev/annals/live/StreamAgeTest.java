@@ -4,10 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.annals.AuditLogFixture;
 import dev.annals.AuditLogFixture.Project;
+import dev.annals.append.ShortQueue;
 import dev.annals.feed.FeedClient;
 import io.quarkus.test.common.http.TestHTTPResource;
 import io.quarkus.test.junit.QuarkusTest;
-import io.quarkus.test.junit.QuarkusTestProfile;
 import io.quarkus.test.junit.TestProfile;
 import jakarta.inject.Inject;
 import java.io.InputStream;
@@ -16,23 +16,14 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
-import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** A stream does not outlive the look at its token for ever. */
 @QuarkusTest
-@TestProfile(StreamAgeTest.ShortLived.class)
+@TestProfile(ShortQueue.class)
 @Timeout(60)
 class StreamAgeTest {
-
-    /** Streams that end after half a second. */
-    public static class ShortLived implements QuarkusTestProfile {
-        @Override
-        public Map<String, String> getConfigOverrides() {
-            return Map.of("annals.live.heartbeat", "50ms", "annals.live.stream-age", "500ms");
-        }
-    }
 
     @Inject
     AuditLogFixture log;

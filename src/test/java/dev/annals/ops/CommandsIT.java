@@ -3,15 +3,15 @@ package dev.annals.ops;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.annals.AuditLogFixture;
+import dev.annals.BesideTheService;
 import dev.annals.ServiceProcess;
+import dev.annals.SqlFixture;
 import dev.annals.database.DatabaseUrl;
 import dev.annals.embedded.TestDatabase;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
-import java.sql.Connection;
 import java.sql.SQLException;
-import java.sql.Statement;
 import java.util.Map;
 import java.util.UUID;
 import org.junit.jupiter.api.AfterEach;
@@ -20,6 +20,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** The packaged program's commands, as an operator runs them. */
+@BesideTheService
 @Timeout(180)
 class CommandsIT {
 
@@ -30,12 +31,12 @@ class CommandsIT {
 
     @BeforeEach
     void createTheServingUser() throws SQLException {
-        execute("create role " + login + " login password 'secret'");
+        SqlFixture.on(owner).runEach("create role " + login + " login password 'secret'");
     }
 
     @AfterEach
     void dropTheServingUser() throws SQLException {
-        execute("drop owned by " + login, "drop role " + login);
+        SqlFixture.on(owner).runEach("drop owned by " + login, "drop role " + login);
     }
 
     @Test
@@ -63,16 +64,20 @@ class CommandsIT {
             assertThat(service.process().waitFor()).isEqualTo(143);
         }
         assertThat(run(0, limited, "verify")).isEqualTo("Sound: 0 records in 1 projects.");
-        execute(
-                "set session_replication_role = replica",
-                "insert into annals.audit_record (project_id, action) select id, 'lost' from annals.project");
+        SqlFixture.on(owner)
+                .runEach(
+                        "set session_replication_role = replica",
+                        "insert into annals.audit_record (project_id, action) select id, 'lost' from annals.project");
         assertThat(run(1, limited, "verify")).contains("has no place", "Not sound");
     }
 
     @Test
     void aSchemaThatIsTooOldIsNotServedByWhoMayNotMigrateIt() throws Exception {
         TestDatabase.migrate(owner);
-        execute("grant annals_service to " + login, "delete from annals.flyway_schema_history where version::int > 4");
+        SqlFixture.on(owner)
+                .runEach(
+                        "grant annals_service to " + login,
+                        "delete from annals.flyway_schema_history where version::int > 4");
 
         try (ServiceProcess service = serveLimited()) {
             assertThat(service.awaitEnd()).isEqualTo(1);
@@ -91,7 +96,7 @@ class CommandsIT {
         assertThat(run(0, owner, "--help")).contains("serve", "tail", "append", "export", "migrate", "verify");
         assertThat(run(0, owner, "help", "sequence-benchmark")).contains("--low-water-mark");
         assertThat(run(2, owner, "sequence-benchmark", "--threads=0"))
-                .contains("--threads is 0, and goes from 1 to 64.");
+                .contains("--threads is 0, but has to be from 1 to 64.");
         assertThat(run(2, owner, "verify", "--fast")).contains("--fast", "--findings");
         assertThat(run(0, owner, "migrate", "--help")).contains("--service-user");
         assertThat(run(2, owner.withDatabase("nowhere"), "verify")).contains("nowhere");
@@ -114,15 +119,6 @@ class CommandsIT {
             String printed = String.join("\n", program.output);
             assertThat(ended).as(printed).isEqualTo(exitCode);
             return printed;
-        }
-    }
-
-    private void execute(String... statements) throws SQLException {
-        try (Connection connection = owner.connect();
-                Statement statement = connection.createStatement()) {
-            for (String sql : statements) {
-                statement.execute(sql);
-            }
         }
     }
 }

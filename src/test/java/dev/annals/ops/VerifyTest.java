@@ -2,6 +2,7 @@ package dev.annals.ops;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.annals.BesideTheService;
 import dev.annals.SqlFixture;
 import dev.annals.database.DatabaseUrl;
 import dev.annals.embedded.TestDatabase;
@@ -18,6 +19,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import picocli.CommandLine;
 
 /** Each kind of damage is done as nobody but a superuser can do it: with all triggers off. */
+@BesideTheService
 class VerifyTest {
 
     private final SqlFixture schema = SqlFixture.ofTheSchemaAlone();

@@ -4,6 +4,7 @@ import static dev.annals.ProblemAssertions.assertProblem;
 import static io.restassured.RestAssured.given;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.annals.AuditLogFixture;
 import dev.annals.ProjectTest;
 import dev.annals.connection.TightLimits;
 import io.quarkus.test.junit.QuarkusTest;
@@ -12,7 +13,6 @@ import io.restassured.response.ExtractableResponse;
 import io.restassured.response.Response;
 import java.security.SecureRandom;
 import java.sql.Connection;
-import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.Base64;
 import java.util.List;
@@ -49,10 +49,7 @@ class UnknownTokensTest extends ProjectTest {
     /** Nobody can look up a token until it is closed. */
     private Connection withTokensLocked() throws Exception {
         Connection connection = log.connect();
-        connection.setAutoCommit(false);
-        try (Statement lock = connection.createStatement()) {
-            lock.execute("lock table annals.access_token in access exclusive mode");
-        }
+        AuditLogFixture.execute(connection, "lock table annals.access_token in access exclusive mode");
         return connection;
     }
 

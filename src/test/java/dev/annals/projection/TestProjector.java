@@ -32,6 +32,11 @@ public final class TestProjector {
             Duration maxRetryDelay)
             implements ProjectionConfig {}
 
+    /** What it drives. */
+    Projector projector() {
+        return projector;
+    }
+
     /** One look. Gives whether there may be more. */
     public boolean look() {
         return projector.look().await().atMost(LIMIT);
@@ -62,6 +67,11 @@ public final class TestProjector {
         assertThat(projector.names())
                 .as("projections that do not come to the end")
                 .isEmpty();
+    }
+
+    /** For how long a projection has been behind. */
+    public double lagSeconds(String projection) {
+        return projector.lagSeconds(projection);
     }
 
     /** In how many projects the last step of a projection failed. */

@@ -3,6 +3,7 @@ package dev.annals.record;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
+import dev.annals.BesideTheService;
 import dev.annals.guid.SequentialGuid;
 import dev.annals.http.FieldError;
 import dev.annals.http.Problem;
@@ -28,6 +29,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
+@BesideTheService
 class RecordReaderTest {
 
     private static final String ID = "019a9d5e-7c3a-7f00-8a4e-2b1c0d9e8f7a";
@@ -55,7 +57,8 @@ class RecordReaderTest {
                         "Volume 'cache' ✓ 😀",
                         OffsetDateTime.parse("2025-09-03T11:15:19.391447Z"),
                         false,
-                        "{ \"size\": 1.50, \"tags\": [\"a\", null, true] }"));
+                        """
+                                { "size": 1.50, "tags": ["a", null, true] }"""));
     }
 
     @Test
@@ -85,7 +88,8 @@ class RecordReaderTest {
 
     @Test
     void emptyMetadataIsAsGoodAsNone() {
-        assertThat(one("{\"action\":\"a\",\"metadata\":{ }}").metadata()).isNull();
+        assertThat(one("""
+                {"action":"a","metadata":{ }}""").metadata()).isNull();
     }
 
     @Test
@@ -102,9 +106,11 @@ class RecordReaderTest {
 
     @Test
     void aLineIsReadFromTheMiddleOfABufferAndARefusedOneDoesNotStopTheNext() {
-        String first = "{\"action\":\"é1\",\"metadata\":{\"k\":\"ü\"}}";
+        String first = """
+                {"action":"é1","metadata":{"k":"ü"}}""";
         String bad = "{\"action\":}";
-        String last = "{\"action\":\"a3\",\"metadata\":{\"n\":3}}";
+        String last = """
+                {"action":"a3","metadata":{"n":3}}""";
         byte[] buffer = utf8(first + "\n" + bad + "\n" + last + "\n");
         int secondFrom = utf8(first).length + 1;
         int thirdFrom = secondFrom + utf8(bad).length + 1;
@@ -123,7 +129,8 @@ class RecordReaderTest {
         byte[] array = utf8("[{\"action\":\"a\"}]");
         assertThat(problem(() -> reader.readLine(array, 0, array.length)).errors())
                 .containsExactly(new FieldError("", "must be a record: an object"));
-        byte[] two = utf8("{\"action\":\"a\"} {\"action\":\"b\"}");
+        byte[] two = utf8("""
+                {"action":"a"} {"action":"b"}""");
         assertThat(problem(() -> reader.readLine(two, 0, two.length)).type()).isEqualTo(ProblemType.MALFORMED_JSON);
     }
 
@@ -191,8 +198,8 @@ class RecordReaderTest {
                 "{\"records\":null}|/records|must be an array of 1 to 1000 records",
                 "{\"records\":{\"action\":\"a\"}}|/records|must be an array of 1 to 1000 records",
                 "{\"records\":[{\"action\":\"a\"}],\"records\":[{\"action\":\"a\"}]}|/records|is there twice",
-                "{\"records\":[{\"action\":\"a\"}],\"x/y\":[{\"records\":1}]}|/x~1y|is no field of a batch",
-                "{\"x\":[{\"records\":1}],\"records\":[{\"action\":\"a\"}]}|/x|is no field of a batch",
+                "{\"records\":[{\"action\":\"a\"}],\"x/y\":[{\"records\":1}]}|/x~1y|is not a field of a batch",
+                "{\"x\":[{\"records\":1}],\"records\":[{\"action\":\"a\"}]}|/x|is not a field of a batch",
             })
     void whatIsNoBatchIsRefused(String body, String pointer, String detail) {
         Problem problem = refusedBatch(body);
@@ -275,7 +282,8 @@ class RecordReaderTest {
 
     @Test
     void aNulOrHalfASurrogatePairInAKeyOfMetadataIsRefused() {
-        assertThat(refused("{\"action\":\"a\",\"metadata\":{\"a\\u0000\":1}}").errors())
+        assertThat(refused("""
+                {"action":"a","metadata":{"a\\u0000":1}}""").errors())
                 .containsExactly(new FieldError("/metadata/a\0", "must not contain the NUL character"));
         for (String key : List.of("\\udead", "\\ud83d", "\\ud83dx", "\\ud83d\\ud83d", "\\ude00\\ud83d")) {
             assertThat(refused("{\"action\":\"a\",\"metadata\":{\"" + key + "\":1}}")
@@ -358,7 +366,8 @@ class RecordReaderTest {
 
     @Test
     void aRecordMayHave65535BytesAndNoMore() {
-        String frame = "{\"action\":\"a\",\"message\":\"\"}";
+        String frame = """
+                {"action":"a","message":""}""";
         String largest = "{\"action\":\"a\",\"message\":\"" + "é".repeat((65_535 - frame.length()) / 2)
                 + ((65_535 - frame.length()) % 2 == 0 ? "" : "x") + "\"}";
         assertThat(utf8(largest)).hasSize(65_535);

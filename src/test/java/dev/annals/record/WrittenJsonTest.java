@@ -67,7 +67,8 @@ class WrittenJsonTest extends ProjectTest {
         for (String json : List.of(
                 "{}",
                 "{\"a\":[]}",
-                "{ \"a\" : 1e3 , \"b\":[1,2,{\"c\":true}] , \"d\":{\"e\":null,\"f\":false} }",
+                """
+                        { "a" : 1e3 , "b":[1,2,{"c":true}] , "d":{"e":null,"f":false} }""",
                 "{\"é€😀\":\"\\u0041\\u00e9\\ud83d\\ude00\\/\\\\\\\"\"}",
                 "{\"controls\":\"\\b\\f\\n\\r\\t\\u0001\\u001f\\u007f\"}")) {
             assertThat(WrittenJson.object(json)).as(json).isEqualTo(written(json));
@@ -123,10 +124,8 @@ class WrittenJsonTest extends ProjectTest {
 
     @Test
     void theDigitsThatWereSentAreKept() {
-        String id = append("{\"a\": 12345678901234567890, \"b\": 1.10, \"c\": 0.1000}")
-                .statusCode(201)
-                .extract()
-                .path("id");
+        String id = append("""
+                {"a": 12345678901234567890, "b": 1.10, "c": 0.1000}""").statusCode(201).extract().path("id");
         assertThat(project.request().get("/v1/project-logs/" + id).asString())
                 .contains("12345678901234567890")
                 .contains("1.10")

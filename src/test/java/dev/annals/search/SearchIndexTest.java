@@ -3,6 +3,7 @@ package dev.annals.search;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.annals.AuditLogFixture;
+import dev.annals.SqlFixture;
 import dev.annals.database.Sql;
 import dev.annals.feed.Cursor;
 import dev.annals.feed.FeedClient;
@@ -20,9 +21,7 @@ import io.vertx.mutiny.sqlclient.Pool;
 import jakarta.inject.Inject;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
-import java.sql.ResultSet;
 import java.sql.SQLException;
-import java.sql.Statement;
 import java.time.Duration;
 import java.time.OffsetDateTime;
 import java.util.ArrayList;
@@ -84,7 +83,7 @@ class SearchIndexTest {
                     projector.look();
                 }
                 if (random.nextInt(100) == 0) {
-                    execute("update annals.projection set generation = generation + 1 where name = 'search'");
+                    startTheIndexAnew();
                 }
             });
             List<Long> expected = new ArrayList<>(everyRecord(reader, project).stream()
@@ -131,11 +130,10 @@ class SearchIndexTest {
     void wordsAndAddressesAreFoundOverHttpHoweverTheyAreWritten() throws SQLException {
         AuditLogFixture.Project project = log.newProject();
         FeedClient feed = new FeedClient(project);
-        feed.append(
-                "{\"action\": \"a\", \"message\": \"Volume 'cache-7' has been CREATED.\", \"ip_address\": \"2001:db8::7\"}",
-                "{\"action\": \"a\", \"message\": \"volume_create by jane@example.org\", \"ip_address\": \"10.0.0.7\"}",
-                "{\"action\": \"a\", \"message\": \"volumes\"}",
-                "{\"action\": \"volume\"}");
+        feed.append("""
+                        {"action": "a", "message": "Volume 'cache-7' has been CREATED.", "ip_address": "2001:db8::7"}""", """
+                        {"action": "a", "message": "volume_create by jane@example.org", "ip_address": "10.0.0.7"}""", """
+                        {"action": "a", "message": "volumes"}""", "{\"action\": \"volume\"}");
         for (String order : List.of("", "&order=desc")) {
             assertThat(found(feed, "q=volume" + order)).containsExactlyInAnyOrder(1L, 2L);
             assertThat(found(feed, "q=Created+VOLUME" + order)).containsExactly(1L);
@@ -165,9 +163,9 @@ class SearchIndexTest {
         UUID project = log.newProject().id();
         long begin = 1_021 * 1_024L;
         // A feed that begins with places without records, as no feed does, but as fast as one of a million.
-        execute("insert into annals.feed_segment (project_id, append_id, first_sequence_id, last_sequence_id) values ('"
+        log.run("insert into annals.feed_segment (project_id, append_id, first_sequence_id, last_sequence_id) values ('"
                 + project + "', gen_random_uuid(), 1, " + begin + ")");
-        execute("insert into annals.projection_checkpoint (project_id, projection, sequence_id, generation) select '"
+        log.run("insert into annals.projection_checkpoint (project_id, projection, sequence_id, generation) select '"
                 + project + "', name, " + begin + ", generation from annals.projection where name = 'search'");
         SearchIndex index = new SearchIndex(pool, new Limits(6000, 4096, 256));
         FeedReader reader = new FeedReader(pool, index);
@@ -194,11 +192,10 @@ class SearchIndexTest {
         UUID project = largeProject();
         String filters = ", null, null, 'rare', null, null, null, null, null, null";
         String none = ", null".repeat(9);
-        try (Connection connection = log.connect();
-                Statement statement = connection.createStatement()) {
-            statement.execute(settings);
+        try (Connection connection = log.connect()) {
+            SqlFixture.execute(connection, settings);
             for (String mode : List.of("force_custom_plan", "force_generic_plan")) {
-                statement.execute("set plan_cache_mode = " + mode);
+                SqlFixture.execute(connection, "set plan_cache_mode = " + mode);
                 for (String call : List.of(
                         "scan_feed: '" + project + "', 1, 150000, '{150000}', '{155000}', 200" + filters,
                         "scan_feed: '" + project + "', -1, 150000, '{145000}', '{150000}', 200" + filters,
@@ -209,7 +206,7 @@ class SearchIndexTest {
                         "read_feed: '" + project + "', 150000, 201",
                         "read_whole_records: '" + project + "', array['" + project + "'::uuid], 1000000")) {
                     String name = call.substring(0, call.indexOf(':'));
-                    String plan = plan(statement, name, call.substring(name.length() + 1));
+                    String plan = plan(connection, name, call.substring(name.length() + 1));
                     assertThat(plan)
                             .as(name + ", " + mode + ", " + settings)
                             .doesNotContain(
@@ -228,22 +225,21 @@ class SearchIndexTest {
             UUID project = log.newProject().id();
             insert(project, "case when n % 1000 = 0 then 'rare' else 'common' end, null", 200_000);
             new TestProjector(pool, List.of(new SearchIndex(pool, new Limits(5000, 4096, 256))), 10_000).catchUp();
-            execute("analyze");
+            log.run("analyze");
             largeProject = project;
         }
         return largeProject;
     }
 
-    private static String plan(Statement statement, String name, String binds) throws SQLException {
-        StringBuilder plan = new StringBuilder();
-        statement.execute("prepare statement_of_test" + types(name) + " as " + Sql.named(name));
-        try (ResultSet rows = statement.executeQuery("explain execute statement_of_test (" + binds + ")")) {
-            while (rows.next()) {
-                plan.append(rows.getString(1)).append('\n');
-            }
-        }
-        statement.execute("deallocate statement_of_test");
-        return plan.toString();
+    private static String plan(Connection connection, String name, String binds) throws SQLException {
+        SqlFixture.execute(
+                connection,
+                "prepare statement_of_test" + types(name) + " as "
+                        + Sql.named(name).text());
+        String plan =
+                String.join("\n", SqlFixture.texts(connection, "explain execute statement_of_test (" + binds + ")"));
+        SqlFixture.execute(connection, "deallocate statement_of_test");
+        return plan;
     }
 
     private static String types(String name) {
@@ -349,6 +345,14 @@ class SearchIndexTest {
         return Arrays.asList(text.toLowerCase(Locale.ROOT).split("[^\\p{L}\\p{N}]+"));
     }
 
+    private void startTheIndexAnew() {
+        try {
+            log.run("update annals.projection set generation = generation + 1 where name = 'search'");
+        } catch (SQLException e) {
+            throw new AssertionError(e);
+        }
+    }
+
     private void append(UUID project, int count, Random random) {
         try (Connection connection = log.connect()) {
             RandomRecords.append(connection, project, count, random);
@@ -367,16 +371,6 @@ class SearchIndexTest {
             insert.setInt(2, count);
             insert.executeUpdate();
             connection.commit();
-        }
-    }
-
-    private void execute(String sql) {
-        try (Connection connection = log.connect();
-                Statement statement = connection.createStatement()) {
-            statement.execute(sql);
-            connection.commit();
-        } catch (SQLException e) {
-            throw new AssertionError(e);
         }
     }
 }

@@ -4,6 +4,7 @@ import static dev.annals.SqlFixture.execute;
 import static dev.annals.SqlFixture.texts;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.annals.BesideTheService;
 import dev.annals.SqlFixture;
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -19,6 +20,7 @@ import org.junit.jupiter.api.Timeout;
 import org.postgresql.util.PSQLException;
 
 /** A writer that may insert one column, and set whatever it likes, bends no number and locks nothing of others. */
+@BesideTheService
 @Timeout(120)
 class CommitOrderAttackTest {
 

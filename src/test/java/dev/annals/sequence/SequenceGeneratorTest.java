@@ -4,6 +4,7 @@ import static dev.annals.sequence.SequenceProcess.LONG;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.annals.BesideTheService;
 import dev.annals.SqlFixture;
 import dev.annals.database.DatabaseFailure;
 import dev.annals.http.ProblemException;
@@ -30,6 +31,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.EnumSource.Mode;
 
 /** What each kind promises, with three processes on one database. */
+@BesideTheService
 class SequenceGeneratorTest {
 
     private static final SqlFixture sql = SqlFixture.ofTheSchemaAlone();

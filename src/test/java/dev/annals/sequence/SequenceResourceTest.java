@@ -14,9 +14,7 @@ import io.quarkus.test.junit.QuarkusTest;
 import io.restassured.response.ValidatableResponse;
 import io.restassured.specification.RequestSpecification;
 import java.nio.charset.StandardCharsets;
-import java.sql.Connection;
 import java.sql.SQLException;
-import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -51,7 +49,8 @@ class SequenceResourceTest extends ProjectTest {
 
     @Test
     void concurrentDrawsOfASynchronousSequenceLeaveNoGap() {
-        put("invoice", "{\"kind\": \"SYNCHRONOUS\", \"start\": 1000}").statusCode(201);
+        put("invoice", """
+                {"kind": "SYNCHRONOUS", "start": 1000}""").statusCode(201);
         List<CompletableFuture<Long>> draws = IntStream.range(0, 200)
                 .mapToObj(i -> CompletableFuture.supplyAsync(() ->
                         draw("invoice", "").statusCode(200).extract().jsonPath().getLong("values[0]")))
@@ -64,7 +63,8 @@ class SequenceResourceTest extends ProjectTest {
     @Test
     void twoDefinitionsUnderOneNameAreRefused() {
         put("n", "{\"kind\": \"BATCH\"}").statusCode(201);
-        assertProblem(put("n", "{\"kind\": \"BATCH\", \"batch_size\": 7}"), 409, "sequence-exists");
+        assertProblem(put("n", """
+                {"kind": "BATCH", "batch_size": 7}"""), 409, "sequence-exists");
         assertProblem(put("n", "{\"kind\": \"ASYNCHRONOUS\"}"), 409, "sequence-exists");
     }
 
@@ -92,7 +92,8 @@ class SequenceResourceTest extends ProjectTest {
 
     @Test
     void anExhaustedSequenceSaysSo() {
-        put("n", "{\"kind\": \"ASYNC_BATCH\", \"start\": 5, \"max_value\": 8}").statusCode(201);
+        put("n", """
+                {"kind": "ASYNC_BATCH", "start": 5, "max_value": 8}""").statusCode(201);
         assertProblem(draw("n", "?count=5"), 409, "sequence-exhausted");
         draw("n", "?count=4").body("values", contains(5, 6, 7, 8));
         assertProblem(draw("n", ""), 409, "sequence-exhausted");
@@ -173,20 +174,17 @@ class SequenceResourceTest extends ProjectTest {
         assertProblem(put("x".repeat(129), "{\"kind\": \"BATCH\"}"), 400, "invalid-parameter");
         put("x".repeat(128), "{\"kind\": \"BATCH\"}").statusCode(201);
         assertProblem(put("n", "{\"kind\": "), 400, "malformed-json");
-        assertProblem(put("n", "{\"kind\": \"BATCH\", \"kind\": \"BATCH\"}"), 400, "malformed-json");
+        assertProblem(put("n", """
+                {"kind": "BATCH", "kind": "BATCH"}"""), 400, "malformed-json");
     }
 
     @Test
     void aProjectHasAtMostAThousandSequences() throws SQLException {
-        try (Connection connection = log.connect();
-                Statement statement = connection.createStatement()) {
-            statement.execute("""
-                    insert into annals.sequence
-                      (id, project_id, name, kind, start, max_value, batch_size, low_water_mark, next_value)
-                    select gen_random_uuid(), '%s', 's' || i, 'BATCH', 1, 9, 1, 0, 1 from generate_series(1, 1000) i
-                    """.formatted(project.id()));
-            connection.commit();
-        }
+        log.run("""
+                insert into annals.sequence
+                  (id, project_id, name, kind, start, max_value, batch_size, low_water_mark, next_value)
+                select gen_random_uuid(), '%s', 's' || i, 'BATCH', 1, 9, 1, 0, 1 from generate_series(1, 1000) i
+                """.formatted(project.id()));
         assertProblem(put("n", "{\"kind\": \"BATCH\"}"), 409, "too-many-sequences");
     }
 

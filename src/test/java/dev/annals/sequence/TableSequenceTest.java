@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.annals.Await;
+import dev.annals.BesideTheService;
 import dev.annals.SqlFixture;
 import io.vertx.mutiny.sqlclient.Tuple;
 import java.sql.Connection;
@@ -31,6 +32,7 @@ import org.junit.jupiter.api.Timeout;
 import org.postgresql.util.PSQLException;
 
 /** COMMIT_ORDERED and MAX_PLUS_ONE, which number the rows of a table of the caller's. */
+@BesideTheService
 @Timeout(120)
 class TableSequenceTest {
 
@@ -363,8 +365,10 @@ class TableSequenceTest {
             });
             Await.until("detaching waits for the lock", () -> {
                 assertThat(detached).isNotDone();
-                return !sql.texts("select 1 from pg_locks where mode = 'AccessExclusiveLock' and not granted")
-                        .isEmpty();
+                return sql.number("""
+                        select count(*) from pg_locks join pg_database d on d.oid = database and datname = current_database()
+                        where mode = 'AccessExclusiveLock' and not granted
+                        """) > 0;
             });
             assertThat(detached).isNotDone();
             writer.commit();

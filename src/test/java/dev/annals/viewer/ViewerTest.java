@@ -99,7 +99,7 @@ class ViewerTest {
             for (String[] attempt : new String[][] {
                 {"annals_nobody_has_this", "The token is unknown. Ask the administrator for a new one."},
                 {writer.token(), "This operation needs a token with the scope \"read\"."},
-                {"annals_ünknown", "This is no token: it has characters that no token has."}
+                {"annals_ünknown", "This is not a token: it has characters that no token has."}
             }) {
                 page.fill("#token", attempt[0]);
                 page.keyboard().press("Enter");
@@ -214,14 +214,14 @@ class ViewerTest {
             assertThat(rows(page)).hasCount(3);
             page.getByLabel("Words in the message").fill("refused viewer");
             page.keyboard().press("Enter");
-            assertThat(page.locator("#progress")).hasText("No record passes these filters.");
+            assertThat(page.locator("#progress")).hasText("No records match these filters.");
             page.getByLabel("Remove the filter IP address").click();
             assertThat(rows(page)).hasCount(2);
 
             page.navigate(service + "#outcome=denied&start=2020-01-01T00:00:00Z");
             assertThat(rows(page)).hasCount(2);
             page.navigate(service + "#action=nothing_does_this");
-            assertThat(page.locator("#progress")).hasText("No record passes these filters.");
+            assertThat(page.locator("#progress")).hasText("No records match these filters.");
             page.navigate(service + "#start=yesterday");
             assertThat(page.locator("#problem-text")).containsText("The parameter \"start\" cannot be used");
         }
@@ -245,7 +245,7 @@ class ViewerTest {
             page.fill("#token", project.token());
             page.keyboard().press("Enter");
             assertThat(rows(page)).hasCount(1);
-            assertThat(page.locator("#progress")).hasText("No further record passes these filters.");
+            assertThat(page.locator("#progress")).hasText("No further records match these filters.");
         }
         log.checkFeed(project.id());
     }
@@ -330,12 +330,11 @@ class ViewerTest {
     @Test
     void daysAreDrawnWithTheirFailuresAndFilterByAClickOrAKey() throws Exception {
         AuditLogFixture.Project project = log.newProject();
-        append(
-                project,
-                "{\"action\": \"a\", \"outcome\": \"success\", \"timestamp\": \"2026-03-11T23:59:59.999999Z\"}",
-                "{\"action\": \"b\", \"outcome\": \"denied\", \"timestamp\": \"2026-03-12T00:00:00Z\"}",
-                "{\"action\": \"c\", \"timestamp\": \"2026-03-12T23:00:00Z\"}",
-                "{\"action\": \"d\", \"outcome\": \"success\", \"timestamp\": \"2026-03-13T00:00:00Z\"}");
+        append(project, """
+                        {"action": "a", "outcome": "success", "timestamp": "2026-03-11T23:59:59.999999Z"}""", """
+                        {"action": "b", "outcome": "denied", "timestamp": "2026-03-12T00:00:00Z"}""", """
+                        {"action": "c", "timestamp": "2026-03-12T23:00:00Z"}""", """
+                        {"action": "d", "outcome": "success", "timestamp": "2026-03-13T00:00:00Z"}""");
         try (Guarded guarded = open()) {
             Page page = guarded.page;
             signIn(page, project);

@@ -5,7 +5,6 @@ import com.fasterxml.uuid.NoArgGenerator;
 import com.github.f4b6a3.uuid.factory.UuidFactory;
 import com.github.f4b6a3.uuid.factory.standard.TimeOrderedEpochFactory;
 import com.github.f4b6a3.uuid.factory.standard.TimeOrderedFactory;
-import dev.annals.guid.ClockedGuids;
 import dev.annals.guid.SequentialGuid;
 import java.util.UUID;
 import org.openjdk.jmh.annotations.Benchmark;
@@ -21,7 +20,6 @@ public class GuidBenchmark {
     private static final int BLOCK = 1000;
 
     private final SequentialGuid annals = new SequentialGuid();
-    private final SequentialGuid annalsClocked = ClockedGuids.create();
     private final UuidFactory creatorV7 = new TimeOrderedEpochFactory();
     private final UuidFactory creatorV7PlusOne =
             TimeOrderedEpochFactory.builder().withIncrementPlus1().build();
@@ -33,12 +31,6 @@ public class GuidBenchmark {
     @Benchmark
     public UUID sequentialGuid() {
         return annals.next();
-    }
-
-    /** Annals as it is while few keys are drawn. */
-    @Benchmark
-    public UUID sequentialGuidClocked() {
-        return annalsClocked.next();
     }
 
     /** Annals, many keys at once. */

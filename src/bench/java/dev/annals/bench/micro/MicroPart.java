@@ -30,7 +30,6 @@ public final class MicroPart implements Part {
     private static Map<String, String> generators() {
         Map<String, String> titles = new LinkedHashMap<>();
         titles.put("sequentialGuid", "**SequentialGuid.next()**");
-        titles.put("sequentialGuidClocked", "**the same, looking at the clock for every key**");
         titles.put("sequentialGuidBlock", "**SequentialGuid, a key of a block of 1,000**");
         titles.put("randomUuid", "UUID.randomUUID(), in no order");
         titles.put("creatorV7", "uuid-creator, version 7");
@@ -68,9 +67,7 @@ public final class MicroPart implements Part {
         Rates together = measure(GuidBenchmark.class, GENERATORS, cores, settings);
         Rates text = measure(TextBenchmark.class, TEXTS, 1, settings);
         return "JMH 1.37, throughput, a fresh JVM for each round. All threads share the generator. The ratio is that to the"
-                + " fastest generator of another library whose keys are in order. While it is asked for more than"
-                + " 4,096,000 keys a second, as here, SequentialGuid runs ahead of the clock and need not look at it; the"
-                + " second row is what a key costs otherwise.\n\n"
+                + " fastest generator of another library whose keys are in order.\n\n"
                 + guids(alone, together, cores) + "\n" + texts(text);
     }
 

@@ -48,9 +48,10 @@ public final class OrderingPart implements Part {
     @Override
     public String run(BenchServer server, Settings settings) throws Exception {
         StringBuilder text = new StringBuilder("""
-                JDBC, prepared statements that insert one row by its values, more by arrays of columns, records of about 450 bytes, keys from the client. All
-                tables have the same columns and checks, a primary key (project, id), and, but for Annals and the position
-                rows, which have theirs elsewhere, a unique index (project, sequence id). Every load starts on empty tables.
+                JDBC with prepared statements, which insert a single row by its values and several rows by arrays of columns; records of
+                about 450 bytes, with keys from the client. All tables have the same columns and checks, a primary key (project, id), and a
+                unique index (project, sequence id), which Annals and the position rows have on another table. Every load starts with empty
+                tables.
                 """);
         try (BenchDatabase database = server.createDatabase("annals_bench_ordering")) {
             database.migrate();

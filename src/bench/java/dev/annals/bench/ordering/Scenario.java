@@ -33,7 +33,7 @@ public record Scenario(int rows, int projects, int writers, Duration held, boole
 
     @Override
     public String toString() {
-        return plural(rows, "row") + " a transaction, " + plural(projects, "project") + ", "
+        return plural(rows, "row") + " per transaction, " + plural(projects, "project") + ", "
                 + plural(writers, "writer")
                 + (held.isZero() ? "" : ", open " + held.toMillis() + " ms after the insert")
                 + (slowCommit ? ", a commit of 1 ms" : "");

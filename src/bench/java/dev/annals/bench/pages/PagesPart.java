@@ -47,7 +47,8 @@ public final class PagesPart implements Part {
             database.migrate();
             database.execute(
                     NumberedStatement.resource("one_table.sql") + NumberedStatement.resource("record_table.sql"));
-            NumberedStatement readFeed = new NumberedStatement(Sql.named("read_feed"));
+            NumberedStatement readFeed =
+                    new NumberedStatement(Sql.named("read_feed").text());
             List<PageCase> cases = new ArrayList<>();
             for (int size : SEGMENT_SIZES) {
                 List<UUID> projects = load(database, size, records);

@@ -120,7 +120,7 @@ public final class SearchPart implements Part {
                     settings.rounds(),
                     indexes -> insertRate(databases.get(indexes), projects.get(indexes), settings.measurement()));
             Table table =
-                    new Table("index on audit_record", "records/s", "lowest – highest", "to none", "bytes a record");
+                    new Table("index on audit_record", "records/s", "lowest – highest", "to none", "bytes per record");
             for (Indexes indexes : Indexes.values()) {
                 table.row(
                         indexes.toString(),
@@ -130,8 +130,8 @@ public final class SearchPart implements Part {
                         String.format("%,d", indexBytes(databases.get(indexes))));
             }
             return String.format("""
-                    What indexes on the records cost those who append: one writer, %,d records a transaction by plain SQL, into a
-                    table that holds some already. Bytes are those of all indexes of the table, its key among them.
+                    What indexes on the records cost those who append: one writer, %,d records per transaction by plain SQL, into a
+                    table that already has some. Bytes are those of all indexes of the table, including its primary key.
 
                     %s""", BATCH, table);
         } finally {
@@ -193,8 +193,8 @@ public final class SearchPart implements Part {
                     A project of %,d records. A search reads on until it has %d records or the end of the feed, over HTTP's
                     pages but without HTTP; one client. *index*: as the service does it; *scan*: the same without its index,
                     looking at every record; *column*: by a b-tree on (project, action), the places looked up record by
-                    record, and sorted. The index was written at %,.0f records a second in the background and takes %,d bytes
-                    a record.
+                    record, and sorted. The index was written at %,.0f records per second in the background and takes %,d bytes
+                    per record.
 
                     %s""", records, WANTED, through / seconds, bytes, table);
         }

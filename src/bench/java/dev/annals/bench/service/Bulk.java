@@ -20,7 +20,7 @@ final class Bulk {
     }
 
     String run() throws Exception {
-        Table table = new Table("many records a request, one project", "records/s", "lowest – highest");
+        Table table = new Table("many records per request, one project", "records/s", "lowest – highest");
         LoadClient.closedLoop(annals, 4, Calls.batches(annals, BATCH), settings.warmUp());
         for (int connections : List.of(1, 4)) {
             String title =

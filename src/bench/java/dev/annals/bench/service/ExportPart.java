@@ -33,7 +33,7 @@ public final class ExportPart implements Part {
     @Override
     public String run(BenchServer server, Settings settings) throws Exception {
         int records = settings.choose(50_000, 1_000_000);
-        Table table = new Table("format", "records/s", "lowest – highest", "bytes a record");
+        Table table = new Table("format", "records/s", "lowest – highest", "bytes per record");
         try (BenchDatabase database = server.createDatabase("annals_bench_export")) {
             database.migrate();
             try (Target annals = new Targets(database).startAnnals()) {

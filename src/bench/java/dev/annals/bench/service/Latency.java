@@ -23,7 +23,7 @@ final class Latency {
 
     String run() throws InterruptedException {
         Table table = new Table(
-                "one record a request, one project, at a fixed rate",
+                "one record per request, one project, at a fixed rate",
                 "median, ms",
                 "90 %",
                 "99 %",

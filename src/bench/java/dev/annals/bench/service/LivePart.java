@@ -60,9 +60,9 @@ public final class LivePart implements Part {
             }
         }
         return """
-                The packaged service with its default settings (it looks at heads every 25 ms), clients of one thread of the
-                benchmark's, all of one project. A latency counts from when the writer knows of its commit to when a client
-                has the record; a client that has it earlier counts as 0. The next record is written when all have it, after a
+                The packaged service with its default settings (it looks at heads every 25 ms). One thread of the benchmark runs
+                all clients, of one project. A latency counts from when the writer knows of its commit to when a client has the
+                record; a client that has it earlier counts as 0. The next record is written when all clients have it, after a
                 random pause.
 
                 """ + table;

@@ -47,7 +47,7 @@ final class Posts {
 
     private static Table table() {
         return new Table(
-                "one record a request", Targets.ANNALS + ", requests/s", "published trigger, requests/s", "ratio");
+                "one record per request", Targets.ANNALS + ", requests/s", "published trigger, requests/s", "ratio");
     }
 
     private void addRow(Table table, int connections, int projects) throws Exception {

@@ -22,10 +22,10 @@ public final class ServicePart implements Part {
     @Override
     public String run(BenchServer server, Settings settings) throws Exception {
         StringBuilder text = new StringBuilder("""
-                The packaged service with its default settings, durable, loaded over HTTP/1.1 from one thread of the benchmark's.
-                Beside it, on the same database: an endpoint of the benchmark's own, on the same HTTP server and PostgreSQL
-                client, that runs one transaction a request with the published trigger, checks no token, and does not say which
-                number a record got.
+                The packaged service with its default settings, durable, loaded over HTTP/1.1 from one thread of the benchmark.
+                Beside it, on the same database, an endpoint made for the benchmark, with the same HTTP server and PostgreSQL
+                client. It runs one transaction per request with the published trigger, checks no token, and does not return the
+                number of the record.
                 """);
         try (BenchDatabase database = server.createDatabase("annals_bench_service")) {
             database.migrate();

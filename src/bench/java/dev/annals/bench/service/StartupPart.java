@@ -73,7 +73,7 @@ public final class StartupPart implements Part {
                 megabytes(measured.stream().map(Start::atRest).toList()),
                 megabytes(measured.stream().map(Start::underLoad).toList())));
         return """
-                The packaged service on a database that is there and up to date, from the start of the process to the first
+                The packaged service on an existing database that is up to date, from the start of the process to the first
                 200 of `/q/health/ready`, which asks the database; its resident memory three seconds later, and at the end of
                 %d s of appends over %d connections. Medians of %d starts each, in turns. `docker/run-jvm --train` made the
                 archive of classes that the last line starts from.

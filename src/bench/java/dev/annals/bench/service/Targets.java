@@ -20,7 +20,7 @@ import java.util.stream.Stream;
 final class Targets {
 
     static final String ANNALS = "**Annals**";
-    static final String ENDPOINT = "one transaction a request, published trigger";
+    static final String ENDPOINT = "one transaction per request, published trigger";
 
     private static final int PROJECTS = 100;
     static final Path SERVICE = Path.of("target", "quarkus-app", "quarkus-run.jar");

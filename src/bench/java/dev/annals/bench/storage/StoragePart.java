@@ -38,13 +38,7 @@ public final class StoragePart implements Part {
     public String run(BenchServer server, Settings settings) throws Exception {
         int records = settings.choose(50_000, 1_000_000);
         Table table = new Table(
-                "a record",
-                "bytes",
-                "of them tables",
-                "of them indexes",
-                "dead rows",
-                "dead rows of audit_record",
-                "WAL");
+                "per record", "bytes", "in tables", "in indexes", "dead rows", "dead rows of audit_record", "WAL");
         try (BenchDatabase database = server.createDatabase("annals_bench_storage")) {
             database.migrate();
             List<UUID> projects = database.addProjects(PROJECTS);
@@ -67,8 +61,8 @@ public final class StoragePart implements Part {
             }
         }
         return String.format("""
-                After %,d records of about 450 bytes in %d projects, %d a transaction, one writer; autovacuum off for these
-                tables. Dead rows are what a vacuum would have to take away, at once after the load.
+                After %,d records of about 450 bytes in %d projects, %d per transaction, one writer; autovacuum off for these
+                tables. Dead rows are what a vacuum would have to remove, counted right after the load.
 
                 %s""", records, PROJECTS, ROWS, table);
     }

@@ -1,6 +1,5 @@
-package dev.annals.export;
+package dev.annals.http;
 
-import io.vertx.core.http.HttpServerResponse;
 import io.vertx.ext.web.RoutingContext;
 import jakarta.ws.rs.core.MediaType;
 import jakarta.ws.rs.core.MultivaluedMap;
@@ -13,43 +12,39 @@ import org.jboss.resteasy.reactive.server.spi.ResteasyReactiveResourceInfo;
 import org.jboss.resteasy.reactive.server.spi.ServerMessageBodyWriter;
 import org.jboss.resteasy.reactive.server.spi.ServerRequestContext;
 
-/**
- * Gives the connection to an {@link ExportStream}. The framework's own streams end in the same way whether or not everything
- * was written.
- */
+/** Gives the connection to a {@link PacedBody}. */
 @Provider
-public class ExportWriter implements ServerMessageBodyWriter<ExportStream> {
+public class PacedBodyWriter implements ServerMessageBodyWriter<PacedBody> {
 
     @Override
     public boolean isWriteable(Class<?> type, Type generic, ResteasyReactiveResourceInfo info, MediaType mediaType) {
-        return type == ExportStream.class;
+        return PacedBody.class.isAssignableFrom(type);
     }
 
     @Override
     public boolean isWriteable(Class<?> type, Type generic, Annotation[] annotations, MediaType mediaType) {
-        return type == ExportStream.class;
+        return PacedBody.class.isAssignableFrom(type);
     }
 
     @Override
-    public void writeResponse(ExportStream export, Type generic, ServerRequestContext request) {
+    public void writeResponse(PacedBody body, Type generic, ServerRequestContext request) {
         ResteasyReactiveRequestContext context = (ResteasyReactiveRequestContext) request;
         RoutingContext routing = context.unwrap(RoutingContext.class);
-        HttpServerResponse response = routing.response();
         context.suspend();
         // The framework keeps the connection's one handler for itself, and passes it on.
-        context.serverResponse().addCloseHandler(export::stop);
-        export.start(response, routing.vertx().getOrCreateContext(), context::resume);
+        context.serverResponse().addCloseHandler(body::stop);
+        body.start(routing.request(), routing.vertx().getOrCreateContext(), context::resume);
     }
 
     @Override
     public void writeTo(
-            ExportStream export,
+            PacedBody body,
             Class<?> type,
             Type generic,
             Annotation[] annotations,
             MediaType mediaType,
             MultivaluedMap<String, Object> headers,
             OutputStream out) {
-        throw new UnsupportedOperationException("an export is never written to a stream that blocks");
+        throw new UnsupportedOperationException("it is never written to a stream that blocks");
     }
 }

@@ -2,38 +2,31 @@ package dev.annals.cli;
 
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
+import dev.annals.follower.Page;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import org.jspecify.annotations.Nullable;
 
-/**
- * A page of a feed.
- *
- * @param records the JSON of each, byte for byte as the service wrote it, on one line
- * @param next the cursor of the next page; null on the last
- * @param pollMore the cursor of what is recorded later
- */
-record Page(List<byte[]> records, @Nullable String next, String pollMore) {
+/** Reads pages of a feed, and keeps the JSON of each record byte for byte as the service wrote it, on one line. */
+final class PageReader {
 
     private static final Pattern CURSOR_TEXT = Pattern.compile("[0-9]{1,18}(-[0-9a-f]{8})?");
-    /** The URLs of a page begin as the service knows itself, which need not be how it is reached from here. */
-    private static final Pattern CURSOR = Pattern.compile("[?&]cursor=([0-9a-f.-]+)(?:&.*)?$");
 
-    /** @throws ClientFailure where a text is no cursor, naming {@code where} it stands */
+    private PageReader() {}
+
+    /** @throws ClientFailure if a text is not a cursor; it names {@code where} the text came from */
     static String requireCursor(String text, String where) {
         if (!CURSOR_TEXT.matcher(text).matches()) {
             throw new ClientFailure(
                     ClientFailure.USAGE,
-                    where + " holds no cursor: that is a sequence id, or looks like 10225-9f3a61c2.");
+                    where + " does not hold a cursor: a cursor is a sequence id, or looks like 10225-9f3a61c2.");
         }
         return text;
     }
 
-    static Page parse(byte[] body) {
+    static Page<byte[]> parse(byte[] body) {
         List<byte[]> records = new ArrayList<>();
         String next = null;
         String pollMore = null;
@@ -47,20 +40,20 @@ record Page(List<byte[]> records, @Nullable String next, String pollMore) {
                 if (name.equals("results") && value == JsonToken.START_ARRAY) {
                     readRecords(json, body, records);
                 } else if (name.equals("next") && value == JsonToken.VALUE_STRING) {
-                    next = cursor(json.getText());
+                    next = json.getText();
                 } else if (name.equals("poll_more") && value == JsonToken.VALUE_STRING) {
-                    pollMore = cursor(json.getText());
+                    pollMore = json.getText();
                 } else {
                     json.skipChildren();
                 }
             }
-        } catch (IOException e) {
-            throw noPage();
+            if (pollMore != null) {
+                return new Page<>(records, next, pollMore);
+            }
+        } catch (IOException | IllegalArgumentException e) {
+            // the answer of some other service
         }
-        if (pollMore == null) {
-            throw noPage();
-        }
-        return new Page(records, next, pollMore);
+        throw noPage();
     }
 
     private static void readRecords(JsonParser json, byte[] body, List<byte[]> records) throws IOException {
@@ -72,16 +65,8 @@ record Page(List<byte[]> records, @Nullable String next, String pollMore) {
         }
     }
 
-    private static String cursor(String url) {
-        Matcher matcher = CURSOR.matcher(url);
-        if (!matcher.find()) {
-            throw noPage();
-        }
-        return matcher.group(1);
-    }
-
     private static ClientFailure noPage() {
         return new ClientFailure(
-                ClientFailure.FAILED, "What answers at this URL is no Annals service. Check ANNALS_URL.");
+                ClientFailure.FAILED, "What answers at this URL is not an Annals service. Check ANNALS_URL.");
     }
 }

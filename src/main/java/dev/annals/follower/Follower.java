@@ -1,0 +1,97 @@
+package dev.annals.follower;
+
+import jakarta.annotation.Nullable;
+import java.time.Duration;
+import java.util.List;
+
+/**
+ * Follows a feed from the cursor of a {@link Store}, and hands it page after page, in the feed's order.
+ *
+ * <p>Each {@link Store#save save} gets exactly the records after the cursor of the last save that succeeded. So a store that
+ * saves the cursor and the effect of the records in one step takes in every record exactly once, even if its process dies. A
+ * store that does first the one and then the other may be given the records of its last page again, in the same order.
+ *
+ * <p>One follower per store. Not for {@code order=desc}.
+ *
+ * @param <R> a record
+ */
+public final class Follower<R> {
+
+    private final Pages<R> pages;
+    private final Store<R> store;
+
+    /**
+     * How a page is read: with this cursor, and always with the same limit and filters.
+     *
+     * @param <R> a record
+     */
+    @FunctionalInterface
+    public interface Pages<R> {
+        /**
+         * The page after the cursor; the feed's first page if the cursor is null.
+         *
+         * @throws Unavailable if asking again may help
+         */
+        Page<R> read(@Nullable String cursor) throws Exception;
+    }
+
+    /**
+     * What takes in the records, and knows how far it has come.
+     *
+     * @param <R> a record
+     */
+    public interface Store<R> {
+        /** The cursor that was saved last; null if there is none. */
+        @Nullable
+        String cursor() throws Exception;
+
+        /**
+         * Saves the cursor and the effect of the records: both or neither, and durably before it returns.
+         *
+         * @param records in the feed's order, perhaps none
+         */
+        void save(List<R> records, String cursor) throws Exception;
+    }
+
+    /** A follower of these pages into this store. */
+    public Follower(Pages<R> pages, Store<R> store) {
+        this.pages = pages;
+        this.store = store;
+    }
+
+    /**
+     * Reads one page and saves it.
+     *
+     * @return whether there is more already
+     * @throws Exception if the page cannot be read, and then nothing was saved, or if it cannot be saved
+     */
+    public boolean step() throws Exception {
+        String cursor = store.cursor();
+        Page<R> page = pages.read(cursor);
+        if (!page.records().isEmpty() || !page.behind().equals(cursor)) {
+            store.save(page.records(), page.behind());
+        }
+        return page.next() != null;
+    }
+
+    /**
+     * Follows the feed until the thread is interrupted. While the service is {@link Unavailable}, it is asked again, as {@link
+     * Pauses} says.
+     *
+     * @param pause between polls at the end of the feed
+     * @throws Exception any other failure, which needs a decision
+     */
+    public void run(Duration pause) throws Exception {
+        Pauses pauses = new Pauses();
+        while (!Thread.currentThread().isInterrupted()) {
+            Duration wait;
+            try {
+                wait = step() ? Duration.ZERO : pause;
+                pauses.worked();
+            } catch (Unavailable failure) {
+                wait = pauses.after(failure);
+            }
+            Thread.sleep(wait.toMillis());
+        }
+    }
+}

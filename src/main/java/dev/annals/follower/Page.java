@@ -1,0 +1,69 @@
+package dev.annals.follower;
+
+import jakarta.annotation.Nullable;
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * A page of a feed.
+ *
+ * @param <R> a record
+ */
+public final class Page<R> {
+
+    /**
+     * The URLs of a page begin with the address by which the service knows itself, which may differ from the one used here.
+     */
+    private static final Pattern CURSOR = Pattern.compile("[?&]cursor=([0-9A-Za-z._~-]+)(?:&.*)?$");
+
+    private final List<R> records;
+
+    @Nullable
+    private final String next;
+
+    private final String pollMore;
+
+    /**
+     * A page as the service answers it.
+     *
+     * @param records in the feed's order
+     * @param next the URL of the next page; null on the last
+     * @param pollMore the URL for what is recorded later
+     * @throws IllegalArgumentException if a URL has no cursor
+     */
+    public Page(List<R> records, @Nullable String next, String pollMore) {
+        this.records = records;
+        this.next = next == null ? null : cursorOf(next);
+        this.pollMore = cursorOf(pollMore);
+    }
+
+    private static String cursorOf(String url) {
+        Matcher cursor = CURSOR.matcher(url);
+        if (!cursor.find()) {
+            throw new IllegalArgumentException("The URL of a page has no cursor: " + url);
+        }
+        return cursor.group(1);
+    }
+
+    /** The records, in the feed's order. */
+    public List<R> records() {
+        return records;
+    }
+
+    /** The cursor of the next page; null on the last. */
+    @Nullable
+    public String next() {
+        return next;
+    }
+
+    /** The cursor for what is recorded later. */
+    public String pollMore() {
+        return pollMore;
+    }
+
+    /** The cursor of a reader that has taken in this page. */
+    public String behind() {
+        return next == null ? pollMore : next;
+    }
+}

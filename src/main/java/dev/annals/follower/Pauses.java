@@ -1,0 +1,36 @@
+package dev.annals.follower;
+
+import java.time.Duration;
+
+/**
+ * How long to wait before a service is asked again: as long as it says, otherwise longer and longer. Not safe for several
+ * threads.
+ */
+public final class Pauses {
+
+    private static final Duration SHORTEST = Duration.ofMillis(100);
+    private static final Duration LONGEST = Duration.ofSeconds(5);
+    /** However long the service asks for. */
+    private static final Duration LONGEST_ASKED_FOR = Duration.ofSeconds(30);
+
+    private Duration next = SHORTEST;
+
+    /** The service answered as it should. */
+    public void worked() {
+        next = SHORTEST;
+    }
+
+    /** The pause after a failure. */
+    public Duration after(Unavailable failure) {
+        Duration pause = next;
+        next = shorter(next.multipliedBy(2), LONGEST);
+        String asked = failure.retryAfter();
+        return asked != null && asked.matches("\\d{1,6}")
+                ? shorter(Duration.ofSeconds(Long.parseLong(asked)), LONGEST_ASKED_FOR)
+                : pause;
+    }
+
+    private static Duration shorter(Duration one, Duration other) {
+        return one.compareTo(other) < 0 ? one : other;
+    }
+}

@@ -1,9 +1,11 @@
 package dev.annals.export;
 
+import com.fasterxml.jackson.core.JsonGenerator;
 import dev.annals.record.AuditRecord;
 import dev.annals.record.Party;
 import dev.annals.record.StoredRecord;
 import dev.annals.record.Timestamps;
+import java.io.IOException;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -46,7 +48,14 @@ final class CsvRecord {
 
     private CsvRecord() {}
 
-    static void write(StoredRecord stored, StringBuilder out) {
+    /** Writes one line, as raw text. */
+    static void write(StoredRecord stored, JsonGenerator out) throws IOException {
+        StringBuilder text = new StringBuilder(256);
+        line(stored, text);
+        out.writeRaw(text.toString());
+    }
+
+    private static void line(StoredRecord stored, StringBuilder out) {
         AuditRecord record = stored.record();
         out.append(stored.sequenceId());
         cell(record.id().toString(), out);

@@ -1,13 +1,8 @@
 package dev.annals.export;
 
-import com.fasterxml.jackson.core.JsonGenerator;
-import dev.annals.http.JsonBody;
+import dev.annals.record.RecordEncoder;
 import dev.annals.record.RecordWriter;
-import dev.annals.record.StoredRecord;
-import java.io.IOException;
-import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
-import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.UUID;
@@ -66,34 +61,18 @@ enum ExportFormat {
         return this == CSV ? CsvRecord.HEADER.getBytes(StandardCharsets.UTF_8) : new byte[0];
     }
 
-    /**
-     * Writes records one after the other.
-     *
-     * @throws IOException what {@code out} throws
-     */
-    void write(UUID projectId, List<StoredRecord> records, OutputStream out) throws IOException {
-        if (this == CSV) {
-            StringBuilder text = new StringBuilder(records.size() * 256);
-            records.forEach(record -> CsvRecord.write(record, text));
-            out.write(text.toString().getBytes(StandardCharsets.UTF_8));
-            return;
-        }
-        try (JsonGenerator json = JsonBody.generator(out)) {
-            json.disable(JsonGenerator.Feature.AUTO_CLOSE_TARGET);
-            json.setRootValueSeparator(null);
-            for (StoredRecord record : records) {
-                writeEvent(projectId, record, json);
-                json.writeRaw('\n');
+    /** How each record is written, with the end of its line. */
+    RecordEncoder.Format of(UUID projectId) {
+        return (record, out) -> {
+            switch (this) {
+                case NDJSON -> RecordWriter.write(record, out);
+                case CLOUDEVENTS -> CloudEvent.write(projectId, record, out);
+                case OCSF -> OcsfEvent.write(projectId, record, out);
+                case CSV -> CsvRecord.write(record, out);
             }
-        }
-    }
-
-    private void writeEvent(UUID projectId, StoredRecord record, JsonGenerator json) throws IOException {
-        switch (this) {
-            case NDJSON -> RecordWriter.write(record, json);
-            case CLOUDEVENTS -> CloudEvent.write(projectId, record, json);
-            case OCSF -> OcsfEvent.write(projectId, record, json);
-            case CSV -> throw new IllegalStateException("CSV is no JSON");
-        }
+            if (this != CSV) {
+                out.writeRaw('\n');
+            }
+        };
     }
 }

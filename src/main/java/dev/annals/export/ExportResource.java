@@ -93,7 +93,10 @@ public class ExportResource {
             boolean bodyless,
             Runnable release) {
         return exports.bounds(projectId)
-                .chain(bounds -> reader.read(projectId, ExportStream.pages(asked.query(), config))
+                .chain(bounds -> reader.read(
+                                projectId,
+                                ExportStream.pages(asked.query(), config),
+                                asked.format().of(projectId))
                         .map(page -> {
                             Response.ResponseBuilder answer = headers(request, uri, projectId, asked, bounds);
                             if (bodyless) {

@@ -5,7 +5,7 @@ import dev.annals.feed.FeedPage;
 import dev.annals.feed.FeedQuery;
 import dev.annals.feed.FeedReader;
 import dev.annals.http.PacedBody;
-import dev.annals.record.StoredRecord;
+import dev.annals.record.EncodedRecord;
 import dev.annals.search.Order;
 import io.vertx.core.Context;
 import io.vertx.core.buffer.Buffer;
@@ -110,7 +110,7 @@ final class ExportStream implements PacedBody {
     }
 
     private void make(FeedPage page) {
-        List<StoredRecord> records = page.records().stream()
+        List<EncodedRecord> records = page.records().stream()
                 .filter(record -> record.sequenceId() <= head)
                 .toList();
         next = page.next() == null || page.next().sequenceId() >= head ? null : page.next();
@@ -129,12 +129,14 @@ final class ExportStream implements PacedBody {
                 }));
     }
 
-    private byte[] encode(List<StoredRecord> records, boolean last) throws IOException {
+    private byte[] encode(List<EncodedRecord> records, boolean last) throws IOException {
         if (out == null) {
             out = gzip ? new GZIPOutputStream(made, true) : made;
             out.write(format.head());
         }
-        format.write(projectId, records, out);
+        for (EncodedRecord record : records) {
+            out.write(record.bytes());
+        }
         out.flush();
         if (last) {
             out.close();
@@ -180,7 +182,7 @@ final class ExportStream implements PacedBody {
     }
 
     private void readOn(Cursor cursor) {
-        reader.read(projectId, query.from(cursor))
+        reader.read(projectId, query.from(cursor), format.of(projectId))
                 .subscribe()
                 .with(
                         page -> eventLoop().runOnContext(now -> {

@@ -1,7 +1,6 @@
 package dev.annals.feed;
 
-import dev.annals.record.RecordSize;
-import dev.annals.record.StoredRecord;
+import dev.annals.record.EncodedRecord;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -14,29 +13,25 @@ import org.jspecify.annotations.Nullable;
  * @param pollMore where a later read finds the records that did not exist yet for this one
  */
 public record FeedPage(
-        List<StoredRecord> records,
+        List<EncodedRecord> records,
         @Nullable Cursor next,
         @Nullable Cursor head,
         Cursor pollMore) {
 
-    /** The links, and the JSON around the records. */
+    /** At most the links, and the JSON around all records. */
     private static final int FRAME_BYTES = 8_192;
 
-    /** The largest number of bytes that its JSON can have. */
-    public long jsonAtMost() {
-        return FRAME_BYTES + RecordSize.jsonAtMost(records.size(), characters());
+    /** The largest number of bytes that an answer with this page can have. */
+    public long answerAtMost() {
+        return FRAME_BYTES + records.size() + bytes();
     }
 
-    /** About how many bytes its JSON has, or slightly more, since few characters take more than one byte. */
-    int expectedBytes() {
-        return (int) (FRAME_BYTES + records.size() * 400L + characters());
-    }
-
-    private long characters() {
-        long characters = 0;
-        for (StoredRecord record : records) {
-            characters += RecordSize.characters(record);
+    /** The bytes of all records. */
+    long bytes() {
+        long bytes = 0;
+        for (EncodedRecord record : records) {
+            bytes += record.bytes().length;
         }
-        return characters;
+        return bytes;
     }
 }

@@ -22,9 +22,9 @@ public record FeedQuery(
     /** More than the largest record takes, in memory and as JSON together. */
     public static final int LARGEST_RECORD = 1_048_576;
 
-    /** About how many bytes a page can take in memory while it is read and written: its records and its JSON. */
+    /** About how many bytes a page can take in memory while it is read and written: its records, and the answer with them. */
     public long memory() {
-        return Math.min(3L * maxBytes, (long) limit * LARGEST_RECORD) + LARGEST_RECORD;
+        return Math.min(2L * maxBytes, (long) limit * LARGEST_RECORD) + LARGEST_RECORD;
     }
 
     /** The same query from another place on. */

@@ -6,6 +6,8 @@ import dev.annals.database.Reads;
 import dev.annals.database.Sql;
 import dev.annals.http.ProblemException;
 import dev.annals.http.ProblemType;
+import dev.annals.record.EncodedRecord;
+import dev.annals.record.RecordEncoder;
 import dev.annals.record.RecordRow;
 import dev.annals.record.StoredRecord;
 import dev.annals.search.Filter;
@@ -51,18 +53,26 @@ public class FeedReader {
         this.index = index;
     }
 
+    /** Reads a page of JSON records; see the other {@code read}. */
+    public Uni<FeedPage> read(UUID projectId, FeedQuery query) {
+        return read(projectId, query, RecordEncoder.Format.JSON);
+    }
+
     /**
      * Reads a page: as many of the requested records as fit into {@link FeedQuery#maxBytes}, but at least one. It takes at
      * most {@link FeedQuery#memory}, which the caller has to reserve.
      *
+     * @param format how its records are encoded
      * @return fails with a {@code feed-rewound} problem if the cursor no longer matches the feed
      */
-    public Uni<FeedPage> read(UUID projectId, FeedQuery query) {
+    public Uni<FeedPage> read(UUID projectId, FeedQuery query, RecordEncoder.Format format) {
         return DatabaseFailure.retried(Uni.createFrom().deferred(() -> {
             if (query.order() == Order.DESCENDING) {
-                return scanBack(projectId, query);
+                return scanBack(projectId, query, format);
             }
-            return query.filter().equals(Filter.NONE) ? readOn(projectId, query) : scanOn(projectId, query);
+            return query.filter().equals(Filter.NONE)
+                    ? readOn(projectId, query, format)
+                    : scanOn(projectId, query, format);
         }));
     }
 
@@ -82,9 +92,9 @@ public class FeedReader {
         return null;
     }
 
-    private Uni<FeedPage> readOn(UUID projectId, FeedQuery query) {
+    private Uni<FeedPage> readOn(UUID projectId, FeedQuery query, RecordEncoder.Format format) {
         Cursor cursor = query.cursor() == null ? Cursor.START : query.cursor();
-        Read read = new Read(query);
+        Read read = new Read(projectId, cursor, query, format);
         return READ_FEED
                 .bind("project_id", projectId)
                 .bind("sequence_id", cursor.sequenceId())
@@ -93,42 +103,16 @@ public class FeedReader {
                     read.add(row);
                     return TAKEN;
                 })
-                .chain(all -> page(projectId, cursor, query.limit(), read));
-    }
-
-    /** Puts the records of {@code read_feed.sql} in the order of their places. */
-    private Uni<FeedPage> page(UUID projectId, Cursor cursor, int limit, Read read) {
-        UUID[] recordIds = read.recordIds;
-        long lastSequenceId = read.lastSequenceId;
-        long sequenceId = Math.max(cursor.sequenceId(), 1);
-        if (lastSequenceId < sequenceId) {
-            // The head lies before the cursor: the statement found the last segment, which has none of the places asked
-            // for.
-            recordIds = new UUID[0];
-        }
-        if (recordIds.length > 0 && recordIds.length != lastSequenceId - sequenceId + 1) {
-            throw new IllegalStateException("the feed of project " + projectId + " has a gap between " + sequenceId
-                    + " and " + lastSequenceId + ": " + recordIds.length + " records");
-        }
-        int first = 0;
-        if (cursor.sequenceId() > 0) {
-            requireStillThere(cursor, recordIds.length > 0 && cursor.matches(projectId, recordIds[0]));
-            first = 1;
-            sequenceId++;
-        }
-        int end = Math.min(recordIds.length, first + limit);
-        for (int place = first; place < end; place++, sequenceId++) {
-            read.records.place(sequenceId, recordIds[place]);
-        }
-        boolean more = end < recordIds.length;
-        return fetched(projectId, read.records).map(fitting -> {
-            Cursor behind = fitting.isEmpty() ? cursor : behind(projectId, fitting.get(fitting.size() - 1));
-            return new FeedPage(fitting, more || read.records.isCut() ? behind : null, null, behind);
-        });
+                .invoke(read::check)
+                .chain(all -> fetched(projectId, read.records).map(fitting -> {
+                    Cursor behind = fitting.isEmpty() ? cursor : behind(projectId, fitting.get(fitting.size() - 1));
+                    boolean more = read.more || read.records.isCut();
+                    return new FeedPage(fitting, more ? behind : null, null, behind);
+                }));
     }
 
     /** The records of a page that fit into it, in their order. Large records are not read before this. */
-    private Uni<List<StoredRecord>> fetched(UUID projectId, PageRecords records) {
+    private Uni<List<EncodedRecord>> fetched(UUID projectId, PageRecords records) {
         UUID[] large = records.large();
         if (large.length == 0) {
             return Uni.createFrom().item(records.fitting());
@@ -144,14 +128,14 @@ public class FeedReader {
                 .map(all -> records.fitting());
     }
 
-    private static Cursor behind(UUID projectId, StoredRecord record) {
-        return Cursor.behind(projectId, record.sequenceId(), record.record().id());
+    private static Cursor behind(UUID projectId, EncodedRecord record) {
+        return Cursor.behind(projectId, record.sequenceId(), record.id());
     }
 
-    private Uni<FeedPage> scanOn(UUID projectId, FeedQuery query) {
+    private Uni<FeedPage> scanOn(UUID projectId, FeedQuery query, RecordEncoder.Format format) {
         Cursor cursor = query.cursor() == null ? Cursor.START : query.cursor();
         return index.planOn(projectId, cursor.sequenceId(), query.filter(), query.limit())
-                .chain(plan -> scan(projectId, cursor.sequenceId(), plan.first(), plan.last(), query)
+                .chain(plan -> scan(projectId, cursor.sequenceId(), plan.first(), plan.last(), query, format)
                         .chain(scan -> {
                             requireStillThere(cursor, scan.firstIs(cursor));
                             return fetched(projectId, scan.records).map(fitting -> {
@@ -162,10 +146,10 @@ public class FeedReader {
                         }));
     }
 
-    private Uni<FeedPage> scanBack(UUID projectId, FeedQuery query) {
+    private Uni<FeedPage> scanBack(UUID projectId, FeedQuery query, RecordEncoder.Format format) {
         Cursor cursor = query.cursor();
         Long before = cursor == null ? null : cursor.sequenceId();
-        return scanBack(projectId, before, query).chain(scan -> {
+        return scanBack(projectId, before, query, format).chain(scan -> {
             if (cursor != null) {
                 requireStillThere(cursor, scan.firstIs(cursor));
             }
@@ -177,20 +161,25 @@ public class FeedReader {
         });
     }
 
-    private Uni<Scan> scanBack(UUID projectId, @Nullable Long before, FeedQuery query) {
+    private Uni<Scan> scanBack(UUID projectId, @Nullable Long before, FeedQuery query, RecordEncoder.Format format) {
         if (query.filter().equals(Filter.NONE)) {
             // Every record passes. Their places are known without the index, or the statement finds them from the head.
             Long[] first = {before == null ? null : Math.max(1, before - query.limit())};
             Long[] last = {before};
-            return scan(projectId, before, first, last, query);
+            return scan(projectId, before, first, last, query, format);
         }
         return index.planBack(projectId, before, query.filter(), query.limit())
-                .chain(plan -> scan(projectId, before, plan.first(), plan.last(), query));
+                .chain(plan -> scan(projectId, before, plan.first(), plan.last(), query, format));
     }
 
     private Uni<Scan> scan(
-            UUID projectId, @Nullable Long sequenceId, @Nullable Long[] first, @Nullable Long[] last, FeedQuery query) {
-        Scan scan = new Scan(projectId, query);
+            UUID projectId,
+            @Nullable Long sequenceId,
+            @Nullable Long[] first,
+            @Nullable Long[] last,
+            FeedQuery query,
+            RecordEncoder.Format format) {
+        Scan scan = new Scan(projectId, query, format);
         Binds binds = SCAN_FEED
                 .bind("project_id", projectId)
                 .bind("direction", query.order() == Order.ASCENDING ? 1 : -1)
@@ -218,22 +207,63 @@ public class FeedReader {
         }
     }
 
-    /** Takes the rows of {@code read_feed.sql}. */
+    /** Takes the rows of {@code read_feed.sql}: first the places, then the records that stand there. */
     private static final class Read {
 
         final PageRecords records;
-        UUID[] recordIds = {};
-        long lastSequenceId;
+        /** Whether there are records behind the page's last place. */
+        boolean more;
 
-        Read(FeedQuery query) {
-            this.records = new PageRecords(query.maxBytes(), FEED_COLUMNS);
+        private final UUID projectId;
+        private final Cursor cursor;
+        private final int limit;
+        private boolean placed;
+        private UUID[] recordIds = {};
+        private long lastSequenceId;
+
+        Read(UUID projectId, Cursor cursor, FeedQuery query, RecordEncoder.Format format) {
+            this.projectId = projectId;
+            this.cursor = cursor;
+            this.limit = query.limit();
+            this.records = new PageRecords(query.maxBytes(), format, FEED_COLUMNS);
         }
 
         void add(Row row) {
-            if (!records.take(row) && row.getLong("last_sequence_id") != null) {
-                lastSequenceId = row.getLong("last_sequence_id");
-                recordIds = row.getArrayOfUUIDs("record_ids");
+            if (placed) {
+                records.take(row);
+                return;
             }
+            placed = true;
+            Long last = row.getLong("last_sequence_id");
+            // Where the head lies before the cursor, the statement found the last segment, which has none of the places
+            // asked for.
+            boolean any = last != null && last >= firstSequenceId();
+            place(any ? row.getArrayOfUUIDs("record_ids") : new UUID[0], last == null ? 0 : last);
+        }
+
+        private void place(UUID[] found, long last) {
+            recordIds = found;
+            lastSequenceId = last;
+            int first = cursor.sequenceId() > 0 ? 1 : 0;
+            int end = Math.min(recordIds.length, first + limit);
+            for (int place = first; place < end; place++) {
+                records.place(firstSequenceId() + place, recordIds[place]);
+            }
+            more = end < recordIds.length;
+        }
+
+        /** The sequence id of the first place asked for: that of the cursor, unless it is the start. */
+        private long firstSequenceId() {
+            return Math.max(cursor.sequenceId(), 1);
+        }
+
+        /** Makes sure that the places are what the cursor promises. */
+        void check() {
+            if (recordIds.length > 0 && recordIds.length != lastSequenceId - firstSequenceId() + 1) {
+                throw new IllegalStateException("the feed of project " + projectId + " has a gap between "
+                        + firstSequenceId() + " and " + lastSequenceId + ": " + recordIds.length + " records");
+            }
+            requireStillThere(cursor, recordIds.length > 0 && cursor.matches(projectId, recordIds[0]));
         }
     }
 
@@ -248,10 +278,10 @@ public class FeedReader {
         private @Nullable Cursor first;
         private @Nullable Cursor last;
 
-        Scan(UUID projectId, FeedQuery query) {
+        Scan(UUID projectId, FeedQuery query, RecordEncoder.Format format) {
             this.projectId = projectId;
             this.limit = query.limit();
-            this.records = new PageRecords(query.maxBytes(), SCAN_COLUMNS);
+            this.records = new PageRecords(query.maxBytes(), format, SCAN_COLUMNS);
         }
 
         void add(Row row) {
@@ -284,7 +314,7 @@ public class FeedReader {
         }
 
         /** Where the page ends; if not all records fit, that is after the last one that does. */
-        Cursor last(List<StoredRecord> fitting, Cursor otherwise) {
+        Cursor last(List<EncodedRecord> fitting, Cursor otherwise) {
             if (records.isCut()) {
                 return behind(projectId, fitting.get(fitting.size() - 1));
             }

@@ -1,8 +1,8 @@
 package dev.annals.feed;
 
+import dev.annals.record.EncodedRecord;
+import dev.annals.record.RecordEncoder;
 import dev.annals.record.RecordRow;
-import dev.annals.record.RecordSize;
-import dev.annals.record.StoredRecord;
 import io.vertx.mutiny.sqlclient.Row;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -12,26 +12,29 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The records of one page while it is read, within the page's bytes. Rows are taken one by one as they arrive; of records
- * that no longer fit, only the places are kept.
+ * The records of one page while it is read, within the page's bytes. Rows are taken one by one as they arrive, in any order,
+ * and encoded at once; of records that no longer fit, only the places are kept.
  */
 final class PageRecords {
 
     private static final RecordRow.Columns WHOLE_COLUMNS = new RecordRow.Columns();
 
-    private record Place(long sequenceId, UUID recordId) {}
-
     private final int maxBytes;
     private final RecordRow.Columns columns;
-    private final List<Place> places = new ArrayList<>();
-    private final Map<UUID, StoredRecord> records = new HashMap<>();
-    private long characters;
+    private final RecordEncoder encoder;
+    /** The ids at the places of the page, in its order, and the sequence ids of these places. */
+    private final List<UUID> recordIds = new ArrayList<>();
+
+    private final Map<UUID, Long> sequenceIds = new HashMap<>();
+    private final Map<UUID, EncodedRecord> records = new HashMap<>();
+    private long bytes;
     private boolean allTaken = true;
     private boolean cut;
 
     /** @param columns of the rows that {@link #take} takes */
-    PageRecords(int maxBytes, RecordRow.Columns columns) {
+    PageRecords(int maxBytes, RecordEncoder.Format format, RecordRow.Columns columns) {
         this.maxBytes = maxBytes;
+        this.encoder = new RecordEncoder(format);
         this.columns = columns;
     }
 
@@ -39,41 +42,39 @@ final class PageRecords {
         return maxBytes;
     }
 
-    /**
-     * Takes the record of a row, unless its large fields were left out or the page is full.
-     *
-     * @return whether the row has a record
-     */
-    boolean take(Row row) {
-        if (!columns.hasRecord(row)) {
-            return false;
-        }
-        if (columns.isCut(row) || characters > maxBytes) {
-            allTaken = false;
-        } else {
-            put(columns.record(row, 0));
-        }
-        return true;
-    }
-
-    /** Takes one of the {@link #large} records. */
-    void takeWhole(Row row) {
-        put(WHOLE_COLUMNS.record(row, 0));
-    }
-
-    private void put(StoredRecord record) {
-        records.put(record.record().id(), record);
-        characters += RecordSize.characters(record);
-    }
-
-    /** Adds the next record of the page. */
+    /** Adds the next place of the page. */
     void place(long sequenceId, UUID recordId) {
-        places.add(new Place(sequenceId, recordId));
+        recordIds.add(recordId);
+        sequenceIds.put(recordId, sequenceId);
     }
 
     /** How many records the page is meant to have. */
     int places() {
-        return places.size();
+        return recordIds.size();
+    }
+
+    /** Takes the record of a row, unless it has no place here, its large fields were left out, or the page is full. */
+    void take(Row row) {
+        if (columns.isCut(row) || bytes > maxBytes) {
+            allTaken = false;
+        } else {
+            put(row, columns);
+        }
+    }
+
+    /** Takes one of the {@link #large} records. */
+    void takeWhole(Row row) {
+        put(row, WHOLE_COLUMNS);
+    }
+
+    private void put(Row row, RecordRow.Columns of) {
+        UUID id = of.id(row);
+        Long sequenceId = sequenceIds.get(id);
+        if (sequenceId != null) {
+            EncodedRecord record = encoder.encode(of.record(row, sequenceId));
+            records.put(id, record);
+            bytes += record.bytes().length;
+        }
     }
 
     /** The records that were not taken and may fit into the page, in their order. */
@@ -82,39 +83,37 @@ final class PageRecords {
             return new UUID[0];
         }
         List<UUID> large = new ArrayList<>();
-        long bytes = 0;
-        for (Place place : places) {
-            StoredRecord record = records.get(place.recordId());
+        long before = 0;
+        for (UUID id : recordIds) {
+            EncodedRecord record = records.get(id);
             if (record == null) {
-                large.add(place.recordId());
+                large.add(id);
             } else {
-                bytes += RecordSize.json(record);
+                before += record.bytes().length;
             }
-            if (bytes > maxBytes) {
+            if (before > maxBytes) {
                 break;
             }
         }
         return large.toArray(UUID[]::new);
     }
 
-    /** The page's records, as many as fit into it, but at least one. */
-    List<StoredRecord> fitting() {
-        // Counted one by one only if all of them together may not fit.
-        boolean all = RecordSize.jsonAtMost(records.size(), characters) <= maxBytes;
-        List<StoredRecord> fitting = new ArrayList<>(Math.min(places.size(), records.size()));
-        long bytes = 0;
-        for (Place place : places) {
-            @Nullable StoredRecord record = records.get(place.recordId());
+    /** The page's records, as many as fit into it, but at least one. Nothing can be taken after this. */
+    List<EncodedRecord> fitting() {
+        encoder.close();
+        List<EncodedRecord> fitting = new ArrayList<>(records.size());
+        long sum = 0;
+        for (UUID id : recordIds) {
+            @Nullable EncodedRecord record = records.get(id);
             if (record == null && fitting.isEmpty()) {
-                throw new IllegalStateException(
-                        "the feed has a place for record " + place.recordId() + ", which is not there");
+                throw new IllegalStateException("the feed has a place for record " + id + ", which is not there");
             }
-            bytes += all || record == null ? 0 : RecordSize.json(record);
-            if (record == null || (bytes > maxBytes && !fitting.isEmpty())) {
+            sum += record == null ? 0 : record.bytes().length;
+            if (record == null || (sum > maxBytes && !fitting.isEmpty())) {
                 cut = true;
                 break;
             }
-            fitting.add(record.at(place.sequenceId()));
+            fitting.add(record);
         }
         return fitting;
     }

@@ -71,7 +71,7 @@ public class FeedResource {
         return live.poll(projectId, query, wait)
                 .chain(page -> answers.within(
                         projectId,
-                        page.jsonAtMost(),
+                        page.answerAtMost(),
                         held -> Uni.createFrom().item(answers.page(http, uri, query, page, held))));
     }
 

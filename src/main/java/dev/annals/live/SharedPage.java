@@ -3,8 +3,7 @@ package dev.annals.live;
 import dev.annals.feed.Cursor;
 import dev.annals.feed.FeedPage;
 import dev.annals.feed.FeedQuery;
-import dev.annals.record.RecordWriter;
-import dev.annals.record.StoredRecord;
+import dev.annals.record.EncodedRecord;
 import io.vertx.core.buffer.Buffer;
 import java.nio.charset.StandardCharsets;
 import java.util.UUID;
@@ -46,12 +45,11 @@ final class SharedPage {
 
     private Buffer makeEvents() {
         Buffer bytes = Buffer.buffer();
-        for (StoredRecord record : page.records()) {
-            Cursor behind = Cursor.behind(
-                    projectId, record.sequenceId(), record.record().id());
+        for (EncodedRecord record : page.records()) {
+            Cursor behind = Cursor.behind(projectId, record.sequenceId(), record.id());
             bytes.appendBytes(("id: " + behind + "\nevent: record\ndata: ").getBytes(StandardCharsets.US_ASCII))
                     // One line: JSON strings hold no line breaks, and PostgreSQL writes jsonb without any.
-                    .appendBytes(RecordWriter.toBytes(record))
+                    .appendBytes(record.bytes())
                     .appendString("\n\n");
         }
         return bytes;

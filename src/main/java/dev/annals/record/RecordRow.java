@@ -89,9 +89,14 @@ public final class RecordRow {
             return row.getUUID(of(row).recordId);
         }
 
+        /** The id of the record that the row brings; null if it only names a place. */
+        public @Nullable UUID id(Row row) {
+            return row.getUUID(of(row).id);
+        }
+
         /** Whether the row brings the record itself, too. */
         public boolean hasRecord(Row row) {
-            return row.getUUID(of(row).id) != null;
+            return id(row) != null;
         }
 
         /** Whether the row brings a record without its large fields. */

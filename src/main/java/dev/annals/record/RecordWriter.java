@@ -32,7 +32,7 @@ public final class RecordWriter {
 
     /** One record as a body. */
     public static byte[] toBytes(StoredRecord record) {
-        return JsonBody.toBytes(1024 + RecordSize.characters(record), json -> write(record, json));
+        return JsonBody.toBytes(1024, json -> write(record, json));
     }
 
     /**

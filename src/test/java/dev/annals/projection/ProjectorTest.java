@@ -195,7 +195,8 @@ class ProjectorTest {
         TestProjector other = new TestProjector(pool(), List.of(counts), 1000);
         Pool pool = pool();
         Projector stuck = new TestProjector(pool, List.of(frozen), 1000).projector();
-        Cancellable look = stuck.look().subscribe().with(done -> {});
+        // There may be more projects than one look takes.
+        Cancellable look = stuck.look().repeat().indefinitely().subscribe().with(done -> {});
         long began = System.nanoTime();
         assertThat(holds.await(30, TimeUnit.SECONDS)).isTrue();
         double[] lag = {0};

@@ -3,10 +3,10 @@ package dev.annals.bench.micro;
 import dev.annals.bench.SampleRecords;
 import dev.annals.feed.Cursor;
 import dev.annals.guid.SequentialGuid;
-import dev.annals.http.JsonBody;
 import dev.annals.record.AuditRecord;
+import dev.annals.record.EncodedRecord;
+import dev.annals.record.RecordEncoder;
 import dev.annals.record.RecordReader;
-import dev.annals.record.RecordWriter;
 import dev.annals.record.StoredRecord;
 import java.io.ByteArrayOutputStream;
 import java.nio.charset.StandardCharsets;
@@ -63,14 +63,10 @@ public class TextBenchmark {
     /** The records of a page. */
     @Benchmark
     @OperationsPerInvocation(PAGE)
-    public byte[] writePage() {
-        return JsonBody.toBytes(PAGE * 600, json -> {
-            json.writeStartArray();
-            for (StoredRecord record : stored) {
-                RecordWriter.write(record, json);
-            }
-            json.writeEndArray();
-        });
+    public List<EncodedRecord> writePage() {
+        try (RecordEncoder encoder = new RecordEncoder(RecordEncoder.Format.JSON)) {
+            return stored.stream().map(encoder::encode).toList();
+        }
     }
 
     /** A cursor from a link. */

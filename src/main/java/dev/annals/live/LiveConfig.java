@@ -34,6 +34,12 @@ public interface LiveConfig {
     @Max(1_000)
     int pageReads();
 
+    /** How many bytes of pages that were just read are kept for those who ask for the same page a moment later. */
+    @WithDefault("8388608")
+    @Min(0)
+    @Max(1_073_741_824)
+    long keptBytes();
+
     /** How many long polls may wait. */
     @WithDefault("20000")
     @Min(1)

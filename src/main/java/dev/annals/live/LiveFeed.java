@@ -37,7 +37,12 @@ class LiveFeed {
         this.memory = memory;
         this.vertx = vertx;
         this.reads = new ReadCoalescer<>(
-                this::read, config.pageReads(), vertx.getOrCreateContext(), metrics.timer("annals.live.pages"));
+                this::read,
+                config.pageReads(),
+                vertx.getOrCreateContext(),
+                metrics.timer("annals.live.pages"),
+                SharedPage::size,
+                config.keptBytes());
     }
 
     private Uni<SharedPage> read(SharedPage.Key key, long beganAt) {

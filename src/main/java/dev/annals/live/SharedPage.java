@@ -31,6 +31,11 @@ final class SharedPage {
         return page;
     }
 
+    /** About how many bytes it takes, with its events; 0 without records. */
+    int size() {
+        return page.records().isEmpty() ? 0 : (int) Math.min(Integer.MAX_VALUE, 2 * page.answerAtMost());
+    }
+
     long readAt() {
         return readAt;
     }

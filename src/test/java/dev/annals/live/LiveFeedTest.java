@@ -384,7 +384,9 @@ class LiveFeedTest extends FeedTest {
             feed.append(1);
             insert(other, "b", 1);
             until(() -> connections.received("\"sequence_id\":1,") == clients);
-            assertThat(count("annals.live.pages") - pages).as("reads, shared").isLessThan(clients / 10);
+            assertThat(count("annals.live.pages") - pages)
+                    .as("one read per project and change")
+                    .isEqualTo(2);
             assertThat(connections.received("HTTP/1.1 200")).isEqualTo(clients);
         }
         until(() -> gauge("annals.live.waits") == 0);
@@ -432,7 +434,7 @@ class LiveFeedTest extends FeedTest {
             long pages = count("annals.live.pages");
             feed.append(1);
             until(() -> connections.received("\ndata: ") == LiveLimits.PROJECT_STREAMS);
-            assertThat(count("annals.live.pages") - pages).as("reads, shared").isLessThan(200);
+            assertThat(count("annals.live.pages") - pages).as("reads, shared").isEqualTo(1);
         }
     }
 

@@ -2,6 +2,7 @@ package dev.annals.connection;
 
 import dev.annals.config.AnnalsConfig;
 import dev.annals.database.AnswerDeadline;
+import dev.annals.database.DatabasePath;
 import io.netty.bootstrap.ServerBootstrap;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFactory;
@@ -36,6 +37,8 @@ public final class ConnectionLimits extends JDKTransport {
     private static final int MOST_BY_DEFAULT = 32_768;
     private static final long WARN_NANOS = TimeUnit.MINUTES.toNanos(1);
 
+    private final DatabasePath database = new DatabasePath();
+
     @Override
     public ChannelFactory<? extends Channel> channelFactory(boolean domainSocket) {
         // The only connections that the service itself opens are those to the database.
@@ -44,7 +47,8 @@ public final class ConnectionLimits extends JDKTransport {
                 ConfigProvider.getConfig()
                         .unwrap(SmallRyeConfig.class)
                         .getConfigMapping(AnnalsConfig.class)
-                        .database());
+                        .database(),
+                database);
     }
 
     @Override

@@ -25,7 +25,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>It stands in the connection's own pipeline, so that nothing can pass it by: each statement, {@code BEGIN} and {@code
  * COMMIT}, and the login have a deadline, whoever sends them. Whatever was in flight on a closed connection fails as on any
- * lost connection, and the pool opens a new one.
+ * lost connection, and the pool opens a new one. If the {@link DatabasePath} was broken in the meantime and is whole again, no
+ * deadline is waited for.
  */
 public final class AnswerDeadline {
 
@@ -39,8 +40,13 @@ public final class AnswerDeadline {
 
     private AnswerDeadline() {}
 
-    /** Makes channels as the other factory does, with the deadlines that the configuration names. */
-    public static ChannelFactory<Channel> on(ChannelFactory<? extends Channel> channels, AnnalsConfig.Database config) {
+    /**
+     * Makes channels as the other factory does, with the deadlines that the configuration names.
+     *
+     * @param path shared by all connections to the database
+     */
+    public static ChannelFactory<Channel> on(
+            ChannelFactory<? extends Channel> channels, AnnalsConfig.Database config, DatabasePath path) {
         return () -> {
             Channel channel = channels.newChannel();
             // What idles in a pool is asked, too, whether its other end is still there.
@@ -48,7 +54,7 @@ public final class AnswerDeadline {
             channel.config()
                     .setOption(NioChannelOption.of(ExtendedSocketOptions.TCP_KEEPINTERVAL), KEEPALIVE_INTERVAL_SECONDS);
             channel.config().setOption(NioChannelOption.of(ExtendedSocketOptions.TCP_KEEPCOUNT), KEEPALIVE_PROBES);
-            channel.pipeline().addLast(new Door(new Watch(config.connectTimeout(), ofStatement(config))));
+            channel.pipeline().addLast(new Door(new Watch(config.connectTimeout(), ofStatement(config), path)));
             return channel;
         };
     }
@@ -80,24 +86,33 @@ public final class AnswerDeadline {
     /** Counts the statements that are under way, and closes the connection when the first of them takes too long. */
     // The connection's other handlers see the outcome of a close.
     @SuppressWarnings("FutureReturnValueIgnored")
-    private static final class Watch extends ChannelDuplexHandler {
+    static final class Watch extends ChannelDuplexHandler {
         private final long loginNanos;
         private final long statementNanos;
+        private final DatabasePath path;
         private boolean loggedIn;
         private int underWay;
         /** Since when the first of them has been the first. */
         private long since;
 
+        /** When the other end was last heard. */
+        private volatile long heard;
+
+        private volatile @Nullable ChannelHandlerContext context;
         private @Nullable Future<?> look;
 
-        Watch(Duration login, Duration statement) {
+        Watch(Duration login, Duration statement, DatabasePath path) {
             this.loginNanos = login.toNanos();
             this.statementNanos = statement.toNanos();
+            this.path = path;
         }
 
         @Override
         public void handlerAdded(ChannelHandlerContext context) {
             since = System.nanoTime();
+            heard = since;
+            this.context = context;
+            path.add(this);
             lookAfter(loginNanos, context);
         }
 
@@ -109,7 +124,7 @@ public final class AnswerDeadline {
                 }
                 underWay++;
                 if (look == null) {
-                    lookAfter(statementNanos, context);
+                    lookAfter(Math.min(statementNanos, DatabasePath.PATIENCE_NANOS), context);
                 }
             }
             super.write(context, message, promise);
@@ -119,6 +134,7 @@ public final class AnswerDeadline {
         public void channelRead(ChannelHandlerContext context, Object message) {
             if (message instanceof CommandResponse) {
                 since = System.nanoTime();
+                heard = since;
                 if (loggedIn) {
                     underWay--;
                 } else {
@@ -131,6 +147,7 @@ public final class AnswerDeadline {
 
         @Override
         public void channelInactive(ChannelHandlerContext context) {
+            path.remove(this);
             if (look != null) {
                 look.cancel(false);
             }
@@ -148,15 +165,31 @@ public final class AnswerDeadline {
                 return;
             }
             long limit = loggedIn ? statementNanos : loginNanos;
-            long left = limit - (System.nanoTime() - since);
-            if (left > 0) {
-                lookAfter(left, context);
+            long waited = System.nanoTime() - since;
+            if (waited < limit) {
+                if (waited >= DatabasePath.PATIENCE_NANOS) {
+                    path.suspect(
+                            context.channel().remoteAddress(), context.channel().eventLoop());
+                }
+                lookAfter(Math.min(limit - waited, DatabasePath.PATIENCE_NANOS), context);
                 return;
             }
             LOG.warnf(
                     "The database has not answered for %d ms: the connection to it is given up",
                     TimeUnit.NANOSECONDS.toMillis(limit));
-            // Past all handlers: they would say goodbye, and wait for the other end to close, too.
+            close(context);
+        }
+
+        /** The path to the other end was broken then, and is whole again. */
+        void closeIfSilentSince(long then) {
+            ChannelHandlerContext there = context;
+            if (there != null && heard - then < 0) {
+                there.executor().execute(() -> close(there));
+            }
+        }
+
+        // Past all handlers: they would say goodbye, and wait for the other end to close, too.
+        private static void close(ChannelHandlerContext context) {
             context.pipeline().firstContext().close();
         }
     }

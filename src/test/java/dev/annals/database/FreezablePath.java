@@ -9,20 +9,35 @@ import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
+import java.util.Arrays;
 import java.util.Map;
 
 /**
  * The tests' database behind a path that can swallow everything for a while, as a network does that has forgotten its
- * connections: they stay open at both ends, which learn nothing. The service has little patience.
+ * connections: they stay open at both ends, which learn nothing. The service has little patience, unless {@link #PATIENT} is
+ * set.
  */
 public final class FreezablePath implements QuarkusTestResourceLifecycleManager {
+
+    /** The argument that leaves the service the time limits that it has by default. */
+    static final String PATIENT = "patient";
 
     // System properties, because Quarkus loads this class more than once in a JVM.
     private static final String FROZEN = "test-database.frozen";
     private static final String CONNECTIONS = "test-database.connections";
     private static final String FREEZES = "test-database.freezes";
+    private static final String QUESTIONS = "test-database.questions";
+
+    /** What asks a server whether it is there, without logging in: its length, and PostgreSQL's SSLRequest. */
+    private static final byte[] QUESTION = {0, 0, 0, 8, 4, (byte) 0xd2, 0x16, 0x2f};
 
     private ServerSocket listener;
+    private boolean patient;
+
+    @Override
+    public void init(Map<String, String> arguments) {
+        patient = arguments.containsKey(PATIENT);
+    }
 
     /** Swallows everything: what is open now stays so for good and passes nothing on, not even its end. */
     static void freeze() {
@@ -42,6 +57,11 @@ public final class FreezablePath implements QuarkusTestResourceLifecycleManager 
     /** How many connections the service has opened so far. */
     static int connections() {
         return Integer.getInteger(CONNECTIONS, 0);
+    }
+
+    /** How often the service has asked whether the server is there. */
+    static int questions() {
+        return Integer.getInteger(QUESTIONS, 0);
     }
 
     @Override
@@ -66,6 +86,9 @@ public final class FreezablePath implements QuarkusTestResourceLifecycleManager 
                 listener.getLocalPort(),
                 database.database(),
                 database.parameters());
+        if (patient) {
+            return Map.of(DatabaseUrlConfigSource.DATABASE_URL, through.withPassword());
+        }
         return Map.of(
                 DatabaseUrlConfigSource.DATABASE_URL,
                 through.withPassword(),
@@ -128,6 +151,9 @@ public final class FreezablePath implements QuarkusTestResourceLifecycleManager 
                 OutputStream out = to.getOutputStream();
                 byte[] bytes = new byte[1 << 16];
                 for (int n = in.read(bytes); n >= 0; n = in.read(bytes)) {
+                    if (Arrays.equals(bytes, 0, n, QUESTION, 0, QUESTION.length)) {
+                        System.setProperty(QUESTIONS, Integer.toString(questions() + 1));
+                    }
                     if (isWhole()) {
                         out.write(bytes, 0, n);
                     }

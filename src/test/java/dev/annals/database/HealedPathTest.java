@@ -1,0 +1,107 @@
+package dev.annals.database;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.annals.AuditLogFixture;
+import dev.annals.AuditLogFixture.Project;
+import dev.annals.Await;
+import io.quarkus.test.common.QuarkusTestResource;
+import io.quarkus.test.common.ResourceArg;
+import io.quarkus.test.common.http.TestHTTPResource;
+import io.quarkus.test.junit.QuarkusTest;
+import jakarta.inject.Inject;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** With the time limits of the defaults, nobody waits for them once the path to the database is whole again. */
+@QuarkusTest
+@QuarkusTestResource(
+        value = FreezablePath.class,
+        restrictToAnnotatedClass = true,
+        initArgs = @ResourceArg(name = FreezablePath.PATIENT, value = "true"))
+@Timeout(180)
+class HealedPathTest {
+
+    private static final int WRITES = 20;
+    /** Far less than the deadline of a statement, which is 45 seconds. */
+    private static final Duration LIMIT = Duration.ofSeconds(20);
+
+    @Inject
+    AuditLogFixture log;
+
+    @TestHTTPResource("/v1/project-logs")
+    URI feed;
+
+    private final HttpClient http = HttpClient.newHttpClient();
+    private Project project;
+
+    @AfterEach
+    void thaw() {
+        FreezablePath.thaw();
+    }
+
+    @Test
+    void statementsFromBeforeAndConnectionsThatIdledMeanwhileAreGivenUpAtOnce() throws Exception {
+        project = log.newProject();
+        // Several connections of each pool.
+        for (CompletableFuture<HttpResponse<String>> each : requests(new ArrayList<>())) {
+            assertThat(each.get(20, TimeUnit.SECONDS).statusCode()).isIn(200, 201);
+        }
+        FreezablePath.freeze();
+        int connections = FreezablePath.connections();
+        List<UUID> ids = new ArrayList<>();
+        List<CompletableFuture<HttpResponse<String>>> underWay = requests(ids);
+        Await.until(
+                "the service has asked for the database more than once",
+                () -> FreezablePath.connections() > connections + 1);
+
+        FreezablePath.thaw();
+        long thawed = System.nanoTime();
+        for (CompletableFuture<HttpResponse<String>> each : underWay) {
+            assertThat(each.get(60, TimeUnit.SECONDS).statusCode()).isIn(200, 201, 503);
+        }
+        for (UUID id : ids) {
+            assertThat(append(id).get(60, TimeUnit.SECONDS).statusCode()).isIn(200, 201);
+        }
+        assertThat(Duration.ofNanos(System.nanoTime() - thawed)).isLessThan(LIMIT);
+        assertThat(log.feed(project.id())).containsAll(ids);
+        log.checkFeed(project.id());
+    }
+
+    /** Writes and reads that are sent at once. */
+    private List<CompletableFuture<HttpResponse<String>>> requests(List<UUID> ids) {
+        List<CompletableFuture<HttpResponse<String>>> sent = new ArrayList<>();
+        for (int i = 0; i < WRITES; i++) {
+            ids.add(UUID.randomUUID());
+            sent.add(append(ids.get(i)));
+            sent.add(send(request()));
+        }
+        return sent;
+    }
+
+    private CompletableFuture<HttpResponse<String>> append(UUID id) {
+        return send(request()
+                .header("Content-Type", "application/json")
+                .POST(HttpRequest.BodyPublishers.ofString("""
+                        {"id": "%s", "action": "a"}""".formatted(id))));
+    }
+
+    private HttpRequest.Builder request() {
+        return HttpRequest.newBuilder(feed).header("Authorization", "Bearer " + project.token());
+    }
+
+    private CompletableFuture<HttpResponse<String>> send(HttpRequest.Builder request) {
+        return http.sendAsync(request.build(), HttpResponse.BodyHandlers.ofString());
+    }
+}

@@ -2,8 +2,11 @@ package dev.annals;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.fasterxml.jackson.annotation.JsonIgnoreProperties;
+import io.restassured.mapper.ObjectMapperType;
 import io.restassured.response.ExtractableResponse;
 import io.restassured.response.Response;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** What every problem has to be. */
@@ -42,6 +45,20 @@ public final class ProblemAssertions {
         String type = slug == null ? "about:blank" : "urn:annals:problem:" + slug;
         assertThat(body).contains("\"type\":\"" + type + "\"", "\"status\":" + status);
         assertNoInternals(body);
+    }
+
+    /** Where a problem's errors are. Each path of REST Assured's would be compiled as a script, hundreds of times. */
+    public static List<String> pointers(ExtractableResponse<Response> problem) {
+        return problem.as(Errors.class, ObjectMapperType.JACKSON_2).errors().stream()
+                .map(Errors.Place::pointer)
+                .toList();
+    }
+
+    @JsonIgnoreProperties(ignoreUnknown = true)
+    private record Errors(List<Place> errors) {
+
+        @JsonIgnoreProperties(ignoreUnknown = true)
+        private record Place(String pointer) {}
     }
 
     public static void assertNoInternals(String body) {

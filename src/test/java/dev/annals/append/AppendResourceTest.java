@@ -5,6 +5,7 @@ import static dev.annals.AuditLogFixture.IMPORT;
 import static dev.annals.AuditLogFixture.LOGS;
 import static dev.annals.AuditLogFixture.batch;
 import static dev.annals.AuditLogFixture.pathOf;
+import static dev.annals.ProblemAssertions.pointers;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.hamcrest.Matchers.containsString;
 import static org.hamcrest.Matchers.equalTo;
@@ -274,7 +275,7 @@ class AppendResourceTest extends ProjectTest {
                 .statusCode(422)
                 .extract();
 
-        assertThat(problem.<List<String>>path("errors.pointer")).containsExactly("/records/1/outcome");
+        assertThat(pointers(problem)).containsExactly("/records/1/outcome");
         assertThat(log.checkFeed(project.id())).isZero();
     }
 
@@ -317,7 +318,7 @@ class AppendResourceTest extends ProjectTest {
         ExtractableResponse<Response> problem = append("{\"id\": \"" + id + "\", " + fields + "}", 409);
 
         assertThat(problem.<String>path("type")).isEqualTo("urn:annals:problem:record-id-taken");
-        assertThat(problem.<List<String>>path("errors.pointer")).containsExactly("/id");
+        assertThat(pointers(problem)).containsExactly("/id");
         assertThat(log.checkFeed(project.id())).isEqualTo(1);
     }
 
@@ -365,7 +366,7 @@ class AppendResourceTest extends ProjectTest {
                         "{\"id\": \"" + one + "\", \"action\": \"x\"}"),
                 409);
 
-        assertThat(problem.<List<String>>path("errors.pointer")).containsExactly("/records/1/id", "/records/2/id");
+        assertThat(pointers(problem)).containsExactly("/records/1/id", "/records/2/id");
         assertThat(log.checkFeed(project.id())).isEqualTo(2);
     }
 

@@ -5,6 +5,7 @@ import static dev.annals.AuditLogFixture.LOGS;
 import static dev.annals.AuditLogFixture.batch;
 import static dev.annals.AuditLogFixture.pathOf;
 import static dev.annals.ProblemAssertions.assertProblem;
+import static dev.annals.ProblemAssertions.pointers;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.params.provider.Arguments.arguments;
 
@@ -528,9 +529,5 @@ class BadInputTest extends ProjectTest {
     private static void problem(HttpResponse<String> answer, int status, String slug) {
         String type = answer.headers().firstValue("Content-Type").orElse("none");
         assertProblem(answer.statusCode(), type, answer.body(), status, slug);
-    }
-
-    private static List<String> pointers(ExtractableResponse<Response> answer) {
-        return answer.path("errors.pointer");
     }
 }

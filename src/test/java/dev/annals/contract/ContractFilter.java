@@ -25,6 +25,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Holds what REST Assured sends and receives against {@code openapi.yaml}, and fails the test where they differ.
@@ -47,7 +48,26 @@ public final class ContractFilter implements Filter {
     private static final SchemaValidator SCHEMAS = new SchemaValidator(CONTRACT, new MessageResolver());
     private static final ApiOperationResolver OPERATIONS = new ApiOperationResolver(CONTRACT, null, false);
 
+    private static volatile @Nullable Exchange lastExchange;
+
     private final boolean checksRequests;
+
+    /** A request and its answer, written down only where somebody wants to see them. */
+    private record Exchange(FilterableRequestSpecification request, Response answer) {
+        @Override
+        public String toString() {
+            String body = answer.asString();
+            return "%s %s%nThe answer was %s%n%s%n%n%s"
+                    .formatted(
+                            request.getMethod(),
+                            request.getURI(),
+                            answer.statusLine(),
+                            answer.headers(),
+                            body.length() <= SHOWN_BODY_CHARACTERS
+                                    ? body
+                                    : body.substring(0, SHOWN_BODY_CHARACTERS) + " …");
+        }
+    }
 
     private ContractFilter(boolean checksRequests) {
         this.checksRequests = checksRequests;
@@ -94,9 +114,19 @@ public final class ContractFilter implements Filter {
             differences.add("- the contract has no such operation, yet the answer is no error");
         }
         if (!differences.isEmpty()) {
-            throw new AssertionError(describe(request, answer, operation, differences));
+            throw new AssertionError(describe(new Exchange(request, answer), operation, differences));
         }
+        lastExchange = new Exchange(request, answer);
         return answer;
+    }
+
+    /** The last request of any thread, and its answer, unless that differed from the contract. */
+    static Optional<String> lastExchange() {
+        return Optional.ofNullable(lastExchange).map(Exchange::toString);
+    }
+
+    static void forgetLastExchange() {
+        lastExchange = null;
     }
 
     /** The operationIds that the contract has, in its order. */
@@ -165,24 +195,13 @@ public final class ContractFilter implements Filter {
         }
     }
 
-    private static String describe(
-            FilterableRequestSpecification request,
-            Response answer,
-            Optional<ApiOperation> operation,
-            List<String> differences) {
-        String body = answer.asString();
-        return "%s %s (%s) differs from openapi.yaml:%n%s%nThe answer was %s%n%s%n%n%s"
+    private static String describe(Exchange exchange, Optional<ApiOperation> operation, List<String> differences) {
+        return "This differs from openapi.yaml (%s):%n%s%n%s"
                 .formatted(
-                        request.getMethod(),
-                        request.getURI(),
                         operation.map(o -> o.getOperation().getOperationId()).orElse("no operation of the contract"),
                         String.join(
                                 System.lineSeparator(),
                                 differences.stream().distinct().toList()),
-                        answer.statusLine(),
-                        answer.headers(),
-                        body.length() <= SHOWN_BODY_CHARACTERS
-                                ? body
-                                : body.substring(0, SHOWN_BODY_CHARACTERS) + " …");
+                        exchange);
     }
 }

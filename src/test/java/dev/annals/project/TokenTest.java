@@ -2,6 +2,7 @@ package dev.annals.project;
 
 import static dev.annals.ProblemAssertions.assertNoInternals;
 import static dev.annals.ProblemAssertions.assertProblem;
+import static dev.annals.ProblemAssertions.pointers;
 import static io.restassured.RestAssured.given;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.params.provider.Arguments.arguments;
@@ -371,7 +372,7 @@ class TokenTest extends ProjectTest {
         ExtractableResponse<Response> answer =
                 wrongAdmin().body(body).post(path).then().extract();
         assertProblem(answer, 422, "invalid-body");
-        assertThat(answer.<List<String>>path("errors.pointer")).containsExactlyInAnyOrder(pointers.split(" ", -1));
+        assertThat(pointers(answer)).containsExactlyInAnyOrder(pointers.split(" ", -1));
     }
 
     private List<Operation> all() {

@@ -5,10 +5,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.annals.BesideTheService;
 import io.quarkus.runtime.annotations.RegisterForReflection;
-import io.quarkus.runtime.configuration.DurationConverter;
 import io.smallrye.config.ConfigValidationException;
 import io.smallrye.config.SmallRyeConfig;
-import io.smallrye.config.SmallRyeConfigBuilder;
 import java.io.IOException;
 import java.lang.reflect.Method;
 import java.nio.file.Files;
@@ -33,12 +31,7 @@ class ConfigLimitsTest {
     }
 
     private static SmallRyeConfig read(Map<String, String> settings) {
-        SmallRyeConfigBuilder builder = new SmallRyeConfigBuilder()
-                .withConverter(Duration.class, 200, new DurationConverter())
-                .withDefaultValues(settings);
-        new ConfigLimits().configBuilder(builder);
-        ALL.forEach(builder::withMapping);
-        return builder.build();
+        return Settings.read(ALL, settings);
     }
 
     @Test

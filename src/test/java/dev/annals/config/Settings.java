@@ -2,9 +2,14 @@ package dev.annals.config;
 
 import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption;
+import io.quarkus.runtime.configuration.DurationConverter;
 import io.smallrye.config.ConfigMapping;
+import io.smallrye.config.SmallRyeConfig;
+import io.smallrye.config.SmallRyeConfigBuilder;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.Stream;
 
 /** The interfaces that declare the service's settings, wherever they are. */
@@ -19,6 +24,20 @@ public final class Settings {
                         .filter(type -> type.isAnnotatedWith(ConfigMapping.class))
                         .<Class<?>>map(type -> type.reflect())
                         .toList();
+    }
+
+    /** One of them, as the service reads it: these settings and otherwise the defaults. */
+    public static <T> T of(Class<T> mapping, Map<String, String> settings) {
+        return read(List.of(mapping), settings).getConfigMapping(mapping);
+    }
+
+    static SmallRyeConfig read(List<Class<?>> mappings, Map<String, String> settings) {
+        SmallRyeConfigBuilder builder = new SmallRyeConfigBuilder()
+                .withConverter(Duration.class, 200, new DurationConverter())
+                .withDefaultValues(settings);
+        new ConfigLimits().configBuilder(builder);
+        mappings.forEach(builder::withMapping);
+        return builder.build();
     }
 
     /** One of them, with the groups of settings that it declares. */

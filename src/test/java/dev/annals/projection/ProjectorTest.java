@@ -1,29 +1,26 @@
 package dev.annals.projection;
 
-import static io.restassured.RestAssured.given;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.annals.AuditLogFixture;
 import dev.annals.Await;
+import dev.annals.BesideTheService;
 import dev.annals.Load;
-import dev.annals.ManagementPort;
+import dev.annals.SqlFixture;
 import dev.annals.database.DatabaseFailure;
-import dev.annals.database.ServicePool;
-import dev.annals.statistics.DailyCounts;
-import io.quarkus.test.junit.QuarkusTest;
-import io.quarkus.test.junit.TestProfile;
-import io.restassured.response.ValidatableResponse;
+import dev.annals.database.PoolFixture;
+import dev.annals.database.Sql;
+import dev.annals.statistics.CountsFixture;
 import io.smallrye.mutiny.Uni;
 import io.smallrye.mutiny.subscription.Cancellable;
 import io.vertx.mutiny.sqlclient.Pool;
 import io.vertx.mutiny.sqlclient.SqlConnection;
-import jakarta.inject.Inject;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
 import java.util.UUID;
 import java.util.concurrent.CountDownLatch;
@@ -38,31 +35,27 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** Each record counts once, whoever projects and whatever breaks. */
-@QuarkusTest
-@TestProfile(WithoutProjector.class)
+@BesideTheService
 class ProjectorTest {
 
     private static final int INSTANCES = 3;
     private static final int ROUNDS = Load.times(10, 30);
     private static final long SEED = 20260131;
+    /** How long an instance may be frozen before it loses its checkpoint: half of what it is by default. */
+    private static final String FROZEN = "5s";
 
-    @Inject
-    AuditLogFixture log;
-
-    @Inject
-    ServicePool connections;
-
-    @Inject
-    DailyCounts counts;
-
+    private final SqlFixture log = SqlFixture.ofTheSchemaAlone();
+    private final PoolFixture connections =
+            new PoolFixture(log.database(), Map.of("annals.database.transaction-idle-timeout", FROZEN));
+    private final Projection counts = CountsFixture.dailyCounts();
     private final Random random = new Random(SEED);
     private final List<Pool> pools = new ArrayList<>();
     private final List<UUID> projects = new ArrayList<>();
 
     @BeforeEach
-    void makeProjects() {
+    void makeProjects() throws SQLException {
         for (int i = 0; i < 3; i++) {
-            projects.add(log.newProject().id());
+            projects.add(log.insertProject());
         }
     }
 
@@ -100,7 +93,11 @@ class ProjectorTest {
         assertCounted();
         List<List<String>> live = stored();
 
-        rebuild("statistics").statusCode(202);
+        Sql.named("rebuild_projection")
+                .bind("name", "statistics")
+                .execute(pool())
+                .await()
+                .indefinitely();
         run(instances, () -> {
             for (int i = 0; i < 20; i++) {
                 killProjecting();
@@ -214,13 +211,6 @@ class ProjectorTest {
     void theLagIsThatOfTheOldestMissingRecordHoweverManyComeAllTheTime() throws Exception {
         TestProjector projector = new TestProjector(pool(), List.of(counts), 1000);
         projector.catchUp();
-        // Other tests leave feeds with gaps, where no projection gets on.
-        log.run("""
-                update annals.projection_checkpoint as checkpoint set sequence_id =
-                  (select max(last_sequence_id) from annals.feed_segment where project_id = checkpoint.project_id)
-                where projection = 'statistics'
-                  and exists (select from annals.feed_segment where project_id = checkpoint.project_id)
-                """);
         double greatest = 0;
         long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(6);
         while (System.nanoTime() < end) {
@@ -236,42 +226,6 @@ class ProjectorTest {
         append(10);
         new TestProjector(pool(), List.of(counts), 1).catchUp();
         assertCounted();
-    }
-
-    @Test
-    void aRebuildOfWhatIsNotThereIsAProblem() {
-        rebuild("nothing").statusCode(404);
-        given().auth()
-                .oauth2(log.newProject().token())
-                .post("/v1/projections/statistics/rebuild")
-                .then()
-                .statusCode(403);
-    }
-
-    @Test
-    void metricsAndHealthShowEachProjection() {
-        assertThat(given().get(ManagementPort.uri("/metrics"))
-                        .then()
-                        .statusCode(200)
-                        .extract()
-                        .asString())
-                .contains(
-                        "annals_projection_lag_records{projection=\"statistics\"}",
-                        "annals_projection_lag_seconds{projection=\"statistics\"}",
-                        "annals_projection_failing{projection=\"statistics\"}");
-        assertThat(given().get(ManagementPort.uri("/health"))
-                        .then()
-                        .statusCode(200)
-                        .extract()
-                        .asString())
-                .contains("statistics fails in projects");
-    }
-
-    private static ValidatableResponse rebuild(String name) {
-        return given().auth()
-                .oauth2(AuditLogFixture.ADMIN_TOKEN)
-                .post("/v1/projections/" + name + "/rebuild")
-                .then();
     }
 
     private Pool pool() {

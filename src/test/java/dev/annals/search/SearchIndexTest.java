@@ -2,24 +2,20 @@ package dev.annals.search;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.annals.AuditLogFixture;
+import dev.annals.BesideTheService;
 import dev.annals.SqlFixture;
+import dev.annals.database.PoolFixture;
 import dev.annals.database.Sql;
 import dev.annals.feed.Cursor;
-import dev.annals.feed.FeedClient;
 import dev.annals.feed.FeedPage;
 import dev.annals.feed.FeedQuery;
 import dev.annals.feed.FeedReader;
 import dev.annals.projection.RandomRecords;
 import dev.annals.projection.TestProjector;
-import dev.annals.projection.WithoutProjector;
 import dev.annals.record.EncodedRecord;
 import dev.annals.record.Party;
 import dev.annals.record.StoredRecord;
-import io.quarkus.test.junit.QuarkusTest;
-import io.quarkus.test.junit.TestProfile;
 import io.vertx.mutiny.sqlclient.Pool;
-import jakarta.inject.Inject;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
@@ -31,17 +27,18 @@ import java.util.Collections;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Random;
 import java.util.UUID;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Pages with filters find what a look at every record finds, however far the index is behind. */
-@QuarkusTest
-@TestProfile(WithoutProjector.class)
+@BesideTheService
 class SearchIndexTest {
 
     private static final Duration LIMIT = Duration.ofSeconds(60);
@@ -51,21 +48,30 @@ class SearchIndexTest {
     private static final String SERVICE_SETTINGS =
             "set enable_seqscan = off; set enable_hashjoin = off; set enable_mergejoin = off; set jit = off;";
 
-    private static @Nullable UUID largeProject;
+    private static @Nullable Large large;
 
-    @Inject
-    AuditLogFixture log;
+    private final SqlFixture log = SqlFixture.ofTheSchemaAlone();
+    private final Pool pool = pool(log);
 
-    @Inject
-    Pool pool;
+    /** A feed of 200,000 records in a database of its own. */
+    private record Large(SqlFixture log, UUID project) {}
 
     private record Limits(int scanLimit, int indexedMessageBytes, int indexedWords) implements SearchConfig {}
+
+    private static Pool pool(SqlFixture log) {
+        return new PoolFixture(log.database(), Map.of()).open(8);
+    }
+
+    @AfterEach
+    void closeThePool() {
+        pool.close().await().indefinitely();
+    }
 
     @ParameterizedTest
     @ValueSource(longs = {1, 2})
     void pagesEqualALookAtEveryRecordWhileRecordsAreAppendedAndTheIndexLags(long seed) throws SQLException {
         Random random = new Random(seed);
-        UUID project = log.newProject().id();
+        UUID project = log.insertProject();
         // some messages are longer, or have more words, than the index tells apart
         SearchIndex index = new SearchIndex(pool, new Limits(150, 45, 9));
         FeedReader reader = new FeedReader(pool, index);
@@ -107,9 +113,9 @@ class SearchIndexTest {
 
     @Test
     void theIndexIsUsedAndLeavesTheRestOut() throws SQLException {
-        UUID project = log.newProject().id();
+        UUID project = log.insertProject();
         append(project, 3_000, new Random(1));
-        insert(project, "'needle', 'The Needle, in a haystack!'", 1);
+        insert(log, project, "'needle', 'The Needle, in a haystack!'", 1);
         append(project, 3_000, new Random(2));
         SearchIndex index = new SearchIndex(pool, new Limits(1200, 4096, 256));
         FeedReader reader = new FeedReader(pool, index);
@@ -127,41 +133,10 @@ class SearchIndexTest {
         }
     }
 
-    @Test
-    void wordsAndAddressesAreFoundOverHttpHoweverTheyAreWritten() throws SQLException {
-        AuditLogFixture.Project project = log.newProject();
-        FeedClient feed = new FeedClient(project);
-        feed.append("""
-                        {"action": "a", "message": "Volume 'cache-7' has been CREATED.", "ip_address": "2001:db8::7"}""", """
-                        {"action": "a", "message": "volume_create by jane@example.org", "ip_address": "10.0.0.7"}""", """
-                        {"action": "a", "message": "volumes"}""", "{\"action\": \"volume\"}");
-        for (String order : List.of("", "&order=desc")) {
-            assertThat(found(feed, "q=volume" + order)).containsExactlyInAnyOrder(1L, 2L);
-            assertThat(found(feed, "q=Created+VOLUME" + order)).containsExactly(1L);
-            assertThat(found(feed, "q=cache-7" + order)).containsExactly(1L);
-            assertThat(found(feed, "q=7+cache%25" + order)).containsExactly(1L);
-            assertThat(found(feed, "q=example" + order)).containsExactly(2L);
-            assertThat(found(feed, "q=vol" + order)).isEmpty();
-            assertThat(found(feed, "ip_address=2001:DB8:0:0::7" + order)).containsExactly(1L);
-            assertThat(found(feed, "ip_address=10.0.0.7&q=jane" + order)).containsExactly(2L);
-        }
-        String link = feed.page(FeedClient.FEED + "?q=a+b&ip_address=::1").pollMore();
-        assertThat(link).contains("q=a+b", "ip_address=::1");
-        for (String refused :
-                List.of("q=", "q=---", "q=" + "a".repeat(257), "q=a%00", "ip_address=jane", "ip_address=10.0.0.0/8")) {
-            project.wrongRequest().get(FeedClient.FEED + "?" + refused).then().statusCode(400);
-        }
-        log.checkFeed(project.id());
-    }
-
-    private static List<Long> found(FeedClient feed, String query) {
-        return FeedClient.sequenceIds(feed.walk(FeedClient.FEED + "?" + query));
-    }
-
     /** Stretches of 1,048,576 places have keys of their own in the index: a search goes from one to the next. */
     @Test
     void aSearchGoesOnFromOneStretchOfTheIndexToTheNext() throws SQLException {
-        UUID project = log.newProject().id();
+        UUID project = log.insertProject();
         long begin = 1_021 * 1_024L;
         // A feed that begins with places without records, as no feed does, but as fast as one of a million.
         log.run("insert into annals.feed_segment (project_id, append_id, first_sequence_id, last_sequence_id) values ('"
@@ -171,8 +146,8 @@ class SearchIndexTest {
         SearchIndex index = new SearchIndex(pool, new Limits(6000, 4096, 256));
         FeedReader reader = new FeedReader(pool, index);
         for (int i = 0; i < 6; i++) {
-            insert(project, "'common', null", 1000);
-            insert(project, "'rare', 'Word'", 1);
+            insert(log, project, "'common', null", 1000);
+            insert(log, project, "'rare', 'Word'", 1);
         }
         new TestProjector(pool, List.of(index), 10_000).catchUp();
         List<Long> expected = new ArrayList<>();
@@ -190,10 +165,10 @@ class SearchIndexTest {
     @ParameterizedTest
     @ValueSource(strings = {"", SERVICE_SETTINGS})
     void noStatementOfASearchReadsAWholeTable(String settings) throws SQLException {
-        UUID project = largeProject();
+        UUID project = large().project();
         String filters = ", null, null, 'rare', null, null, null, null, null, null";
         String none = ", null".repeat(9);
-        try (Connection connection = log.connect()) {
+        try (Connection connection = large().log().connect()) {
             SqlFixture.execute(connection, settings);
             for (String mode : List.of("force_custom_plan", "force_generic_plan")) {
                 SqlFixture.execute(connection, "set plan_cache_mode = " + mode);
@@ -221,15 +196,18 @@ class SearchIndexTest {
     }
 
     /** Shared, since it takes longer to make than to look at. */
-    private UUID largeProject() throws SQLException {
-        if (largeProject == null) {
-            UUID project = log.newProject().id();
-            insert(project, "case when n % 1000 = 0 then 'rare' else 'common' end, null", 200_000);
+    private static Large large() throws SQLException {
+        if (large == null) {
+            SqlFixture log = SqlFixture.ofTheSchemaAlone();
+            UUID project = log.insertProject();
+            insert(log, project, "case when n % 1000 = 0 then 'rare' else 'common' end, null", 200_000);
+            Pool pool = pool(log);
             new TestProjector(pool, List.of(new SearchIndex(pool, new Limits(5000, 4096, 256))), 10_000).catchUp();
+            pool.close().await().indefinitely();
             log.run("analyze");
-            largeProject = project;
+            large = new Large(log, project);
         }
-        return largeProject;
+        return large;
     }
 
     private static String plan(Connection connection, String name, String binds) throws SQLException {
@@ -371,7 +349,7 @@ class SearchIndexTest {
         }
     }
 
-    private void insert(UUID project, String actionAndMessage, int count) throws SQLException {
+    private static void insert(SqlFixture log, UUID project, String actionAndMessage, int count) throws SQLException {
         try (Connection connection = log.connectAsWriter();
                 PreparedStatement insert = connection.prepareStatement(
                         "insert into annals.audit_record (project_id, action, message) select ?, " + actionAndMessage

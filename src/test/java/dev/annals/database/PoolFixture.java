@@ -1,0 +1,40 @@
+package dev.annals.database;
+
+import dev.annals.config.AnnalsConfig;
+import dev.annals.config.Settings;
+import io.quarkus.reactive.pg.client.PgPoolCreator;
+import io.vertx.core.Vertx;
+import io.vertx.mutiny.sqlclient.Pool;
+import io.vertx.pgclient.PgConnectOptions;
+import io.vertx.sqlclient.PoolOptions;
+import java.util.List;
+import java.util.Map;
+
+/** Pools as the service's own, for a test that has a database and no service. Whoever opens one closes it. */
+public final class PoolFixture {
+
+    private static final Vertx VERTX = Vertx.vertx();
+
+    private final ServicePool pools;
+
+    private record Input(Vertx vertx, PoolOptions poolOptions, List<PgConnectOptions> pgConnectOptionsList)
+            implements PgPoolCreator.Input {}
+
+    /** @param settings of the service, where they are not as by default */
+    public PoolFixture(DatabaseUrl database, Map<String, String> settings) {
+        PgConnectOptions options = new PgConnectOptions()
+                .setHost(database.host())
+                .setPort(database.port())
+                .setDatabase(database.database())
+                .setUser(database.user())
+                .setPassword(database.password())
+                .setCachePreparedStatements(true);
+        pools = new ServicePool(Settings.of(AnnalsConfig.class, settings));
+        // The service's own pool, of which the others are made. It connects when it is used, which nobody does.
+        pools.create(new Input(VERTX, new PoolOptions(), List.of(options)));
+    }
+
+    public Pool open(int size) {
+        return pools.open(size);
+    }
+}

@@ -31,7 +31,6 @@ import org.junit.jupiter.api.io.TempDir;
  * service: only the ports and the heartbeat of streams are others. A block marked {@code sh} is run, one marked
  * {@code sh no-run} needs what a test does not have.
  */
-@BesideTheService
 @TestMethodOrder(MethodOrderer.OrderAnnotation.class)
 class DocumentsIT {
 
@@ -43,7 +42,7 @@ class DocumentsIT {
     private static final int PAGE_SECONDS = 120;
     private static final Pattern END_OF_BLOCK = Pattern.compile("--- end of block ---");
 
-    /** Pages whose commands are tried elsewhere: the clients are built and run by {@code SdkTest}. */
+    /** Pages whose commands are tried elsewhere: the clients are built and run by {@code SdkIT}. */
     private static final Set<String> TRIED_ELSEWHERE = Set.of("sdks.md");
 
     private static final Set<String> TRIED_HERE = Set.of(

@@ -1,12 +1,19 @@
 package dev.annals;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.annals.database.DatabaseUrl;
 import java.io.IOException;
 import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.UUID;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -94,6 +101,26 @@ public final class PackagedService implements AutoCloseable {
 
     public String adminToken() {
         return adminToken;
+    }
+
+    /** Makes a project, and a token for it that may do everything. */
+    public AuditLogFixture.Project newProject() throws IOException, InterruptedException {
+        String id = administer("/v1/projects", "{\"name\": \"" + UUID.randomUUID() + "\"}", "id");
+        String scopes = """
+                {"scopes": ["read", "write", "sequence"]}""";
+        return new AuditLogFixture.Project(
+                UUID.fromString(id), administer("/v1/projects/" + id + "/tokens", scopes, "token"));
+    }
+
+    private String administer(String path, String body, String field) throws IOException, InterruptedException {
+        HttpRequest request = HttpRequest.newBuilder(uri().resolve(path))
+                .header("Authorization", "Bearer " + adminToken)
+                .header("Content-Type", "application/json")
+                .POST(HttpRequest.BodyPublishers.ofString(body))
+                .build();
+        HttpResponse<String> answer = HttpClient.newHttpClient().send(request, HttpResponse.BodyHandlers.ofString());
+        assertThat(answer.statusCode()).as(answer.body()).isEqualTo(201);
+        return new ObjectMapper().readTree(answer.body()).get(field).textValue();
     }
 
     /** A command line of the client, with this service and its token in its environment. */

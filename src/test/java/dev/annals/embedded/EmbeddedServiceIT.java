@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.annals.Await;
-import dev.annals.BesideTheService;
 import dev.annals.Ports;
 import dev.annals.ServiceProcess;
 import dev.annals.database.DatabaseUrl;
@@ -36,7 +35,6 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** The packaged service as its user starts it, without any database named, and stopped in every way there is. */
-@BesideTheService
 @Timeout(120)
 class EmbeddedServiceIT {
 

@@ -3,7 +3,6 @@ package dev.annals.export;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.annals.BesideTheService;
 import dev.annals.PackagedService;
 import java.io.BufferedReader;
 import java.io.InputStream;
@@ -19,7 +18,6 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The packaged service with a heap that is smaller than what it exports. */
-@BesideTheService
 @Timeout(500)
 class ExportIT {
 

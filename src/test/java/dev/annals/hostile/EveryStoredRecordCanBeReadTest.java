@@ -309,6 +309,9 @@ class EveryStoredRecordCanBeReadTest {
     private String run(String... arguments) throws Exception {
         List<String> line = new ArrayList<>(List.of(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                // It lives for seconds.
+                "-XX:TieredStopAtLevel=1",
+                "-XX:+UseSerialGC",
                 "-cp",
                 System.getProperty("java.class.path"),
                 "dev.annals.Annals"));

@@ -3,7 +3,6 @@ package dev.annals.ops;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.annals.AuditLogFixture;
-import dev.annals.BesideTheService;
 import dev.annals.ServiceProcess;
 import dev.annals.SqlFixture;
 import dev.annals.database.DatabaseUrl;
@@ -20,7 +19,6 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** The packaged program's commands, as an operator runs them. */
-@BesideTheService
 @Timeout(180)
 class CommandsIT {
 

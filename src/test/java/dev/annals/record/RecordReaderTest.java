@@ -522,9 +522,13 @@ class RecordReaderTest {
             return true;
         } catch (ProblemException e) {
             Problem problem = e.problem();
-            assertThat(problem.status()).isIn(400, 422);
-            assertThat(problem.detail()).doesNotContain("com.fasterxml").doesNotContain("Source");
-            assertThat(problem.toJson()).isNotEmpty();
+            boolean isOurs = (problem.status() == 400 || problem.status() == 422)
+                    && !problem.detail().contains("com.fasterxml")
+                    && !problem.detail().contains("Source");
+            // Hundreds of thousands of times: an assertion for each would take longer than what is tested.
+            if (!isOurs || problem.toJson().length == 0) {
+                throw new AssertionError("Not a problem for clients: " + problem);
+            }
             return false;
         } catch (Throwable e) {
             throw new AssertionError("Neither read nor refused", e);

@@ -1,14 +1,13 @@
 package dev.annals.sdk;
 
-import static io.restassured.RestAssured.given;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.annals.AuditLogFixture;
 import dev.annals.AuditLogFixture.Project;
-import io.quarkus.test.common.http.TestHTTPResource;
-import io.quarkus.test.junit.QuarkusTest;
-import jakarta.inject.Inject;
-import java.net.URI;
+import dev.annals.PackagedService;
+import dev.annals.SqlFixture;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -20,30 +19,47 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.LongStream;
+import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The generated clients, in processes of their own against the running service. */
-@QuarkusTest
+/** The generated clients, in processes of their own against the packaged service. It takes longest, and so begins first. */
+@Order(1)
 @Timeout(600)
-class SdkTest {
+class SdkIT {
 
     private static final int MANY = 100_000;
     private static final int KILLS = 8;
     private static final int BACKLOG = 10_000;
 
-    @Inject
-    AuditLogFixture log;
+    private static final HttpClient HTTP =
+            HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
 
-    @TestHTTPResource("/")
-    URI service;
+    @TempDir
+    static Path data;
+
+    private static PackagedService service;
 
     @TempDir
     Path folder;
 
     private Process follower;
+
+    @BeforeAll
+    static void start() throws Exception {
+        service = new PackagedService(data.resolve("data"));
+    }
+
+    @AfterAll
+    static void stop() {
+        if (service != null) {
+            service.close();
+        }
+    }
 
     @AfterEach
     void endTheFollower() throws InterruptedException {
@@ -86,7 +102,12 @@ class SdkTest {
     void theClientsAreGeneratedFromTheContractThatIsServed() throws Exception {
         byte[] generatedFrom = Files.readAllBytes(Path.of("openapi.yaml"));
 
-        assertThat(given().get("/q/openapi").asByteArray()).isEqualTo(generatedFrom);
+        byte[] served = HTTP.send(
+                        HttpRequest.newBuilder(service.uri().resolve("/q/openapi"))
+                                .build(),
+                        HttpResponse.BodyHandlers.ofByteArray())
+                .body();
+        assertThat(served).isEqualTo(generatedFrom);
         assertThat(SdkProgram.languages())
                 .containsExactlyInAnyOrder("java", "typescript", "python", "go", "rust", "csharp");
     }
@@ -109,50 +130,48 @@ class SdkTest {
     @Test
     void aTypeScriptClientFollowsAHundredThousandRecordsWithoutLoss() throws Exception {
         SdkProgram program = SdkProgram.typeScript(documented("ts"), "follow");
-        Project project = log.newProject();
+        Project project = service.newProject();
         load(project, MANY);
 
-        follower = program.start(folder, service, project.token());
+        follower = program.start(folder, service.uri(), project.token());
         awaitEnd(new FileCopy(folder), MANY);
 
-        assertThat(log.checkFeed(project.id())).isEqualTo(MANY);
+        assertThat(log().checkFeed(project.id())).isEqualTo(MANY);
     }
 
     @Test
     void aJavaFollowerCopiesWhateverARecordMayHold() throws Exception {
         SdkProgram program = SdkProgram.java(documented("java"), "Follow");
-        Project project = log.newProject();
+        Project project = service.newProject();
         String name = "n".repeat(60_000);
         String large = "9".repeat(308);
         String small = "0." + "0".repeat(300) + "12345678901234567890";
-        project.wrongRequest()
-                .contentType("application/json")
-                .body("{\"records\": [{\"action\": \"a\", \"metadata\": {\"" + name
-                        + "\": 1}}, {\"action\": \"b\", \"metadata\": {\"l\": " + large + ", \"s\": " + small + "}}]}")
-                .post("/v1/project-logs/batch")
-                .then()
-                .statusCode(201);
+        String records = """
+                {"action": "a", "metadata": {"%s": 1}}
+                {"action": "b", "metadata": {"l": %s, "s": %s}}
+                """.formatted(name, large, small);
+        append(project, records, 2);
 
-        follower = program.start(folder, service, project.token());
+        follower = program.start(folder, service.uri(), project.token());
         awaitEnd(new FileCopy(folder), 2);
 
         assertThat(Files.readString(folder.resolve("records.ndjson"))).contains(name, large, small);
     }
 
     private void takeTheTour(SdkProgram program) throws Exception {
-        Project project = log.newProject();
+        Project project = service.newProject();
 
-        follower = program.start(folder, service, project.token());
+        follower = program.start(folder, service.uri(), project.token());
 
         assertThat(follower.waitFor(60, TimeUnit.SECONDS)).as(output()).isTrue();
         assertThat(output()).endsWith("tour complete" + System.lineSeparator());
         assertThat(follower.exitValue()).isZero();
-        assertThat(log.checkFeed(project.id())).isEqualTo(6);
+        assertThat(log().checkFeed(project.id())).isEqualTo(6);
     }
 
     /** Starts the follower, kills it as it gets on, and so again and again; then lets it reach the end of the feed. */
     private void followWhileKilled(SdkProgram program, FeedCopy copy) throws Exception {
-        Project project = log.newProject();
+        Project project = service.newProject();
         int loaded = 0;
         for (int i = 0; i < KILLS; i++) {
             if (loaded - copy.sequenceIds().size() < BACKLOG) {
@@ -160,7 +179,7 @@ class SdkTest {
                 loaded += BACKLOG;
             }
             long before = copy.progress();
-            follower = program.start(folder, service, project.token());
+            follower = program.start(folder, service.uri(), project.token());
             while (copy.progress() == before) {
                 assertThat(follower.isAlive()).as(output()).isTrue();
                 Thread.sleep(1);
@@ -175,11 +194,11 @@ class SdkTest {
             assertThat(copied).isEqualTo(upTo(copied.size()));
         }
 
-        follower = program.start(folder, service, project.token());
+        follower = program.start(folder, service.uri(), project.token());
         load(project, 5);
         awaitEnd(copy, loaded + 5);
 
-        assertThat(log.checkFeed(project.id())).isEqualTo(loaded + 5);
+        assertThat(log().checkFeed(project.id())).isEqualTo(loaded + 5);
     }
 
     private void awaitEnd(FeedCopy copy, int records) throws Exception {
@@ -211,19 +230,25 @@ class SdkTest {
         return block.group(1);
     }
 
-    private static void load(Project project, int records) {
+    private static void load(Project project, int records) throws Exception {
         String lines = IntStream.range(0, records)
                 .mapToObj(i -> "{\"action\": \"load\", \"metadata\": {\"number\": " + i + "}}\n")
                 .collect(Collectors.joining());
-        int stored = given().header("Authorization", "Bearer " + project.token())
-                .contentType("application/x-ndjson")
-                .body(lines.getBytes(StandardCharsets.UTF_8))
-                .post("/v1/project-logs/import")
-                .then()
-                .statusCode(200)
-                .extract()
-                .path("stored");
-        assertThat(stored).isEqualTo(records);
+        append(project, lines, records);
+    }
+
+    private static void append(Project project, String lines, int records) throws Exception {
+        HttpRequest request = HttpRequest.newBuilder(service.uri().resolve("/v1/project-logs/import"))
+                .header("Authorization", "Bearer " + project.token())
+                .header("Content-Type", "application/x-ndjson")
+                .POST(HttpRequest.BodyPublishers.ofString(lines))
+                .build();
+        HttpResponse<String> answer = HTTP.send(request, HttpResponse.BodyHandlers.ofString());
+        assertThat(answer.body()).contains("\"stored\":" + records);
+    }
+
+    private static SqlFixture log() throws Exception {
+        return SqlFixture.on(service.database());
     }
 
     /** What a follower made of a feed, as it would be found after a crash at this moment. */

@@ -300,17 +300,16 @@ class AppendResourceTest extends ProjectTest {
     }
 
     @ParameterizedTest
-    @ValueSource(
-            strings = {
-                "\"action\": \"b\"",
-                "\"action\": \"a\", \"actor\": {\"id\": \"2\"}",
-                "\"action\": \"a\", \"actor\": {\"id\": \"1\", \"name\": \"x\"}",
-                "\"action\": \"a\", \"actor\": {\"id\": \"1\"}, \"outcome\": \"failure\"",
-                "\"action\": \"a\", \"actor\": {\"id\": \"1\"}, \"message\": \"\"",
-                "\"action\": \"a\", \"actor\": {\"id\": \"1\"}, \"metadata\": {\"a\": 0}",
-                "\"action\": \"a\", \"actor\": {\"id\": \"1\"}, \"ip_address\": \"::1\"",
-                "\"action\": \"a\", \"actor\": {\"id\": \"1\"}, \"timestamp\": \"2000-01-01T00:00:00Z\""
-            })
+    @CsvSource(delimiter = '|', textBlock = """
+                "action": "b"
+                "action": "a", "actor": {"id": "2"}
+                "action": "a", "actor": {"id": "1", "name": "x"}
+                "action": "a", "actor": {"id": "1"}, "outcome": "failure"
+                "action": "a", "actor": {"id": "1"}, "message": ""
+                "action": "a", "actor": {"id": "1"}, "metadata": {"a": 0}
+                "action": "a", "actor": {"id": "1"}, "ip_address": "::1"
+                "action": "a", "actor": {"id": "1"}, "timestamp": "2000-01-01T00:00:00Z"
+                """)
     void anIdThatIsTakenByOtherContentIsRefused(String fields) throws Exception {
         UUID id = UUID.randomUUID();
         append("{\"id\": \"" + id + "\", \"action\": \"a\", \"actor\": {\"id\": \"1\"}}", 201);

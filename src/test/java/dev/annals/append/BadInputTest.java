@@ -123,18 +123,16 @@ class BadInputTest extends ProjectTest {
     }
 
     @ParameterizedTest
-    @CsvSource(
-            delimiter = '|',
-            value = {
-                "{} | /records",
-                "{\"records\": null} | /records",
-                "{\"records\": []} | /records",
-                "{\"records\": {\"action\": \"a\"}} | /records",
-                "{\"records\": [{\"action\": \"a\"}], \"records\": [{\"action\": \"a\"}]} | /records",
-                "{\"records\": [{\"action\": \"a\"}], \"atomic\": true} | /atomic",
-                "{\"records\": [{\"action\": \"a\"}, {}], \"x\": [{\"y\": 1}]} | /records/1/action /x",
-                "{\"action\": \"a\"} | /action /records",
-            })
+    @CsvSource(delimiter = '|', textBlock = """
+                {} | /records
+                {"records": null} | /records
+                {"records": []} | /records
+                {"records": {"action": "a"}} | /records
+                {"records": [{"action": "a"}], "records": [{"action": "a"}]} | /records
+                {"records": [{"action": "a"}], "atomic": true} | /atomic
+                {"records": [{"action": "a"}, {}], "x": [{"y": 1}]} | /records/1/action /x
+                {"action": "a"} | /action /records
+                """)
     void whatIsNoBatchIsRefused(String body, String pointers) {
         ExtractableResponse<Response> answer =
                 problem(send(BATCH, body.getBytes(StandardCharsets.UTF_8)), 422, "invalid-record");
@@ -215,19 +213,18 @@ class BadInputTest extends ProjectTest {
     }
 
     @ParameterizedTest
-    @ValueSource(
-            strings = {
-                "{\"action\": \"a%sb\"}",
-                "{\"action\": \"a\", \"actor\": {\"type\": \"%s\"}}",
-                "{\"action\": \"a\", \"actor\": {\"id\": \"%s\"}}",
-                "{\"action\": \"a\", \"subject\": {\"name\": \"%s\"}}",
-                "{\"action\": \"a\", \"outcome\": \"x%s\"}",
-                "{\"action\": \"a\", \"message\": \"%s\"}",
-                "{\"action\": \"a\", \"ip_address\": \"::1%s\"}",
-                "{\"action\": \"a\", \"timestamp\": \"2025-09-03T11:15:19Z%s\"}",
-                "{\"action\": \"a\", \"id\": \"%s\"}",
-                "{\"action\": \"a\", \"metadata\": {\"x\": \"%s\"}}"
-            })
+    @CsvSource(delimiter = '|', textBlock = """
+                {"action": "a%sb"}
+                {"action": "a", "actor": {"type": "%s"}}
+                {"action": "a", "actor": {"id": "%s"}}
+                {"action": "a", "subject": {"name": "%s"}}
+                {"action": "a", "outcome": "x%s"}
+                {"action": "a", "message": "%s"}
+                {"action": "a", "ip_address": "::1%s"}
+                {"action": "a", "timestamp": "2025-09-03T11:15:19Z%s"}
+                {"action": "a", "id": "%s"}
+                {"action": "a", "metadata": {"x": "%s"}}
+                """)
     void nulCharactersAndHalvesOfSurrogatePairsAreRefusedEverywhere(String record) {
         for (String character : List.of("\\u0000", "\\ud83d", "\\ude80", "\\ude80\\ud83d", "\\ud83dx")) {
             assertThat(pointers(problem(send(record.formatted(character)), 422, "invalid-record")))
@@ -236,8 +233,10 @@ class BadInputTest extends ProjectTest {
     }
 
     @ParameterizedTest
-    @ValueSource(
-            strings = {"{\"action\": \"a\", \"metadata\": {\"x\": [{\"%s\": 1}]}}", "{\"action\": \"a\", \"%s\": 1}"})
+    @CsvSource(delimiter = '|', textBlock = """
+                {"action": "a", "metadata": {"x": [{"%s": 1}]}}
+                {"action": "a", "%s": 1}
+                """)
     void nulCharactersAndHalvesOfSurrogatePairsAreRefusedInNames(String record) {
         problem(send(record.formatted("\\u0000")), 422, "invalid-record");
         problem(send(record.formatted("\\ude80")), 400, "malformed-json");

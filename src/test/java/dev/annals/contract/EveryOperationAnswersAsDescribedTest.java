@@ -152,16 +152,14 @@ class EveryOperationAnswersAsDescribedTest {
     }
 
     @ParameterizedTest
-    @CsvSource(
-            delimiter = '|',
-            value = {
-                "{ | 400 | malformed-json",
-                "{\"action\": \"a\", \"action\": \"b\"} | 422 | invalid-record",
-                "{\"action\": 1} | 422 | invalid-record",
-                "{\"action\": \"a\", \"colour\": 1} | 422 | invalid-record",
-                "[] | 422 | invalid-record",
-                "3 | 422 | invalid-record",
-            })
+    @CsvSource(delimiter = '|', textBlock = """
+                { | 400 | malformed-json
+                {"action": "a", "action": "b"} | 422 | invalid-record
+                {"action": 1} | 422 | invalid-record
+                {"action": "a", "colour": 1} | 422 | invalid-record
+                [] | 422 | invalid-record
+                3 | 422 | invalid-record
+                """)
     void aRecordThatCannotBeStoredIsAProblem(String body, int status, String slug) {
         String token = log.newProject().token();
         assertRefused(

@@ -27,24 +27,21 @@ class AnswerHeadersTest extends ProjectTest {
     }
 
     @ParameterizedTest
-    @CsvSource(
-            delimiter = '|',
-            quoteCharacter = '`',
-            value = {
-                "GET|/v1/project-logs|",
-                "HEAD|/v1/project-logs|",
-                "HEAD|/v1/project-logs/stream|",
-                "GET|/v1/project-logs?cursor=none|",
-                "GET|/v1/project-logs/{id}|",
-                "GET|/v1/project-logs/019a9d5e-5b00-7b52-9e0d-3f6a1c2b4d5e|",
-                "GET|/v1/project-logs/export|",
-                "GET|/v1/project-logs/export?format=csv|",
-                "GET|/v1/project-logs/statistics?start=2026-01-01&end=2026-01-02|",
-                "GET|/v1/sequences/none|",
-                "POST|/v1/project-logs|{\"action\": \"a\"}",
-                "POST|/v1/project-logs/batch|{\"records\": [{\"action\": \"a\"}]}",
-                "POST|/v1/project-logs|{\"action\": 7}",
-            })
+    @CsvSource(delimiter = '|', quoteCharacter = '`', textBlock = """
+                GET|/v1/project-logs|
+                HEAD|/v1/project-logs|
+                HEAD|/v1/project-logs/stream|
+                GET|/v1/project-logs?cursor=none|
+                GET|/v1/project-logs/{id}|
+                GET|/v1/project-logs/019a9d5e-5b00-7b52-9e0d-3f6a1c2b4d5e|
+                GET|/v1/project-logs/export|
+                GET|/v1/project-logs/export?format=csv|
+                GET|/v1/project-logs/statistics?start=2026-01-01&end=2026-01-02|
+                GET|/v1/sequences/none|
+                POST|/v1/project-logs|{"action": "a"}
+                POST|/v1/project-logs/batch|{"records": [{"action": "a"}]}
+                POST|/v1/project-logs|{"action": 7}
+                """)
     void noAnswerWithRecordsIsKept(Method method, String path, String body) {
         Response stored = project.request()
                 .contentType("application/json")

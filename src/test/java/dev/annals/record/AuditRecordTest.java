@@ -64,29 +64,25 @@ class AuditRecordTest {
     }
 
     @ParameterizedTest
-    @CsvSource(
-            delimiter = '|',
-            quoteCharacter = '`',
-            nullValues = "null",
-            value = {
-                "{\"a\":1,\"b\":2}|{ \"b\" : 2, \"a\" : 1 }|true",
-                "{\"a\":1}|{\"a\":1.0}|true",
-                "{\"a\":100}|{\"a\":1e2}|true",
-                "{\"a\":0}|{\"a\":-0.00e5}|true",
-                "{\"a\":\"\\u0041/\"}|{\"a\":\"A\\/\"}|true",
-                "{\"a\":{\"x\":null}}|{\"a\":{\"x\":null}}|true",
-                "null|{}|true",
-                "null|null|true",
-                "{\"a\":1}|{\"a\":2}|false",
-                "{\"a\":1}|{\"a\":\"1\"}|false",
-                "{\"a\":1}|{\"a\":true}|false",
-                "{\"a\":null}|{}|false",
-                "{\"a\":null}|{\"a\":false}|false",
-                "{\"a\":[1,2]}|{\"a\":[2,1]}|false",
-                "{\"a\":{}}|{\"a\":[]}|false",
-                "{\"a\":0.1}|{\"a\":0.10000000000000001}|false",
-                "{\"a\":1}|null|false",
-            })
+    @CsvSource(delimiter = '|', quoteCharacter = '`', nullValues = "null", textBlock = """
+                {"a":1,"b":2}|{ "b" : 2, "a" : 1 }|true
+                {"a":1}|{"a":1.0}|true
+                {"a":100}|{"a":1e2}|true
+                {"a":0}|{"a":-0.00e5}|true
+                {"a":"\\u0041/"}|{"a":"A\\/"}|true
+                {"a":{"x":null}}|{"a":{"x":null}}|true
+                null|{}|true
+                null|null|true
+                {"a":1}|{"a":2}|false
+                {"a":1}|{"a":"1"}|false
+                {"a":1}|{"a":true}|false
+                {"a":null}|{}|false
+                {"a":null}|{"a":false}|false
+                {"a":[1,2]}|{"a":[2,1]}|false
+                {"a":{}}|{"a":[]}|false
+                {"a":0.1}|{"a":0.10000000000000001}|false
+                {"a":1}|null|false
+                """)
     void metadataIsComparedByWhatItMeans(String one, String other, boolean same) {
         assertThat(JsonValues.sameObject(one, other)).isEqualTo(same);
         assertThat(JsonValues.sameObject(other, one)).isEqualTo(same);

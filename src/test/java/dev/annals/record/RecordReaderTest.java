@@ -135,23 +135,20 @@ class RecordReaderTest {
     }
 
     @ParameterizedTest
-    @CsvSource(
-            delimiter = '|',
-            quoteCharacter = '`',
-            value = {
-                "{\"action\":\"a\",}|1|15",
-                "{\"action\":\"a\"|1|1",
-                "{\"action\" \"a\"}|1|11",
-                "{'action':\"a\"}|1|2",
-                "[{\"action\":\"a\"},]|1|17",
-                "{\"action\":\"\\x\"}|1|13",
-                "{\"action\":\"a\"}}|1|1",
-                "{\"action\":\"a\"}{}|1|15",
-                "{\"action\":NaN}|1|1",
-                "{\"action\":01}|1|1",
-                "nope|1|1",
-                "/* */{}|1|1",
-            })
+    @CsvSource(delimiter = '|', quoteCharacter = '`', textBlock = """
+                {"action":"a",}|1|15
+                {"action":"a"|1|1
+                {"action" "a"}|1|11
+                {'action':"a"}|1|2
+                [{"action":"a"},]|1|17
+                {"action":"\\x"}|1|13
+                {"action":"a"}}|1|1
+                {"action":"a"}{}|1|15
+                {"action":NaN}|1|1
+                {"action":01}|1|1
+                nope|1|1
+                /* */{}|1|1
+                """)
     void malformedJsonIsRefusedWithLineAndColumn(String body, int line, int column) {
         Problem problem = refused(body);
         assertThat(problem.type()).isEqualTo(ProblemType.MALFORMED_JSON);
@@ -187,20 +184,17 @@ class RecordReaderTest {
     }
 
     @ParameterizedTest
-    @CsvSource(
-            delimiter = '|',
-            quoteCharacter = '`',
-            value = {
-                "[]||must be an object with records",
-                "7||must be an object with records",
-                "{}|/records|is required",
-                "{\"records\":[]}|/records|must hold at least one record",
-                "{\"records\":null}|/records|must be an array of 1 to 1000 records",
-                "{\"records\":{\"action\":\"a\"}}|/records|must be an array of 1 to 1000 records",
-                "{\"records\":[{\"action\":\"a\"}],\"records\":[{\"action\":\"a\"}]}|/records|is there twice",
-                "{\"records\":[{\"action\":\"a\"}],\"x/y\":[{\"records\":1}]}|/x~1y|is not a field of a batch",
-                "{\"x\":[{\"records\":1}],\"records\":[{\"action\":\"a\"}]}|/x|is not a field of a batch",
-            })
+    @CsvSource(delimiter = '|', quoteCharacter = '`', textBlock = """
+                []||must be an object with records
+                7||must be an object with records
+                {}|/records|is required
+                {"records":[]}|/records|must hold at least one record
+                {"records":null}|/records|must be an array of 1 to 1000 records
+                {"records":{"action":"a"}}|/records|must be an array of 1 to 1000 records
+                {"records":[{"action":"a"}],"records":[{"action":"a"}]}|/records|is there twice
+                {"records":[{"action":"a"}],"x/y":[{"records":1}]}|/x~1y|is not a field of a batch
+                {"x":[{"records":1}],"records":[{"action":"a"}]}|/x|is not a field of a batch
+                """)
     void whatIsNoBatchIsRefused(String body, String pointer, String detail) {
         Problem problem = refusedBatch(body);
         assertThat(problem.type()).isEqualTo(ProblemType.INVALID_RECORD);
@@ -217,56 +211,53 @@ class RecordReaderTest {
     }
 
     @ParameterizedTest
-    @CsvSource(
-            delimiter = '|',
-            quoteCharacter = '`',
-            value = {
-                "/action|{}|is required",
-                "/action|{\"action\":null}|is required",
-                "/action|{\"action\":\"\"}|must have 1 to 255 characters",
-                "/action|{\"action\":7}|must be a string",
-                "/action|{\"action\":{\"a\":[1]}}|must be a string",
-                "/action|{\"action\":\"a\",\"action\":\"b\"}|is there twice",
-                "/outcome|{\"action\":\"a\",\"outcome\":\"\"}|must have 1 to 64 characters",
-                "/outcome|{\"action\":\"a\",\"outcome\":true}|must be a string",
-                "/message|{\"action\":\"a\",\"message\":[]}|must be a string",
-                "/id|{\"action\":\"a\",\"id\":\"1-1-1-1-1\"}|must be a UUID",
-                "/id|{\"action\":\"a\",\"id\":\"019a9d5e7c3a7f008a4e2b1c0d9e8f7a\"}|must be a UUID",
-                "/id|{\"action\":\"a\",\"id\":\"019a9d5e-7c3a-7f00-8a4e-2b1c0d9e8f7g\"}|must be a UUID",
-                "/id|{\"action\":\"a\",\"id\":17}|must be a string",
-                "/sequence_id|{\"action\":\"a\",\"sequence_id\":1}|is set by the service",
-                "/recorded_at|{\"action\":\"a\",\"recorded_at\":null}|is set by the service",
-                "/actor|{\"action\":\"a\",\"actor\":\"jane\"}|must be an object",
-                "/actor|{\"action\":\"a\",\"actor\":{}}|must have at least one",
-                "/actor|{\"action\":\"a\",\"actor\":{\"id\":null}}|must have at least one",
-                "/actor/id|{\"action\":\"a\",\"actor\":{\"id\":7}}|must be a string",
-                "/actor/id|{\"action\":\"a\",\"actor\":{\"id\":\"x\",\"id\":\"x\"}}|is there twice",
-                "/subject/mail|{\"action\":\"a\",\"subject\":{\"id\":\"x\",\"mail\":\"y\"}}|leave it out",
-                "/when|{\"action\":\"a\",\"when\":{\"x\":[]}}|is not a field of a record",
-                "/Action|{\"action\":\"a\",\"Action\":\"a\"}|is not a field of a record",
-                "/a~1b~0c|{\"action\":\"a\",\"a/b~c\":1}|is not a field of a record",
-                "/ip_address|{\"action\":\"a\",\"ip_address\":\"localhost\"}|must be an IPv4 or IPv6 address",
-                "/ip_address|{\"action\":\"a\",\"ip_address\":\"10.0.0.0/8\"}|must be an IPv4 or IPv6 address",
-                "/ip_address|{\"action\":\"a\",\"ip_address\":167772160}|must be a string",
-                "/timestamp|{\"action\":\"a\",\"timestamp\":\"2025-09-03\"}|must be an RFC 3339 timestamp",
-                "/timestamp|{\"action\":\"a\",\"timestamp\":\"99999-01-01T00:00:00Z\"}|must be an RFC 3339 timestamp",
-                "/timestamp|{\"action\":\"a\",\"timestamp\":1756898119}|must be a string",
-                "/metadata|{\"action\":\"a\",\"metadata\":[]}|must be an object",
-                "/metadata|{\"action\":\"a\",\"metadata\":\"x\"}|must be an object",
-                "/metadata/k|{\"action\":\"a\",\"metadata\":{\"k\":1,\"k\":1}}|is there twice",
-                "/metadata/l/1/k|{\"action\":\"a\",\"metadata\":{\"l\":[{},{\"k\":1,\"\\u006b\":1}]}}|is there twice",
-                "/metadata|{\"action\":\"a\",\"metadata\":{},\"metadata\":{}}|is there twice",
-                "/metadata/k|{\"action\":\"a\",\"metadata\":{\"k\":1e309}}|must be a number",
-                "/metadata/k/0|{\"action\":\"a\",\"metadata\":{\"k\":[1E-399]}}|must be a number",
-                "/metadata/k|{\"action\":\"a\",\"metadata\":{\"k\":1e99999999999999}}|must be a number",
-                "/message|{\"action\":\"a\",\"message\":\"\\u0000\"}|NUL",
-                "/metadata/k|{\"action\":\"a\",\"metadata\":{\"k\":\"a\\u0000\"}}|NUL",
-                "/actor/name|{\"action\":\"a\",\"actor\":{\"name\":\"\\u0000\"}}|NUL",
-                "/message|{\"action\":\"a\",\"message\":\"\\ud800\"}|surrogate",
-                "/message|{\"action\":\"a\",\"message\":\"\\udc00\\ud800\"}|surrogate",
-                "/metadata/k|{\"action\":\"a\",\"metadata\":{\"k\":\"\\ud83dx\"}}|surrogate",
-                "/id|{\"action\":\"a\",\"id\":\"\\ud800\"}|surrogate",
-            })
+    @CsvSource(delimiter = '|', quoteCharacter = '`', textBlock = """
+                /action|{}|is required
+                /action|{"action":null}|is required
+                /action|{"action":""}|must have 1 to 255 characters
+                /action|{"action":7}|must be a string
+                /action|{"action":{"a":[1]}}|must be a string
+                /action|{"action":"a","action":"b"}|is there twice
+                /outcome|{"action":"a","outcome":""}|must have 1 to 64 characters
+                /outcome|{"action":"a","outcome":true}|must be a string
+                /message|{"action":"a","message":[]}|must be a string
+                /id|{"action":"a","id":"1-1-1-1-1"}|must be a UUID
+                /id|{"action":"a","id":"019a9d5e7c3a7f008a4e2b1c0d9e8f7a"}|must be a UUID
+                /id|{"action":"a","id":"019a9d5e-7c3a-7f00-8a4e-2b1c0d9e8f7g"}|must be a UUID
+                /id|{"action":"a","id":17}|must be a string
+                /sequence_id|{"action":"a","sequence_id":1}|is set by the service
+                /recorded_at|{"action":"a","recorded_at":null}|is set by the service
+                /actor|{"action":"a","actor":"jane"}|must be an object
+                /actor|{"action":"a","actor":{}}|must have at least one
+                /actor|{"action":"a","actor":{"id":null}}|must have at least one
+                /actor/id|{"action":"a","actor":{"id":7}}|must be a string
+                /actor/id|{"action":"a","actor":{"id":"x","id":"x"}}|is there twice
+                /subject/mail|{"action":"a","subject":{"id":"x","mail":"y"}}|leave it out
+                /when|{"action":"a","when":{"x":[]}}|is not a field of a record
+                /Action|{"action":"a","Action":"a"}|is not a field of a record
+                /a~1b~0c|{"action":"a","a/b~c":1}|is not a field of a record
+                /ip_address|{"action":"a","ip_address":"localhost"}|must be an IPv4 or IPv6 address
+                /ip_address|{"action":"a","ip_address":"10.0.0.0/8"}|must be an IPv4 or IPv6 address
+                /ip_address|{"action":"a","ip_address":167772160}|must be a string
+                /timestamp|{"action":"a","timestamp":"2025-09-03"}|must be an RFC 3339 timestamp
+                /timestamp|{"action":"a","timestamp":"99999-01-01T00:00:00Z"}|must be an RFC 3339 timestamp
+                /timestamp|{"action":"a","timestamp":1756898119}|must be a string
+                /metadata|{"action":"a","metadata":[]}|must be an object
+                /metadata|{"action":"a","metadata":"x"}|must be an object
+                /metadata/k|{"action":"a","metadata":{"k":1,"k":1}}|is there twice
+                /metadata/l/1/k|{"action":"a","metadata":{"l":[{},{"k":1,"\\u006b":1}]}}|is there twice
+                /metadata|{"action":"a","metadata":{},"metadata":{}}|is there twice
+                /metadata/k|{"action":"a","metadata":{"k":1e309}}|must be a number
+                /metadata/k/0|{"action":"a","metadata":{"k":[1E-399]}}|must be a number
+                /metadata/k|{"action":"a","metadata":{"k":1e99999999999999}}|must be a number
+                /message|{"action":"a","message":"\\u0000"}|NUL
+                /metadata/k|{"action":"a","metadata":{"k":"a\\u0000"}}|NUL
+                /actor/name|{"action":"a","actor":{"name":"\\u0000"}}|NUL
+                /message|{"action":"a","message":"\\ud800"}|surrogate
+                /message|{"action":"a","message":"\\udc00\\ud800"}|surrogate
+                /metadata/k|{"action":"a","metadata":{"k":"\\ud83dx"}}|surrogate
+                /id|{"action":"a","id":"\\ud800"}|surrogate
+                """)
     void aWrongFieldIsNamedByItsPointer(String pointer, String body, String detail) {
         Problem problem = refused(body);
         assertThat(problem.type()).as(problem.detail()).isEqualTo(ProblemType.INVALID_RECORD);

@@ -111,29 +111,27 @@ class SequenceResourceTest extends ProjectTest {
     }
 
     @ParameterizedTest
-    @CsvSource(
-            delimiter = '|',
-            value = {
-                "{\"kind\": \"FASTEST\"}                                            | /kind",
-                "{\"kind\": 3}                                                      | /kind",
-                "{\"kind\": \"COMMIT_ORDERED\"}                                     | /kind",
-                "{}                                                                 | /kind",
-                "{\"kind\": \"BATCH\", \"batch_size\": 0}                           | /batch_size",
-                "{\"kind\": \"BATCH\", \"batch_size\": 1000001}                     | /batch_size",
-                "{\"kind\": \"BATCH\", \"batch_size\": \"7\"}                       | /batch_size",
-                "{\"kind\": \"BATCH\", \"batch_size\": 1.5}                         | /batch_size",
-                "{\"kind\": \"BATCH\", \"low_water_mark\": 1}                       | /low_water_mark",
-                "{\"kind\": \"ASYNC_BATCH\", \"batch_size\": 10, \"low_water_mark\": 11} | /low_water_mark",
-                "{\"kind\": \"BATCH\", \"start\": 0}                                | /start",
-                "{\"kind\": \"BATCH\", \"start\": 9223372036854775807}              | /start",
-                "{\"kind\": \"BATCH\", \"start\": 92233720368547758070}             | /start",
-                "{\"kind\": \"BATCH\", \"start\": 9, \"max_value\": 8}              | /start",
-                "{\"kind\": \"PSEUDO_RANDOM\", \"start\": 2147483647}               | /start",
-                "{\"kind\": \"COMPOSITE\", \"start\": 1}                            | /start",
-                "{\"kind\": \"BIT_REVERSED\", \"max_value\": 9}                     | /max_value",
-                "{\"kind\": \"BATCH\", \"seed\": 9}                                 | /seed",
-                "[]                                                                 | ''"
-            })
+    @CsvSource(delimiter = '|', textBlock = """
+                {"kind": "FASTEST"}                                            | /kind
+                {"kind": 3}                                                      | /kind
+                {"kind": "COMMIT_ORDERED"}                                     | /kind
+                {}                                                                 | /kind
+                {"kind": "BATCH", "batch_size": 0}                           | /batch_size
+                {"kind": "BATCH", "batch_size": 1000001}                     | /batch_size
+                {"kind": "BATCH", "batch_size": "7"}                       | /batch_size
+                {"kind": "BATCH", "batch_size": 1.5}                         | /batch_size
+                {"kind": "BATCH", "low_water_mark": 1}                       | /low_water_mark
+                {"kind": "ASYNC_BATCH", "batch_size": 10, "low_water_mark": 11} | /low_water_mark
+                {"kind": "BATCH", "start": 0}                                | /start
+                {"kind": "BATCH", "start": 9223372036854775807}              | /start
+                {"kind": "BATCH", "start": 92233720368547758070}             | /start
+                {"kind": "BATCH", "start": 9, "max_value": 8}              | /start
+                {"kind": "PSEUDO_RANDOM", "start": 2147483647}               | /start
+                {"kind": "COMPOSITE", "start": 1}                            | /start
+                {"kind": "BIT_REVERSED", "max_value": 9}                     | /max_value
+                {"kind": "BATCH", "seed": 9}                                 | /seed
+                []                                                                 | ''
+                """)
     void aWrongDefinitionIsRefusedByField(String body, String pointer) {
         assertProblem(put("n", body), 422, "invalid-body").body("errors.pointer", hasItem(pointer));
         assertProblem(draw("n", ""), 404, "not-found");

@@ -5,6 +5,8 @@ import java.io.UncheckedIOException;
 import java.net.BindException;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
 
 /**
@@ -15,14 +17,16 @@ public final class Ports {
 
     private static final int FIRST = 20_000;
     private static final int LAST = 29_999;
+    // Tests that run at the same time would now and then be given the same one.
+    private static final Set<Integer> GIVEN = ConcurrentHashMap.newKeySet();
 
     private Ports() {}
 
-    /** A port that nobody listens on. */
+    /** A port that nobody listens on, and that is given to nobody else. */
     public static int free() {
         while (true) {
             int port = ThreadLocalRandom.current().nextInt(FIRST, LAST + 1);
-            if (isFree(port)) {
+            if (isFree(port) && GIVEN.add(port)) {
                 return port;
             }
         }

@@ -425,7 +425,10 @@ class AppendResourceTest extends ProjectTest {
         Set<Long> sequenceIds = new HashSet<>();
         for (ExtractableResponse<Response> answer : answers) {
             assertThat(answer.statusCode()).isEqualTo(201);
-            List<Long> places = answer.jsonPath().getList("results.sequence_id", Long.class);
+            List<Long> places = new ArrayList<>();
+            tree(answer)
+                    .get("results")
+                    .forEach(record -> places.add(record.get("sequence_id").longValue()));
             assertThat(places).containsExactly(places.get(0), places.get(0) + 1, places.get(0) + 2);
             sequenceIds.addAll(places);
         }

@@ -34,6 +34,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The commands as their users run them, against the packaged service, over its deaths and restarts. */
+@Order(2)
 @Timeout(300)
 @TestMethodOrder(MethodOrderer.OrderAnnotation.class)
 class ClientIT {

@@ -36,6 +36,7 @@ import org.junit.jupiter.api.io.TempDir;
  * The packaged service with a heap of 256 MiB and the limits that it always has, under attack by strangers, by a tenant
  * with a token of its own and by writers of plain SQL. All the time an honest client appends records and polls for them.
  */
+@Order(2)
 @Timeout(180)
 @TestMethodOrder(MethodOrderer.OrderAnnotation.class)
 class SurviveHostileClientsIT {

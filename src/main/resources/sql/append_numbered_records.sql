@@ -1,6 +1,7 @@
 -- Appends a batch of records to one project as append_records.sql does, and gives those that name a sequence its next
 -- values, in their order. Sent alone, it is its own transaction: records and values are committed together.
 --
+-- :lock_timeout       text            how long to wait for each lock, in milliseconds
 -- :project_id         uuid
 -- :id                 uuid[]          the records, in their order
 -- :placed_with        uuid[]          of each record: its own id, where its append is only this record
@@ -30,9 +31,12 @@
 -- A sequence that does not exist, is of another kind or has too few values gives none. Its records then have a value
 -- without a sequence, for which number_record() fails the statement: it draws only for plain SQL writers. The rows of the
 -- sequences are locked in one order for everybody, so that no two batches wait for each other.
-with locked as materialized (
+with setting as materialized (
+  select set_config('lock_timeout', :lock_timeout, true)
+), locked as materialized (
   select s.id, wanted.count
-  from annals.sequence s
+  from setting
+  cross join annals.sequence s
   join unnest(:sequence_name::text[], :sequence_count::bigint[]) as wanted (name, count) on wanted.name = s.name
   where s.project_id = :project_id and s.kind = 'SYNCHRONOUS' and s.deleted_at is null
   order by s.name

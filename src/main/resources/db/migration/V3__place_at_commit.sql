@@ -184,6 +184,114 @@ create constraint trigger place_segment
   for each row
   execute function annals.place_segment();
 
+-- Whether the error that is being handled came from waiting for the end of another transaction that has inserted the same
+-- id. PostgreSQL says for which index it waited, in whatever language. Any other error than that is an error of the caller.
+create function annals.is_held_id(error_context text) returns boolean
+language sql immutable
+return strpos(error_context, 'audit_record_pkey') > 0;
+
+-- What append_apart.sql calls: see there. Each request is stored in a subtransaction of its own.
+create function annals.append_apart(
+  request_first integer[], request_last integer[],
+  project_id uuid[], id uuid[], placed_with uuid[], "timestamp" timestamptz[],
+  action text[], actor_type text[], actor_id text[], actor_name text[],
+  subject_type text[], subject_id text[], subject_name text[],
+  outcome text[], ip_address text[], message text[], metadata text[],
+  append_id uuid[], append_first integer[], append_last integer[], recorded_by_token uuid[],
+  out recorded_at timestamptz, out failed integer[], out failed_state text[], out failed_constraint text[])
+language plpgsql set search_path = pg_catalog, pg_temp
+as $$
+declare
+  lock_timeout_of_session  text := current_setting('lock_timeout');
+  unplaced                 text := '';
+  append                   integer := 1;
+  error_state              text;
+  error_constraint         text;
+  error_context            text;
+begin
+  recorded_at := statement_timestamp();
+  failed := '{}';
+  failed_state := '{}';
+  failed_constraint := '{}';
+  -- Nobody sees a record while the transaction that has inserted it is open: whether its id is taken shows only in waiting
+  -- for it. Whoever inserts an id in passing has committed it by then.
+  perform set_config('lock_timeout', '5ms', true);
+  for request in 1 .. cardinality(request_first) loop
+    while append_first[append] < request_first[request] loop
+      append := append + 1;
+    end loop;
+    begin
+      insert into annals.audit_record (
+        project_id, id, placed_with, "timestamp", recorded_at, action,
+        actor_type, actor_id, actor_name, subject_type, subject_id, subject_name,
+        outcome, ip_address, message, metadata, recorded_by_token, recorded_by_role)
+      select
+        project_id[i], id[i], placed_with[i], "timestamp"[i], append_apart.recorded_at, action[i],
+        actor_type[i], actor_id[i], actor_name[i], subject_type[i], subject_id[i], subject_name[i],
+        outcome[i], ip_address[i]::inet, message[i], metadata[i]::jsonb, recorded_by_token[i], null
+      from generate_series(request_first[request], request_last[request]) as i;
+      while append_last[append] <= request_last[request] loop
+        insert into annals.append (project_id, id, record_ids)
+        values (
+          project_id[append_first[append]], append_id[append], id[append_first[append] : append_last[append]]);
+        append := append + 1;
+      end loop;
+      if strpos(unplaced, project_id[request_first[request]]::text) = 0 then
+        unplaced := concat_ws(',', nullif(unplaced, ''), project_id[request_first[request]]);
+      end if;
+    exception when lock_not_available or data_exception or integrity_constraint_violation or program_limit_exceeded then
+      get stacked diagnostics
+        error_state = returned_sqlstate, error_constraint = constraint_name, error_context = pg_exception_context;
+      if error_state = '55P03' then
+        if not annals.is_held_id(error_context) then
+          raise;
+        end if;
+        -- Many that are held are found out at a millisecond each.
+        perform set_config('lock_timeout', '1ms', true);
+      end if;
+      failed := failed || request;
+      failed_state := failed_state || error_state;
+      failed_constraint := failed_constraint || error_constraint;
+    end;
+  end loop;
+  -- From here on for the feeds' locks, which place_segment() takes in one order for everybody.
+  perform set_config('lock_timeout', lock_timeout_of_session, true);
+  if strpos(unplaced, ',') > 0 then
+    perform set_config('annals.unplaced_projects', unplaced, true);
+  end if;
+end $$;
+
+-- What find_held_ids.sql calls: see there. It inserts as little as has the id, and takes it back at once.
+create function annals.held_ids(project_id uuid, request integer[], id uuid[]) returns uuid[]
+language plpgsql set search_path = pg_catalog, pg_temp
+as $$
+declare
+  held           uuid[] := '{}';
+  held_request   integer := 0;
+  error_context  text;
+begin
+  perform set_config('lock_timeout', '1ms', true);
+  for i in 1 .. cardinality(id) loop
+    continue when request[i] = held_request;
+    begin
+      insert into annals.audit_record (project_id, id, placed_with, action, recorded_by_role)
+      values (held_ids.project_id, held_ids.id[i], held_ids.id[i], '-', null);
+      raise sqlstate 'PROBE';
+    exception
+      when sqlstate 'PROBE' or unique_violation then
+        null;
+      when lock_not_available then
+        get stacked diagnostics error_context = pg_exception_context;
+        if not annals.is_held_id(error_context) then
+          raise;
+        end if;
+        held := held || held_ids.id[i];
+        held_request := request[i];
+    end;
+  end loop;
+  return held;
+end $$;
+
 -- Records, appends and segments are never changed and never removed: the database refuses, whoever asks.
 create function annals.refuse_change() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp

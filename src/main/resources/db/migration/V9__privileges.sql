@@ -22,7 +22,8 @@ grant insert on annals.project, annals.access_token, annals.audit_record, annals
 -- An instance that does not migrate looks whether the schema is old.
 grant select on annals.flyway_schema_history to annals_service;
 grant execute on function annals.sequence_id(uuid, uuid, uuid), annals.places(uuid, bigint, bigint),
-  annals.is_servable_metadata(jsonb) to annals_service;
+  annals.is_servable_metadata(jsonb), annals.is_held_id(text), annals.held_ids(uuid, integer[], uuid[]),
+  annals.append_apart to annals_service;
 
 -- Sequences: their rows stay, their values are drawn.
 grant select, insert, update (next_value, reserved_from, deleted_at) on annals.sequence to annals_service;

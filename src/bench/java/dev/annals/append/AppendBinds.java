@@ -3,6 +3,7 @@ package dev.annals.append;
 import dev.annals.guid.SequentialGuid;
 import dev.annals.record.AuditRecord;
 import io.vertx.mutiny.sqlclient.Tuple;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
@@ -16,16 +17,19 @@ public final class AppendBinds {
 
     /** The statement that writes these records. */
     public static String statement(List<AuditRecord> records, SequentialGuid guids) {
-        return batch(new UUID(0, 0), records, guids).insert().statement().text();
+        return batch(new UUID(0, 0), records, guids)
+                .insert(Duration.ZERO)
+                .statement()
+                .text();
     }
 
     private static AppendBatch batch(UUID projectId, List<AuditRecord> records, SequentialGuid guids) {
-        return new AppendBatch(List.of(new AppendRequest(projectId, TOKEN, records, 0)), guids);
+        return AppendBatch.together(List.of(new AppendRequest(projectId, TOKEN, records, 0)), guids);
     }
 
     /** The values of $1, $2 … */
     public static List<Object> of(UUID projectId, List<AuditRecord> records, SequentialGuid guids) {
-        Tuple tuple = batch(projectId, records, guids).insert().tuple();
+        Tuple tuple = batch(projectId, records, guids).insert(Duration.ZERO).tuple();
         List<Object> values = new ArrayList<>(tuple.size());
         for (int i = 0; i < tuple.size(); i++) {
             values.add(tuple.getValue(i));

@@ -8,6 +8,7 @@ import dev.annals.record.Party;
 import dev.annals.record.StoredRecord;
 import io.vertx.mutiny.sqlclient.Row;
 import io.vertx.mutiny.sqlclient.RowSet;
+import java.time.Duration;
 import java.time.OffsetDateTime;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -31,14 +32,15 @@ final class AppendBatch {
 
     private static final Sql APPEND_RECORD = Sql.named("append_record");
     private static final Sql APPEND_RECORDS = Sql.named("append_records");
+    private static final Sql APPEND_APART = Sql.named("append_apart");
     private static final Sql APPEND_NUMBERED_RECORDS = Sql.named("append_numbered_records");
     private static final Sql READ_PLACES = Sql.named("read_places");
 
     /** What the schema allows an append ({@code append_size}). */
     static final int APPEND_SIZE = 256;
 
-    /** An append, and which of the records belong to it. */
-    private record Append(Key key, int first, int size) {}
+    /** An append, which of the records belong to it, and in which stretch they are. */
+    private record Append(Key key, int first, int size, int stretch) {}
 
     /** What names an append: its id alone may be a client's, and exist in several projects. */
     private record Key(UUID projectId, UUID id) {}
@@ -52,31 +54,64 @@ final class AppendBatch {
     /** Null where no record wants a number. */
     private final @Nullable BatchNumbers numbers;
 
-    /**
-     * The records of these requests that are not known to be stored.
-     *
-     * @param requests those of one project stand together. If any of their records wants a number, all are of one project
-     */
-    AppendBatch(List<AppendRequest> requests, SequentialGuid guids) {
+    /** The records of each request, if each is stored in a subtransaction of its own; otherwise all. */
+    private final List<Stretch> stretches = new ArrayList<>();
+
+    /** Some of the records, one after the other. */
+    private record Stretch(int first, int size) {}
+
+    private AppendBatch(List<AppendRequest> requests, SequentialGuid guids, boolean apart) {
         for (AppendRequest request : requests) {
             List<AuditRecord> missing = request.missing();
+            if (apart) {
+                stretches.add(new Stretch(records.size(), missing.size()));
+            }
             records.addAll(missing);
             projectIds.addAll(Collections.nCopies(missing.size(), request.lane.projectId()));
             tokenIds.addAll(Collections.nCopies(missing.size(), request.tokenId));
         }
-        this.numbers = BatchNumbers.of(records);
-        int first = 0;
-        for (int next = 1; next <= records.size(); next++) {
+        if (!apart) {
+            stretches.add(new Stretch(0, records.size()));
+        }
+        this.numbers = apart ? null : BatchNumbers.of(records);
+        for (int i = 0; i < stretches.size(); i++) {
+            cut(i, guids);
+        }
+    }
+
+    /** Cuts a stretch of the records into appends. */
+    private void cut(int stretch, SequentialGuid guids) {
+        int first = stretches.get(stretch).first;
+        int end = first + stretches.get(stretch).size;
+        for (int next = first + 1; next <= end; next++) {
             UUID projectId = projectIds.get(first);
-            if (next == records.size()
+            if (next == end
                     || next - first == APPEND_SIZE
                     || !projectIds.get(next).equals(projectId)) {
                 // An append of one is named by its record and needs no row of its own.
                 UUID id = next - first == 1 ? records.get(first).id() : guids.next();
-                appends.add(new Append(new Key(projectId, id), first, next - first));
+                appends.add(new Append(new Key(projectId, id), first, next - first, stretch));
                 first = next;
             }
         }
+    }
+
+    /**
+     * The records of these requests that are not known to be stored: all of them are stored, or none.
+     *
+     * @param requests those of one project stand together. If any of their records wants a number, all are of one project
+     */
+    static AppendBatch together(List<AppendRequest> requests, SequentialGuid guids) {
+        return new AppendBatch(requests, guids, false);
+    }
+
+    /**
+     * The same, but each request is stored for itself, with {@link #insertApart}, and none is kept back by another one.
+     *
+     * @param requests any, each with a record that is not known to be stored
+     */
+    static AppendBatch apart(List<AppendRequest> requests, SequentialGuid guids) {
+        return new AppendBatch(requests, guids, true);
     }
 
     /** Whether there is nothing left to store. */
@@ -84,10 +119,16 @@ final class AppendBatch {
         return records.isEmpty();
     }
 
-    /** The statement that writes the batch. */
-    Binds insert() {
+    /**
+     * The statement that writes the batch.
+     *
+     * @param lockTimeout how long a batch with numbers waits for each lock; others wait for as long as their session does
+     */
+    Binds insert(Duration lockTimeout) {
         if (numbers != null) {
-            return numbers.bind(manyRecords(APPEND_NUMBERED_RECORDS.bind("project_id", projectIds.get(0))));
+            return numbers.bind(manyRecords(APPEND_NUMBERED_RECORDS
+                    .bind("lock_timeout", Long.toString(lockTimeout.toMillis()))
+                    .bind("project_id", projectIds.get(0))));
         }
         if (records.size() == 1) {
             return oneRecord();
@@ -100,6 +141,16 @@ final class AppendBatch {
                                 several ? projects.stream().map(UUID::toString).collect(Collectors.joining(",")) : "")
                         .bind("project_id", projectIds.toArray(UUID[]::new)))
                 .bind("append_project", ofLarge(UUID[]::new, append -> append.key.projectId));
+    }
+
+    /** The statement that writes each request for itself. */
+    Binds insertApart() {
+        return manyRecords(APPEND_APART
+                .bind("request_first", stretches.stream().map(s -> s.first + 1).toArray(Integer[]::new))
+                .bind(
+                        "request_last",
+                        stretches.stream().map(s -> s.first + s.size).toArray(Integer[]::new))
+                .bind("project_id", projectIds.toArray(UUID[]::new)));
     }
 
     private Binds oneRecord() {
@@ -164,12 +215,21 @@ final class AppendBatch {
     }
 
     /**
-     * The records as they are stored, in their order.
+     * What was stored.
      *
-     * @param inserted the row of {@link #insert}
-     * @param places the rows of {@link #readPlaces}
+     * @param records the stored records, in their order
+     * @param heads the last sequence id that each project has from them
      */
-    List<StoredRecord> stored(Row inserted, RowSet<Row> places) {
+    record Stored(List<StoredRecord> records, Map<UUID, Long> heads) {}
+
+    /**
+     * What was stored.
+     *
+     * @param inserted the row of {@link #insert} or {@link #insertApart}
+     * @param places the rows of {@link #readPlaces}
+     * @param failed the requests that were not stored, by their index; empty if they were stored together
+     */
+    Stored stored(Row inserted, RowSet<Row> places, Set<Integer> failed) {
         Map<Key, Long> firstSequenceIds = new HashMap<>();
         for (Row row : places) {
             firstSequenceIds.put(
@@ -178,9 +238,13 @@ final class AppendBatch {
         OffsetDateTime recordedAt = inserted.getOffsetDateTime("recorded_at");
         @Nullable Long[] values = numbers == null ? new Long[records.size()] : numbers.values(inserted);
         List<StoredRecord> stored = new ArrayList<>(records.size());
+        Map<UUID, Long> heads = new HashMap<>();
         UUID namedToken = null;
         String recordedBy = null;
         for (Append append : appends) {
+            if (failed.contains(append.stretch)) {
+                continue;
+            }
             Long first = firstSequenceIds.get(append.key);
             if (first == null) {
                 throw new IllegalStateException("append " + append.key.id + " was committed without a place");
@@ -195,19 +259,9 @@ final class AppendBatch {
                 }
                 stored.add(new StoredRecord(records.get(index), first + i, recordedAt, values[index], recordedBy));
             }
+            heads.merge(append.key.projectId, first + append.size - 1, Math::max);
         }
-        return stored;
-    }
-
-    /** The last sequence id that each project has from this batch; {@code stored} is what {@link #stored} returned. */
-    Map<UUID, Long> heads(List<StoredRecord> stored) {
-        Map<UUID, Long> heads = new HashMap<>();
-        for (Append append : appends) {
-            heads.put(
-                    append.key.projectId,
-                    stored.get(append.first + append.size - 1).sequenceId());
-        }
-        return heads;
+        return new Stored(stored, heads);
     }
 
     private @Nullable String[] text(Function<AuditRecord, @Nullable String> value) {

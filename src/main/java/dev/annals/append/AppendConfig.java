@@ -61,6 +61,20 @@ public interface AppendConfig {
     @Durations(min = "1ms", max = "1M")
     Duration lockTimeout();
 
+    /**
+     * How long a request waits for a transaction that is still open and holds the id of one of its records. After that the
+     * client is told to send it again.
+     */
+    @WithDefault("10s")
+    @Durations(min = "100ms", max = "10M")
+    Duration heldWait();
+
+    /** How many requests of a project may wait for such ids. They delay no others, and the next one is turned away. */
+    @WithDefault("64")
+    @Min(1)
+    @Max(1_000)
+    int heldRequests();
+
     /** How many requests may wait in a project's queue. */
     @WithDefault("4096")
     @Min(1)

@@ -2,11 +2,14 @@ package dev.annals.append;
 
 import dev.annals.database.DatabaseFailure;
 import io.vertx.pgclient.PgException;
+import org.jspecify.annotations.Nullable;
 
 /** What a failed batch calls for. */
 enum AppendFailure {
     /** Try again: the connection broke, the transaction lost to another one, or an append's id was taken. */
     RETRYABLE,
+    /** A transaction that is still open has inserted a record with one of these ids. */
+    HELD,
     /** A record with one of these ids exists. */
     DUPLICATE,
     /** One of the sequences that the records name has no number for them. */
@@ -16,15 +19,29 @@ enum AppendFailure {
     /** Anything else: trying again does not help. */
     FATAL;
 
+    private static final String LOCK_NOT_AVAILABLE = "55P03";
+    private static final String RECORD_KEY = "audit_record_pkey";
+
     static AppendFailure of(Throwable failure) {
-        if (DatabaseFailure.isTransient(failure)) {
-            return RETRYABLE;
-        }
         if (!(failure instanceof PgException error)) {
-            return FATAL;
+            return DatabaseFailure.isTransient(failure) ? RETRYABLE : FATAL;
         }
-        String constraint = error.getConstraint();
-        if ("audit_record_pkey".equals(constraint)) {
+        // PostgreSQL says for what it waited, in whatever language.
+        if (error.getSqlState().equals(LOCK_NOT_AVAILABLE)
+                && error.getWhere() != null
+                && error.getWhere().contains(RECORD_KEY)) {
+            return HELD;
+        }
+        return DatabaseFailure.isTransient(failure) ? RETRYABLE : of(error.getSqlState(), error.getConstraint());
+    }
+
+    /** What {@code append_apart.sql} says of a request. */
+    static AppendFailure ofRequest(String state, String constraint) {
+        return state.equals(LOCK_NOT_AVAILABLE) ? HELD : of(state, constraint);
+    }
+
+    private static AppendFailure of(String state, @Nullable String constraint) {
+        if (RECORD_KEY.equals(constraint)) {
             return DUPLICATE;
         }
         if ("audit_record_number".equals(constraint)) {
@@ -35,7 +52,11 @@ enum AppendFailure {
             return RETRYABLE;
         }
         // 22: data exception. 23: constraint violation. 54: a limit of the server.
-        String state = error.getSqlState();
         return state.startsWith("22") || state.startsWith("23") || state.startsWith("54") ? REFUSED : FATAL;
+    }
+
+    /** Whether it concerns some of the requests, and the others can be stored. */
+    boolean isOfSingleRequests() {
+        return this == HELD || this == DUPLICATE || this == REFUSED;
     }
 }

@@ -5,11 +5,14 @@ import dev.annals.append.AppendOutcome.Rejection;
 import dev.annals.guid.SequentialGuid;
 import dev.annals.record.AuditRecord;
 import dev.annals.record.StoredRecord;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
@@ -29,6 +32,10 @@ final class AppendRequest {
     private final @Nullable StoredRecord[] found;
     /** How many of the records this request stored. */
     private int added;
+    /** Whether {@link HeldRequests} has it. */
+    private volatile boolean held;
+    /** When it may be given up; 0 if it was never held. */
+    private long giveUpNanos;
     /** How often ids that the service drew for this request turned out to be taken and were drawn again. */
     private int redraws;
 
@@ -64,12 +71,49 @@ final class AppendRequest {
         return open;
     }
 
+    /** Those of the given requests that follow no other of them. */
+    static List<AppendRequest> firstOfEachChain(List<AppendRequest> requests) {
+        Set<Chain> chains = new HashSet<>();
+        return requests.stream().filter(request -> chains.add(request.chain)).toList();
+    }
+
     /** Whether this request has no outcome yet and may be written. If its chain is broken, this fails the request. */
     boolean isOpen() {
-        if (chain.isBroken()) {
+        if (held) {
+            return false;
+        }
+        if (chain.isBroken() && !wasHeld()) {
             fail(new AppendOutcome.ChainBroken());
         }
         return !outcome.isDone();
+    }
+
+    /**
+     * Takes the request out of its project's order: it is not open until it is released. What follows it in its chain is not
+     * written in the meantime: the chain is broken.
+     *
+     * @param patience how long it may be held from the first time on
+     */
+    void hold(Duration patience) {
+        if (!wasHeld()) {
+            giveUpNanos = System.nanoTime() + patience.toNanos();
+        }
+        held = true;
+        chain.breakOff();
+    }
+
+    private boolean wasHeld() {
+        return giveUpNanos != 0;
+    }
+
+    /** Whether the request has been held for as long as it may be. */
+    boolean isOverdue() {
+        return System.nanoTime() - giveUpNanos > 0;
+    }
+
+    /** Opens a held request again. */
+    void release() {
+        held = false;
     }
 
     /** The records that are not known to be stored. */
@@ -175,10 +219,12 @@ final class AppendRequest {
         outcome.complete(why);
     }
 
-    /** Ends those of the given requests that have no outcome yet. */
+    /** Ends those of the given requests that have no outcome yet and are not held. */
     static void fail(List<AppendRequest> requests, AppendOutcome why) {
         for (AppendRequest request : requests) {
-            request.fail(why);
+            if (!request.held) {
+                request.fail(why);
+            }
         }
     }
 }

@@ -7,6 +7,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedDeque;
@@ -23,8 +24,8 @@ import org.jspecify.annotations.Nullable;
  * first. There is no timer, and without load nothing waits. Every request gets exactly one outcome.
  *
  * <p>A lane whose records want numbers is flushed alone and not by a writer, because it may wait for a sequence for as long as
- * somebody keeps it locked. If a flush of several lanes fails, writers try each lane alone. A lane that fails alone is then
- * flushed without a writer, too.
+ * somebody keeps it locked. If a flush of several lanes fails because of some, these are flushed in this way, too; if it is
+ * not known which, writers try each lane alone.
  *
  * <p>Queues are bounded; a request that finds its queue full is turned away at once. A lane that has neither waiting requests
  * nor a flush in flight has no queue.
@@ -40,20 +41,24 @@ final class ProjectQueues {
     /** Writes requests. No other flush of their lanes is in flight. */
     interface Flush {
         /**
-         * Writes requests of one lane or several, those of one lane one after the other and in their order. It must not wait
-         * for anything that one of them alone may have to wait for.
+         * Writes requests of one lane or several, those of one chain in their order. It must not wait for anything that one of
+         * them alone may have to wait for.
          *
          * @return completes when the next flush of these lanes may begin, with what remains to be done to give the requests
          *     their outcomes. If it fails with {@link WriteApartException}, each lane is tried alone, and if that fails, too,
-         *     flushed by {@link #writeApart}; if it fails otherwise, so do all requests without an outcome
+         *     flushed by {@link #writeApart}, unless the exception names the lanes to be flushed by it; if it fails otherwise,
+         *     so do all requests without an outcome
          */
         Uni<Runnable> writeTogether(List<AppendRequest> requests);
 
+        /** Whether requests of this lane are not to be written together with others for now. */
+        boolean isApart(Lane lane);
+
         /**
-         * Writes requests of one lane in their order, for as long as that takes.
+         * Writes requests of one lane, those of one chain in their order, for as long as that takes.
          *
          * @param failure why {@link #writeTogether} failed with these requests; null if it was not tried
-         * @return as described above. Requests that failed have their outcomes by then
+         * @return as described above. Requests that failed have their outcomes by then, and the others may
          */
         Uni<Runnable> writeApart(List<AppendRequest> requests, @Nullable Throwable failure);
     }
@@ -62,8 +67,23 @@ final class ProjectQueues {
     static final class WriteApartException extends RuntimeException {
         private static final long serialVersionUID = 1L;
 
+        private final transient Set<Lane> lanes;
+
         WriteApartException(Throwable cause) {
+            this(cause, Set.of());
+        }
+
+        /**
+         * @param lanes the lanes that have to be written apart, the requests of all others having their outcomes; none if it
+         *     is not known which
+         */
+        WriteApartException(Throwable cause, Set<Lane> lanes) {
             super(cause);
+            this.lanes = lanes;
+        }
+
+        Set<Lane> lanes() {
+            return lanes;
         }
     }
 
@@ -117,6 +137,7 @@ final class ProjectQueues {
             request.fail(new AppendOutcome.QueueFull(full[0]));
         } else if (first[0]) {
             isReady(request.lane);
+            writeReady();
         }
         return request.outcome;
     }
@@ -137,15 +158,14 @@ final class ProjectQueues {
         return null;
     }
 
-    /** Lets a lane be flushed that has waiting requests and no flush in flight. */
+    /** Lets a lane be flushed, by the next writer or at once, that has waiting requests and no flush in flight. */
     private void isReady(Lane lane) {
-        if (lane.numbered()) {
+        if (lane.numbered() || flush.isApart(lane)) {
             List<AppendRequest> requests = new ArrayList<>();
             take(lane, requests, config.batchRecords());
             writeApart(lane, requests, null);
         } else {
             ready.add(lane);
-            writeReady();
         }
     }
 
@@ -229,19 +249,30 @@ final class ProjectQueues {
                 .deferred(() -> flush.writeTogether(requests))
                 .subscribe()
                 .with(outcomes -> end(List.copyOf(byLane.keySet()), true, outcomes), failure -> {
-                    if (failure instanceof WriteApartException) {
-                        if (byLane.size() > 1) {
-                            split.addAll(byLane.values());
-                        } else {
-                            writeApart(requests.get(0).lane, requests, failure.getCause());
-                        }
-                        end(List.of(), true, () -> {});
+                    if (failure instanceof WriteApartException apart) {
+                        writeApart(byLane, apart);
                     } else {
                         // At once, because the next flush must not contain requests that depend on these.
                         AppendRequest.fail(requests, new AppendOutcome.Failed(failure));
                         end(List.copyOf(byLane.keySet()), true, () -> {});
                     }
                 });
+    }
+
+    /** Writes the lanes apart that are named or the only one; if it is not known which, has all of them tried alone. */
+    private void writeApart(Map<Lane, List<AppendRequest>> byLane, WriteApartException failure) {
+        Set<Lane> apart = byLane.size() > 1 ? failure.lanes() : Set.copyOf(byLane.keySet());
+        List<Lane> done = new ArrayList<>();
+        byLane.forEach((lane, requests) -> {
+            if (apart.contains(lane)) {
+                writeApart(lane, requests, failure.getCause());
+            } else if (apart.isEmpty()) {
+                split.add(requests);
+            } else {
+                done.add(lane);
+            }
+        });
+        end(done, true, () -> {});
     }
 
     /** Writes requests of one lane, whatever the writers do. */
@@ -268,13 +299,11 @@ final class ProjectQueues {
                     next.add(lane);
                 }
             }
+            next.forEach(this::isReady);
             if (byWriter) {
-                ready.addAll(next);
                 writers.release();
-                writeReady();
-            } else {
-                next.forEach(this::isReady);
             }
+            writeReady();
         } finally {
             outcomes.run();
         }

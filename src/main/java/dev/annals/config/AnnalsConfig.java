@@ -122,8 +122,8 @@ public interface AnnalsConfig {
 
         /**
          * How many connections the pool for writes has. Besides these, an instance opens those of {@link #readPoolSize()},
-         * those of {@code annals.append.writers}, one for sequences that recycle series, and four while it migrates. The
-         * server's {@code max_connections} must be enough for all instances.
+         * those of {@code annals.append.writers}, two where requests wait for ids that somebody holds, one for sequences that
+         * recycle series, and four while it migrates. The server's {@code max_connections} must be enough for all instances.
          */
         @WithDefault("8")
         @Min(1)

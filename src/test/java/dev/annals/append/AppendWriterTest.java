@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.annals.AuditLogFixture;
 import dev.annals.AuditLogFixture.Project;
 import dev.annals.ProjectTest;
+import dev.annals.SqlFixture;
 import dev.annals.append.AppendOutcome.Reason;
 import dev.annals.append.AppendOutcome.Rejection;
 import dev.annals.record.AuditRecord;
@@ -77,7 +78,7 @@ class AppendWriterTest extends ProjectTest {
     void requestsAreWrittenInOneTransactionAndLearnOfItWhenTheyMay() throws Exception {
         AppendRequest first = request(record("a"), record("b"));
         AppendRequest second = request(record("c"));
-        Runnable rest = writer.writeApart(List.of(first, second), null).await().atMost(Duration.ofSeconds(30));
+        Runnable rest = writeTogether(first, second);
         assertThat(first.outcome).isNotDone();
         assertThat(log.feed(project.id())).hasSize(3);
         rest.run();
@@ -104,9 +105,9 @@ class AppendWriterTest extends ProjectTest {
                                 .containsExactly(1L));
         assertThat(outcome(partly)).isInstanceOfSatisfying(AppendOutcome.Stored.class, stored -> {
             assertThat(stored.added()).isEqualTo(1);
-            assertThat(stored.records()).extracting(StoredRecord::sequenceId).containsExactly(2L, 1L);
+            assertThat(stored.records()).extracting(StoredRecord::sequenceId).containsExactly(3L, 1L);
         });
-        assertThat(added(fresh)).containsExactly(3L);
+        assertThat(added(fresh)).containsExactly(2L);
     }
 
     @Test
@@ -242,5 +243,56 @@ class AppendWriterTest extends ProjectTest {
         }
         write(waits);
         assertThat(added(waits)).containsExactly(1L);
+    }
+
+    /** What one client sends again and again spoils a transaction of many projects once, and is then kept apart. */
+    @Test
+    void whereAnIdIsTakenTheOtherProjectsAreStoredAtOnceAndOnlyItsOwnIsWrittenApart() throws Exception {
+        Project other = log.newProject();
+        AuditRecord one = record("a");
+        write(request(one));
+        AppendRequest taken = request(record(one.id(), "other", null));
+        AppendRequest free = request(record("b"));
+        AppendRequest foreign = of(other, record("c"));
+        assertThat(writer.isApart(taken.lane)).isFalse();
+
+        assertThatThrownBy(() -> writeTogether(taken, free, foreign))
+                .isInstanceOfSatisfying(
+                        ProjectQueues.WriteApartException.class,
+                        apart -> assertThat(apart.lanes()).containsExactly(taken.lane));
+
+        assertThat(added(free)).containsExactly(2L);
+        assertThat(added(foreign)).containsExactly(1L);
+        assertThat(taken.outcome).isNotDone();
+        assertThat(writer.isApart(taken.lane)).isTrue();
+        assertThat(writer.isApart(foreign.lane)).isFalse();
+        write(taken);
+        assertThat(outcome(taken)).isInstanceOf(AppendOutcome.Rejected.class);
+        log.checkFeed(other.id());
+    }
+
+    @Test
+    void whereAnIdIsHeldOnlyItsRequestWaits() throws Exception {
+        Project other = log.newProject();
+        AuditRecord one = record("a");
+        AppendRequest held = request(one);
+        AppendRequest free = request(record("b"));
+        AppendRequest foreign = of(other, record("c"));
+        try (Connection holder = log.connect()) {
+            SqlFixture.execute(
+                    holder,
+                    "insert into annals.audit_record (project_id, id, action) values ('" + project.id() + "', '"
+                            + one.id() + "', 'a')");
+            writeTogether(held, free, foreign).run();
+            assertThat(added(free)).containsExactly(1L);
+            assertThat(added(foreign)).containsExactly(1L);
+            assertThat(held.outcome).isNotDone();
+            assertThat(held.isOpen()).isFalse();
+            assertThat(writer.isApart(held.lane)).isTrue();
+            assertThat(writer.isApart(foreign.lane)).isFalse();
+            holder.rollback();
+        }
+        assertThat(held.outcome.get(30, TimeUnit.SECONDS)).isInstanceOf(AppendOutcome.Stored.class);
+        log.checkFeed(other.id());
     }
 }

@@ -12,6 +12,7 @@ import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
@@ -41,6 +42,7 @@ class ProjectQueuesTest {
     private final UUID other = UUID.randomUUID();
     private final SimpleMeterRegistry metrics = new SimpleMeterRegistry();
     private final List<Flush> flushes = new ArrayList<>();
+    private final Set<Lane> apart = new HashSet<>();
     private final ProjectQueues queues = new ProjectQueues(
             flush(requests -> {
                 Flush flush = new Flush(requests, new CompletableFuture<>());
@@ -51,8 +53,13 @@ class ProjectQueuesTest {
             metrics);
 
     /** Does the same with requests that are written together and apart. */
-    private static ProjectQueues.Flush flush(Function<List<AppendRequest>, Uni<Runnable>> write) {
+    private ProjectQueues.Flush flush(Function<List<AppendRequest>, Uni<Runnable>> write) {
         return new ProjectQueues.Flush() {
+            @Override
+            public boolean isApart(Lane lane) {
+                return apart.contains(lane);
+            }
+
             @Override
             public Uni<Runnable> writeTogether(List<AppendRequest> requests) {
                 return write.apply(requests);
@@ -264,6 +271,53 @@ class ProjectQueuesTest {
         flushes.get(4).succeed();
         flushes.get(8).succeed();
         assertStored(List.of(apart.get(0), behind));
+    }
+
+    @Test
+    void ofAFlushThatFailsBecauseOfSomeLanesOnlyTheseAreWrittenApart() {
+        append();
+        append(request(other, 1, 100, false));
+        List<AppendRequest> together = new ArrayList<>();
+        for (int i = 0; i < 3; i++) {
+            together.add(append(request(UUID.randomUUID(), 1, 100, false)));
+        }
+        flushes.get(0).succeed();
+        Lane failed = together.get(1).lane;
+        flushes.get(2)
+                .end()
+                .completeExceptionally(
+                        new ProjectQueues.WriteApartException(new IllegalStateException("taken"), Set.of(failed)));
+        assertThat(flushes).hasSize(4);
+        assertThat(flushes.get(3).requests()).containsExactly(together.get(1));
+        AppendRequest behind = append(request(failed.projectId(), 1, 100, false));
+        AppendRequest next = append(request(together.get(0).lane.projectId(), 1, 100, false));
+        assertThat(flushes).hasSize(5);
+        assertThat(flushes.get(4).requests()).containsExactly(next);
+        flushes.get(3).succeed();
+        flushes.get(4).succeed();
+        assertThat(flushes.get(5).requests()).containsExactly(behind);
+        flushes.get(5).succeed();
+        assertStored(List.of(behind, next, together.get(1)));
+    }
+
+    /** Whatever has failed in a transaction of several lanes spoils none of the next. */
+    @Test
+    void aLaneThatIsApartSharesNoFlushAndTakesNoWriter() {
+        AppendRequest first = append();
+        AppendRequest waiting = append();
+        apart.add(waiting.lane);
+        append(request(other, 1, 100, false));
+        AppendRequest together = append(request(UUID.randomUUID(), 1, 100, false));
+        flushes.get(0).succeed();
+        assertThat(flushes).hasSize(4);
+        assertThat(flushes.get(2).requests()).containsExactly(waiting);
+        assertThat(flushes.get(3).requests()).containsExactly(together);
+        AppendRequest behind = append();
+        apart.clear();
+        flushes.get(2).succeed();
+        assertStored(List.of(first, waiting));
+        flushes.get(3).succeed();
+        assertThat(flushes.get(4).requests()).containsExactly(behind);
     }
 
     @Test

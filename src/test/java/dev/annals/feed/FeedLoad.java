@@ -6,6 +6,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.annals.AuditLogFixture;
 import dev.annals.AuditLogFixture.Project;
+import dev.annals.append.OtherInstance;
 import dev.annals.live.SseStream;
 import java.io.IOException;
 import java.net.URI;
@@ -19,17 +20,22 @@ import java.sql.Savepoint;
 import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -43,6 +49,9 @@ public final class FeedLoad {
     private static final int WRITERS = 8;
     private static final int[] LIMITS = {1, 7, 200, 1, 7, 200};
     private static final int MAX_TRIES = 50;
+    private static final int PROJECTS = 3;
+    private static final int MANY_PROJECTS = 16;
+    private static final int WRITERS_OF_AN_INSTANCE = 3;
 
     private final AuditLogFixture log;
     private final URI service;
@@ -60,6 +69,7 @@ public final class FeedLoad {
     private final Map<UUID, Long> heads = new ConcurrentHashMap<>();
 
     private final List<Reader> readers = new ArrayList<>();
+    private final List<OtherInstance> instances = new ArrayList<>();
     private volatile boolean writing = true;
     private volatile boolean reading = true;
 
@@ -68,15 +78,40 @@ public final class FeedLoad {
      * @param checkVisible whether to read every record back at once after its commit
      */
     FeedLoad(AuditLogFixture log, URI service, boolean tolerateBrokenConnections, boolean checkVisible) {
+        this(log, service, tolerateBrokenConnections, checkVisible, PROJECTS);
+    }
+
+    private FeedLoad(
+            AuditLogFixture log,
+            URI service,
+            boolean tolerateBrokenConnections,
+            boolean checkVisible,
+            int projectCount) {
         this.log = log;
         this.checkVisible = checkVisible;
         this.service = service;
         this.tolerateBrokenConnections = tolerateBrokenConnections;
-        this.projects = List.of(log.newProject(), log.newProject(), log.newProject());
+        this.projects = Stream.generate(log::newProject).limit(projectCount).toList();
         projects.forEach(project -> committed.put(project.id(), ConcurrentHashMap.newKeySet()));
-        for (int i = 0; i < LIMITS.length; i++) {
-            readers.add(new Reader(projects.get((i + i / projects.size()) % projects.size()), LIMITS[i], Way.POLL));
+        for (int i = 0; i < Math.max(LIMITS.length, projectCount); i++) {
+            readers.add(new Reader(
+                    projects.get((i + i / projects.size()) % projects.size()), LIMITS[i % LIMITS.length], Way.POLL));
         }
+    }
+
+    /**
+     * A load on many projects by several instances of the service, each with transactions of many projects. They, REST
+     * writers and plain SQL writers take the projects in opposite orders, and now and then two instances write one record.
+     */
+    static FeedLoad ofManyProjects(
+            AuditLogFixture log,
+            URI service,
+            boolean tolerateBrokenConnections,
+            boolean checkVisible,
+            List<OtherInstance> instances) {
+        FeedLoad load = new FeedLoad(log, service, tolerateBrokenConnections, checkVisible, MANY_PROJECTS);
+        load.instances.addAll(instances);
+        return load;
     }
 
     /** A load whose readers are one a project and way, and lose their connections at random. */
@@ -140,6 +175,11 @@ public final class FeedLoad {
             for (int i = 0; i < WRITERS; i++) {
                 writers.add(threads.submit(this::writeByRest));
                 writers.add(threads.submit(this::writeBySql));
+            }
+            for (int i = 0; i < WRITERS_OF_AN_INSTANCE * instances.size(); i++) {
+                OtherInstance instance = instances.get(i % instances.size());
+                OtherInstance next = instances.get((i + 1) % instances.size());
+                writers.add(threads.submit(() -> writeByInstance(instance, next)));
             }
             long end = System.nanoTime() + duration.toNanos();
             while (System.nanoTime() < end && writers.stream().noneMatch(Future::isDone)) {
@@ -303,6 +343,44 @@ public final class FeedLoad {
         return null;
     }
 
+    /** Appends to many projects at a time, in any order; one of the records is written by the other instance, too. */
+    private Void writeByInstance(OtherInstance instance, OtherInstance other) throws Exception {
+        ThreadLocalRandom random = ThreadLocalRandom.current();
+        while (writing) {
+            Map<UUID, UUID> ids = new LinkedHashMap<>();
+            for (Project project : shuffled().subList(0, random.nextInt(1, projects.size()))) {
+                ids.put(project.id(), UUID.randomUUID());
+                unsure.add(ids.get(project.id()));
+            }
+            UUID twice = ids.keySet().iterator().next();
+            CompletableFuture<Map<UUID, Long>> elsewhere = CompletableFuture.supplyAsync(() -> {
+                try {
+                    return other.append(Map.of(twice, ids.get(twice)));
+                } catch (Exception e) {
+                    throw new CompletionException(e);
+                }
+            });
+            Map<UUID, Long> sequenceIds = instance.append(ids);
+            sequenceIds.forEach((project, sequenceId) -> committed.get(project).add(ids.get(project)));
+            if (sequenceIds.containsKey(twice)) {
+                Project project = projects.stream()
+                        .filter(one -> one.id().equals(twice))
+                        .findFirst()
+                        .orElseThrow();
+                requireVisible(project, ids.get(twice), sequenceIds.get(twice));
+                Long again = elsewhere.get(60, TimeUnit.SECONDS).get(twice);
+                assertThat(again).isIn(null, sequenceIds.get(twice));
+            }
+        }
+        return null;
+    }
+
+    private List<Project> shuffled() {
+        List<Project> order = new ArrayList<>(projects);
+        Collections.shuffle(order, ThreadLocalRandom.current());
+        return order;
+    }
+
     private Void writeBySql() throws Exception {
         while (writing) {
             try (Connection connection = log.connectAsWriter()) {
@@ -352,6 +430,11 @@ public final class FeedLoad {
         insert(connection, project, random.nextInt(1, 4), written);
         if (random.nextInt(4) == 0) {
             insert(connection, projects.get(random.nextInt(projects.size())), 1, written);
+        }
+        if (projects.size() > PROJECTS && random.nextInt(2) == 0) {
+            for (Project other : shuffled().subList(0, random.nextInt(projects.size()))) {
+                insert(connection, other, 1, written);
+            }
         }
         if (random.nextInt(4) == 0) {
             Savepoint savepoint = connection.setSavepoint();

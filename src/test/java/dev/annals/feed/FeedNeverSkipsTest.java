@@ -5,14 +5,18 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.annals.AuditLogFixture;
 import dev.annals.Load;
+import dev.annals.append.OtherInstance;
 import io.quarkus.test.common.http.TestHTTPResource;
 import io.quarkus.test.junit.QuarkusTest;
 import jakarta.inject.Inject;
 import java.net.URI;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** NEVER SKIP and VISIBLE: the test that matters most, and the proof that it would notice. */
 @QuarkusTest
@@ -40,6 +44,26 @@ class FeedNeverSkipsTest {
         assertThat(killed).as("connections that were ended").hasValueGreaterThan(10);
         assertThat(load.committedRecords()).isGreaterThan(100);
         load.checkReaders();
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void everyReaderSeesEveryRecordOfManyProjectsThatSeveralInstancesWriteInAnyOrder(boolean kill) throws Exception {
+        try (OtherInstance second = new OtherInstance();
+                OtherInstance third = new OtherInstance()) {
+            FeedLoad load = FeedLoad.ofManyProjects(log, service, kill, true, List.of(second, third));
+            load.run(Load.seconds(6, 20), () -> {
+                if (kill) {
+                    killOneConnection();
+                }
+            });
+            assertThat(load.committedRecords()).isGreaterThan(400);
+            load.checkReaders();
+        }
+        assertThat(log.number("""
+                select max(projects) from (
+                  select count(distinct project_id) as projects from annals.feed_segment group by xmin::text) as transaction
+                """)).as("projects that one transaction wrote").isGreaterThan(8);
     }
 
     private int killOneConnection() {

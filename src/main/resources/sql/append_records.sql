@@ -1,8 +1,8 @@
 -- Appends a batch of records to one project or to several. Sent alone, it is its own transaction: COMMIT, and with it the
 -- placing of the batch in its feeds, is part of it.
 --
--- :unplaced_projects  text            the projects, separated by commas, if there are several: place_segment() locks them in
---                                     one order for everybody; otherwise empty
+-- :unplaced_projects  text            the projects, separated by commas, if there are several: place_segment() locks them
+--                                     together; otherwise empty
 -- :project_id         uuid[]
 -- :id                 uuid[]          the records, in their order
 -- :placed_with        uuid[]          of each record: its own id, where its append is only this record

@@ -110,6 +110,51 @@ create trigger gather_append
   when (current_user <> 'annals_service')
   execute function annals.gather_append();
 
+-- Locks the feeds of a transaction with several projects. While it waits for one of them, it holds none of the others: what it
+-- has of them is given back with a subtransaction. So nobody waits for a project only because somebody who writes to it, too,
+-- waits for another one.
+--
+-- Where several are busy again and again, that would never come to an end. After five waits the locks are taken in one order
+-- for everybody, each waited for with those before it in hand: no two transactions wait for each other in a circle.
+create function annals.lock_feeds(project_ids uuid[]) returns void
+language plpgsql set search_path = pg_catalog, pg_temp
+as $$
+declare
+  locked  uuid[];
+  busy    uuid;
+begin
+  for wait in 0 .. 5 loop
+    begin
+      if busy is not null then
+        perform from annals.project where id = busy for no key update;
+      end if;
+      locked := array(
+        select id from annals.project
+        where id = any (project_ids) and annals.may_write(id)
+        for no key update skip locked);
+      if cardinality(locked) = cardinality(project_ids) then
+        return;
+      end if;
+      -- The next one in turn, so that one that is busy for long comes up among others that are busy for a moment. There may be
+      -- none: a transaction can name projects that do not exist, or that are not its own.
+      busy := (
+        select id from annals.project
+        where id = any (project_ids) and id <> all (locked) and annals.may_write(id)
+        order by id <= busy, id limit 1);
+      if busy is null then
+        return;
+      end if;
+      raise sqlstate 'AWAIT';
+    exception when sqlstate 'AWAIT' then
+      null;
+    end;
+  end loop;
+  perform from annals.project
+  where id = any (project_ids) and annals.may_write(id)
+  order by id
+  for no key update;
+end $$;
+
 -- Runs at commit, once an append. Most transactions write to one project: no order of locks is then looked for.
 --
 -- The lock of a feed is that of its project's row. Only the schema's owner may lock it, since only the owner may change it;
@@ -121,10 +166,9 @@ declare
   unplaced    text := current_setting('annals.unplaced_projects', true);
   append_size integer := 1;
 begin
-  -- A transaction with several projects takes all their locks at its first segment, in one order for everybody:
-  -- so no two transactions wait for each other in a circle. The setting is local to the transaction, and what is
-  -- rolled back to a savepoint takes its part of it along. Anybody can set it: it gets nobody a lock on a feed to which
-  -- they could not append.
+  -- A transaction with several projects takes all their locks at its first segment. The setting is local to the
+  -- transaction, and what is rolled back to a savepoint takes its part of it along. Anybody can set it: it gets nobody a
+  -- lock on a feed to which they could not append.
   if unplaced <> '' then
     -- A statement in an open transaction brought this about, and not its end: the lock would be held for as long as the
     -- transaction stays open. Long texts are not looked at. (Of a request in parts, PostgreSQL knows no text at its end.)
@@ -135,10 +179,7 @@ begin
         hint = 'Name the constraints that you mean instead of ALL; records are placed at COMMIT.';
     end if;
     if unplaced <> new.project_id::text then
-      perform from annals.project
-      where id = any (string_to_array(unplaced, ',')::uuid[]) and annals.may_write(id)
-      order by id
-      for no key update;
+      perform annals.lock_feeds(string_to_array(unplaced, ',')::uuid[]);
     end if;
     perform set_config('annals.unplaced_projects', '', true);
   end if;
@@ -254,7 +295,7 @@ begin
       failed_constraint := failed_constraint || error_constraint;
     end;
   end loop;
-  -- From here on for the feeds' locks, which place_segment() takes in one order for everybody.
+  -- From here on for the feeds' locks, which place_segment() takes together.
   perform set_config('lock_timeout', lock_timeout_of_session, true);
   if strpos(unplaced, ',') > 0 then
     perform set_config('annals.unplaced_projects', unplaced, true);

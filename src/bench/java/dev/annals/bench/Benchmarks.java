@@ -5,6 +5,7 @@ import dev.annals.bench.ordering.OrderingPart;
 import dev.annals.bench.pages.PagesPart;
 import dev.annals.bench.search.SearchPart;
 import dev.annals.bench.service.ExportPart;
+import dev.annals.bench.service.FairnessPart;
 import dev.annals.bench.service.LivePart;
 import dev.annals.bench.service.ServicePart;
 import dev.annals.bench.service.SlowCommitPart;
@@ -25,6 +26,7 @@ public final class Benchmarks {
             new SearchPart(),
             new ServicePart(),
             new SlowCommitPart(),
+            new FairnessPart(),
             new LivePart(),
             new ExportPart(),
             new MicroPart(),

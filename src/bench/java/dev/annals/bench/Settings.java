@@ -15,7 +15,8 @@ import java.util.List;
  */
 public record Settings(List<String> parts, boolean quick, double seconds, int rounds, String command) {
 
-    private static final String DEFAULT_PARTS = "ordering,pages,search,service,live,export,micro,storage,startup";
+    private static final String DEFAULT_PARTS =
+            "ordering,pages,search,service,fairness,live,export,micro,storage,startup";
 
     static Settings fromSystemProperties() {
         String parts = property("bench", DEFAULT_PARTS);

@@ -241,6 +241,50 @@ class ProjectQueuesTest {
         assertThat(flushes.get(2).requests()).containsExactly(next);
     }
 
+    /** However much a project sends: one writer at most is busy with it. */
+    @Test
+    void aLaneThatFloodsTheQueueDelaysNoOther() {
+        for (int i = 0; i < QUEUE; i++) {
+            append(20, 100);
+        }
+        for (int round = 0; round < QUEUE; round++) {
+            AppendRequest trickling = append(request(other, 1, 100, false));
+            Flush last = flushes.get(flushes.size() - 1);
+            assertThat(last.requests()).containsExactly(trickling);
+            last.succeed();
+            if (round % 2 == 0) {
+                // The next batch of the flood begins, with the other writer.
+                floodUnderWay().succeed();
+            }
+        }
+    }
+
+    private Flush floodUnderWay() {
+        List<Flush> underWay = flushes.stream()
+                .filter(flush -> !flush.end().isDone()
+                        && flush.requests().get(0).lane.projectId().equals(project))
+                .toList();
+        assertThat(underWay).hasSize(1);
+        return underWay.get(0);
+    }
+
+    /** Where more lanes flood the queue than there are writers, each comes up once before any comes up again. */
+    @Test
+    void ofEachLaneThatFloodsTheQueueOneFlushAtMostGoesBeforeARecordOfAnother() {
+        List<UUID> flooding = List.of(project, UUID.randomUUID(), UUID.randomUUID(), UUID.randomUUID());
+        for (int i = 0; i < QUEUE / 2; i++) {
+            flooding.forEach(lane -> append(request(lane, 20, 100, false)));
+        }
+        AppendRequest trickling = append(request(other, 1, 100, false));
+        List<UUID> before = new ArrayList<>();
+        for (int next = 0; !trickling.outcome.isDone(); next++) {
+            Flush flush = flushes.get(next);
+            flush.requests().forEach(request -> before.add(request.lane.projectId()));
+            flush.succeed();
+        }
+        assertThat(before.subList(0, before.indexOf(other))).doesNotHaveDuplicates();
+    }
+
     @Test
     void lanesThatCannotBeWrittenTogetherAreWrittenApartAndNoneWaitsForAnother() {
         append();

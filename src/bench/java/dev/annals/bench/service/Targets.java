@@ -22,7 +22,9 @@ final class Targets {
     static final String ANNALS = "**Annals**";
     static final String ENDPOINT = "one transaction per request, published trigger";
 
-    private static final int PROJECTS = 100;
+    /** A hundred, and one more that floods the service. */
+    private static final int PROJECTS = 101;
+
     static final Path SERVICE = Path.of("target", "quarkus-app", "quarkus-run.jar");
     private static final String ADMIN_TOKEN = "annals_admin_token_of_the_benchmarks";
 

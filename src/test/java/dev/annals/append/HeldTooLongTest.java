@@ -1,0 +1,90 @@
+package dev.annals.append;
+
+import static dev.annals.AuditLogFixture.IMPORT;
+import static dev.annals.AuditLogFixture.LOGS;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.hamcrest.Matchers.containsString;
+import static org.hamcrest.Matchers.equalTo;
+import static org.hamcrest.Matchers.notNullValue;
+
+import dev.annals.ProjectTest;
+import dev.annals.SqlFixture;
+import io.quarkus.test.junit.QuarkusTest;
+import io.quarkus.test.junit.QuarkusTestProfile;
+import io.quarkus.test.junit.TestProfile;
+import io.restassured.response.ValidatableResponse;
+import java.nio.charset.StandardCharsets;
+import java.sql.Connection;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** A request whose id an open transaction holds waits so long and no longer, and is told to come again. */
+@QuarkusTest
+@TestProfile(HeldTooLongTest.ShortWaits.class)
+@Timeout(60)
+class HeldTooLongTest extends ProjectTest {
+
+    private static final int BATCH = 20;
+
+    /** A wait of half a second, and several batches to a body. */
+    public static class ShortWaits implements QuarkusTestProfile {
+        @Override
+        public Map<String, String> getConfigOverrides() {
+            return Map.of("annals.append.held-wait", "500ms", "annals.append.bulk-records", Integer.toString(BATCH));
+        }
+    }
+
+    private ValidatableResponse append(UUID id) {
+        return project.request()
+                .contentType("application/json")
+                .body(line(id))
+                .post(LOGS)
+                .then();
+    }
+
+    private static String line(UUID id) {
+        return "{\"id\": \"" + id + "\", \"action\": \"held\"}";
+    }
+
+    private static void assertToldToComeAgain(ValidatableResponse answer) {
+        answer.statusCode(503)
+                .header("Retry-After", notNullValue())
+                .body("type", equalTo("urn:annals:problem:unavailable"))
+                .body("detail", containsString("holds the id of a record"));
+    }
+
+    @Test
+    void aRecordCanBeSentAgain() throws Exception {
+        try (Connection holder = log.connect()) {
+            UUID id = SqlFixture.insert(holder, project.id(), "held");
+            assertToldToComeAgain(append(id));
+            holder.rollback();
+            append(id).statusCode(201);
+        }
+    }
+
+    @Test
+    void anUploadSaysHowFarItCame() throws Exception {
+        List<UUID> lines = new ArrayList<>();
+        for (int i = 0; i < 3 * BATCH; i++) {
+            lines.add(UUID.randomUUID());
+        }
+        try (Connection holder = log.connect()) {
+            lines.set(BATCH, SqlFixture.insert(holder, project.id(), "held"));
+            String body = lines.stream().map(HeldTooLongTest::line).collect(Collectors.joining("\n"));
+            assertToldToComeAgain(project.wrongRequest()
+                    .contentType("application/x-ndjson")
+                    .body(body.getBytes(StandardCharsets.UTF_8))
+                    .post(IMPORT)
+                    .then()
+                    .body("settled_lines", equalTo(BATCH)));
+            holder.rollback();
+        }
+        assertThat(log.feed(project.id())).containsExactlyElementsOf(lines.subList(0, BATCH));
+    }
+}

@@ -194,8 +194,8 @@ class ProjectorTest {
         Projector stuck = new TestProjector(pool, List.of(frozen), 1000).projector();
         // There may be more projects than one look takes.
         Cancellable look = stuck.look().repeat().indefinitely().subscribe().with(done -> {});
-        long began = System.nanoTime();
         assertThat(holds.await(30, TimeUnit.SECONDS)).isTrue();
+        long began = System.nanoTime();
         double[] lag = {0};
         Await.until("another instance has counted everything", () -> {
             other.look();
@@ -212,13 +212,16 @@ class ProjectorTest {
         TestProjector projector = new TestProjector(pool(), List.of(counts), 1000);
         projector.catchUp();
         double greatest = 0;
-        long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(6);
-        while (System.nanoTime() < end) {
+        double longestTurn = 0;
+        for (int turn = 0; turn < 300; turn++) {
+            long began = System.nanoTime();
             append(5);
             projector.look();
             greatest = Math.max(greatest, projector.lagSeconds("statistics"));
+            longestTurn = Math.max(longestTurn, (System.nanoTime() - began) / 1e9);
         }
-        assertThat(greatest).isLessThan(3);
+        // Nothing is missing for longer than until the look after the next one.
+        assertThat(greatest).isLessThan(3 * longestTurn);
     }
 
     @Test

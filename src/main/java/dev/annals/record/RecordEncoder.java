@@ -7,8 +7,8 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 
 /**
- * Encodes records one after the other, each on its own. While a page is read, its records are kept only in this form: it
- * takes a third of the memory that their fields take, and it is exactly what is sent. For one thread.
+ * Encodes records one after the other, each on its own. While a page is read, its records are kept only in this form:
+ * it is exactly what is sent, and takes less memory than their fields do. For one thread.
  */
 public final class RecordEncoder implements AutoCloseable {
 

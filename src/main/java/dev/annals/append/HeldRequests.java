@@ -8,6 +8,7 @@ import io.smallrye.mutiny.Uni;
 import io.vertx.mutiny.sqlclient.Pool;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
@@ -160,7 +161,7 @@ final class HeldRequests {
                 .bind("request", requests.toArray(Integer[]::new))
                 .bind("id", ids.toArray(UUID[]::new))
                 .execute(pool.get())
-                .map(rows -> Set.of(rows.iterator().next().getArrayOfUUIDs("held")));
+                .map(rows -> Set.copyOf(Arrays.asList(rows.iterator().next().getArrayOfUUIDs("held"))));
     }
 
     private void release(Lane lane, List<Held> waiting, Set<UUID> heldIds) {

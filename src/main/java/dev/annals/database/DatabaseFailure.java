@@ -7,14 +7,12 @@ import io.vertx.pgclient.PgException;
 import io.vertx.sqlclient.ClosedConnectionException;
 import java.io.IOException;
 import java.time.Duration;
-import java.util.concurrent.ThreadLocalRandom;
 
 /** Distinguishes transient failures of the database from permanent ones. */
 public final class DatabaseFailure {
 
     private static final int READ_RETRIES = 3;
     private static final Duration READ_RETRY_DELAY = Duration.ofMillis(50);
-    private static final Duration LONGEST_READ_RETRY_DELAY = Duration.ofMillis(200);
 
     private DatabaseFailure() {}
 
@@ -23,28 +21,13 @@ public final class DatabaseFailure {
      * broken connection. Fails with {@link DatabaseUnavailableException} if that does not help.
      */
     public static <T> Uni<T> retried(Uni<T> read) {
-        return retried(read, 0);
-    }
-
-    // One step of a Uni: the library's own retry with pauses takes a dozen, which shows in the time of short pages.
-    private static <T> Uni<T> retried(Uni<T> read, int tries) {
-        return read.onFailure(DatabaseFailure::isTransient).recoverWithUni(failure -> {
-            if (tries == READ_RETRIES) {
-                throw new DatabaseUnavailableException(failure);
-            }
-            return Uni.createFrom()
-                    .voidItem()
-                    .onItem()
-                    .delayIt()
-                    .by(jittered(backOff(READ_RETRY_DELAY, LONGEST_READ_RETRY_DELAY, tries)))
-                    .chain(() -> retried(read, tries + 1));
-        });
-    }
-
-    /** Between half of a pause and one and a half, so that those who failed together do not come back together. */
-    private static Duration jittered(Duration pause) {
-        long millis = pause.toMillis();
-        return Duration.ofMillis(millis / 2 + ThreadLocalRandom.current().nextLong(millis + 1));
+        return read.onFailure(DatabaseFailure::isTransient)
+                .retry()
+                .withBackOff(READ_RETRY_DELAY)
+                .atMost(READ_RETRIES)
+                .onFailure(failure ->
+                        isTransient(failure) || (failure.getCause() != null && isTransient(failure.getCause())))
+                .transform(DatabaseUnavailableException::new);
     }
 
     /**

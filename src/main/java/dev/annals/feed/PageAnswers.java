@@ -37,22 +37,13 @@ public class PageAnswers {
 
     /** Makes an answer within this many bytes of the project's memory, which the answer takes over. */
     public Uni<Response> within(UUID projectId, long bytes, Function<Reservation, Uni<Response>> answer) {
-        // The steps of a Uni that waits show in the time of short pages: they are taken only where memory is short.
-        Reservation now = memory.reserveNow(projectId, bytes);
-        return now != null ? within(now, answer) : memory.take(projectId, bytes).chain(held -> within(held, answer));
-    }
-
-    private static Uni<Response> within(Reservation held, Function<Reservation, Uni<Response>> answer) {
-        try {
-            return answer.apply(held).onTermination().invoke((response, failure, cancelled) -> {
-                if (failure != null || cancelled) {
-                    held.close();
-                }
-            });
-        } catch (RuntimeException e) {
-            held.close();
-            throw e;
-        }
+        return memory.take(projectId, bytes)
+                .chain(held -> Uni.createFrom()
+                        .deferred(() -> answer.apply(held))
+                        .onFailure()
+                        .invoke(held::close)
+                        .onCancellation()
+                        .invoke(held::close));
     }
 
     /** A page with its links, in the body and in the header {@code Link}. */

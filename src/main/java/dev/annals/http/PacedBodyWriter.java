@@ -30,36 +30,10 @@ public class PacedBodyWriter implements ServerMessageBodyWriter<PacedBody> {
     public void writeResponse(PacedBody body, Type generic, ServerRequestContext request) {
         ResteasyReactiveRequestContext context = (ResteasyReactiveRequestContext) request;
         RoutingContext routing = context.unwrap(RoutingContext.class);
-        Answer answer = new Answer(context);
+        context.suspend();
         // The framework keeps the connection's one handler for itself, and passes it on.
         context.serverResponse().addCloseHandler(body::stop);
-        body.start(routing.request(), routing.vertx().getOrCreateContext(), answer::done);
-        answer.started();
-    }
-
-    /** Most answers are out at once: only the others are worth the way back into the framework. For one thread. */
-    private static final class Answer {
-        private final ResteasyReactiveRequestContext context;
-        private boolean done;
-        private boolean suspended;
-
-        Answer(ResteasyReactiveRequestContext context) {
-            this.context = context;
-        }
-
-        void started() {
-            if (!done) {
-                suspended = true;
-                context.suspend();
-            }
-        }
-
-        void done() {
-            done = true;
-            if (suspended) {
-                context.resume();
-            }
-        }
+        body.start(routing.request(), routing.vertx().getOrCreateContext(), context::resume);
     }
 
     @Override

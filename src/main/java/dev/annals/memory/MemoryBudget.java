@@ -123,11 +123,6 @@ public class MemoryBudget {
         return tryTake(holder, bytes) ? new Reservation(this, holder, bytes) : null;
     }
 
-    /** Like {@link #tryReserve}, but overtakes nobody who waits. */
-    public @Nullable Reservation reserveNow(Object holder, long bytes) {
-        return waiting == 0 ? tryReserve(holder, bytes) : null;
-    }
-
     /**
      * Takes memory as soon as there is enough. Requests are served in their order, except that none waits for a holder that
      * is at its own limit.
@@ -137,9 +132,9 @@ public class MemoryBudget {
      */
     public Uni<Reservation> take(Object holder, long bytes) {
         return Uni.createFrom().deferred(() -> {
-            Reservation now = reserveNow(holder, bytes);
-            if (now != null) {
-                return Uni.createFrom().item(now);
+            Reservation at = waiting == 0 ? tryReserve(holder, bytes) : null;
+            if (at != null) {
+                return Uni.createFrom().item(at);
             }
             if (bytes > holderLimit) {
                 throw new NoMemoryException("The request needs more memory than one caller may have: ask for less.");

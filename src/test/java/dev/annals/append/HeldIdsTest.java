@@ -20,6 +20,7 @@ import java.net.http.HttpResponse;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
+import java.sql.Savepoint;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -150,6 +151,25 @@ class HeldIdsTest extends ProjectTest {
         holder.commit();
         assertThat(answer(same).statusCode()).isEqualTo(200);
         assertThat(answer(other).statusCode()).isEqualTo(409);
+        assertThat(log.checkFeed(project.id())).isEqualTo(32);
+    }
+
+    @Test
+    void oneWhoseIdIsFreeAgainDoesNotWaitForTwoThatHaveTheSame() throws Exception {
+        UUID shared = hold(project);
+        Savepoint before = holder.setSavepoint();
+        UUID own = hold(project);
+        CompletableFuture<HttpResponse<String>> first = append(project, record(shared));
+        CompletableFuture<HttpResponse<String>> again = append(project, record(shared));
+        CompletableFuture<HttpResponse<String>> other = append(project, record(own));
+        assertGoesOn(project);
+        assertThat(List.of(first, again, other)).noneMatch(CompletableFuture::isDone);
+        holder.rollback(before);
+        assertThat(answer(other).statusCode()).isEqualTo(201);
+        assertThat(List.of(first, again)).noneMatch(CompletableFuture::isDone);
+        holder.rollback();
+        assertThat(List.of(answer(first).statusCode(), answer(again).statusCode()))
+                .containsExactlyInAnyOrder(200, 201);
         assertThat(log.checkFeed(project.id())).isEqualTo(32);
     }
 

@@ -29,7 +29,7 @@ final class Crowd implements AutoCloseable {
 
     private static final int ADDRESSES = 8;
     private static final int THREADS = 64;
-    private static final int PATIENCE_SECONDS = 60;
+    private static final int PATIENCE_SECONDS = 150;
 
     private final URI service;
     private final List<Connection> connections = Collections.synchronizedList(new ArrayList<>());

@@ -37,7 +37,7 @@ import org.junit.jupiter.api.io.TempDir;
  * with a token of its own and by writers of plain SQL. All the time an honest client appends records and polls for them.
  */
 @Order(2)
-@Timeout(180)
+@Timeout(400)
 @TestMethodOrder(MethodOrderer.OrderAnnotation.class)
 class SurviveHostileClientsIT {
 

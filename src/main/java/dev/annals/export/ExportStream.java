@@ -135,7 +135,7 @@ final class ExportStream implements PacedBody {
             out.write(format.head());
         }
         for (EncodedRecord record : records) {
-            out.write(record.bytes());
+            record.writeTo(out);
         }
         out.flush();
         if (last) {

@@ -51,39 +51,37 @@ public class FeedLinks {
         return base(request, uri) + PATH + "/" + id;
     }
 
-    /** The page after this one, in the same order; null if there is none. */
+    /** The page after this one, in the same order; null if there is none. The URL begins with {@link #base}. */
     @Nullable
-    String next(HttpServerRequest request, UriInfo uri, FeedQuery query, FeedPage page) {
+    static String next(String base, UriInfo uri, FeedQuery query, FeedPage page) {
         Cursor next = page.next();
         if (next == null) {
             return null;
         }
         return query.order() == Order.ASCENDING
-                ? page(request, uri, next.toString(), false).toString()
-                : page(request, uri, next + "." + page.head(), true).toString();
+                ? page(base, uri, next.toString(), false).toString()
+                : page(base, uri, next + "." + page.head(), true).toString();
     }
 
     /**
      * Where new records will be found: always in ascending order, and with the parameter {@code wait} if this request has
      * it.
      */
-    String pollMore(HttpServerRequest request, UriInfo uri, FeedPage page) {
-        StringBuilder url = page(request, uri, page.pollMore().toString(), false);
+    static String pollMore(String base, UriInfo uri, FeedPage page) {
+        StringBuilder url = page(base, uri, page.pollMore().toString(), false);
         add(url, uri.getQueryParameters(), FeedParameters.WAIT);
         return url.toString();
     }
 
     /** Where the records after this cursor are found, with the filters of the request. */
     public String pollMore(HttpServerRequest request, UriInfo uri, Cursor cursor) {
-        return page(request, uri, cursor.toString(), false).toString();
+        return page(base(request, uri), uri, cursor.toString(), false).toString();
     }
 
-    private StringBuilder page(HttpServerRequest request, UriInfo uri, String cursor, boolean descending) {
+    private static StringBuilder page(String base, UriInfo uri, String cursor, boolean descending) {
         MultivaluedMap<String, String> parameters = uri.getQueryParameters();
-        StringBuilder url = new StringBuilder(base(request, uri))
-                .append(PATH)
-                .append("?cursor=")
-                .append(cursor);
+        StringBuilder url =
+                new StringBuilder(base).append(PATH).append("?cursor=").append(cursor);
         if (descending) {
             url.append("&order=desc");
         }
@@ -104,7 +102,8 @@ public class FeedLinks {
         return URLEncoder.encode(value, StandardCharsets.UTF_8).replace("%3A", ":");
     }
 
-    private String base(HttpServerRequest request, UriInfo uri) {
+    /** What every URL in the answer to this request begins with, without a slash at its end. */
+    String base(HttpServerRequest request, UriInfo uri) {
         if (publicUrl != null) {
             return publicUrl;
         }
@@ -122,7 +121,11 @@ public class FeedLinks {
         String url = known
                 ? base.toString()
                 : base.getScheme() + "://" + ownAddress(request.localAddress()) + base.getRawPath();
-        return url.replaceAll("/+$", "");
+        int end = url.length();
+        while (url.charAt(end - 1) == '/') {
+            end--;
+        }
+        return url.substring(0, end);
     }
 
     private static boolean isFromTrustedProxy(HttpServerRequest request) {

@@ -30,7 +30,7 @@ public record FeedPage(
     long bytes() {
         long bytes = 0;
         for (EncodedRecord record : records) {
-            bytes += record.bytes().length;
+            bytes += record.length();
         }
         return bytes;
     }

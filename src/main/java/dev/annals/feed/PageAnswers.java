@@ -48,8 +48,9 @@ public class PageAnswers {
 
     /** A page with its links, in the body and in the header {@code Link}. */
     public Response page(HttpServerRequest http, UriInfo uri, FeedQuery query, FeedPage page, Reservation held) {
-        String next = links.next(http, uri, query, page);
-        String pollMore = links.pollMore(http, uri, page);
+        String base = links.base(http, uri);
+        String next = FeedLinks.next(base, uri, query, page);
+        String pollMore = FeedLinks.pollMore(base, uri, page);
         StringBuilder link = new StringBuilder();
         if (next != null) {
             link.append('<').append(next).append(">; rel=\"next\", ");
@@ -89,7 +90,7 @@ public class PageAnswers {
             if (i > 0) {
                 json.put((byte) ',');
             }
-            json.put(page.records().get(i).bytes());
+            page.records().get(i).appendTo(json);
         }
         return json.put((byte) ']').put((byte) '}').array();
     }

@@ -22,14 +22,26 @@ final class PageRecords {
     private final int maxBytes;
     private final RecordRow.Columns columns;
     private final RecordEncoder encoder;
-    /** The ids at the places of the page, in its order, and the sequence ids of these places. */
-    private final List<UUID> recordIds = new ArrayList<>();
+    /** The places of the page, in its order. */
+    private final List<Place> places = new ArrayList<>();
 
-    private final Map<UUID, Long> sequenceIds = new HashMap<>();
-    private final Map<UUID, EncodedRecord> records = new HashMap<>();
+    private final Map<UUID, Place> placeOf = new HashMap<>();
     private long bytes;
     private boolean allTaken = true;
     private boolean cut;
+
+    private static final class Place {
+        final long sequenceId;
+        final UUID recordId;
+
+        @Nullable
+        EncodedRecord record;
+
+        Place(long sequenceId, UUID recordId) {
+            this.sequenceId = sequenceId;
+            this.recordId = recordId;
+        }
+    }
 
     /** @param columns of the rows that {@link #take} takes */
     PageRecords(int maxBytes, RecordEncoder.Format format, RecordRow.Columns columns) {
@@ -44,13 +56,14 @@ final class PageRecords {
 
     /** Adds the next place of the page. */
     void place(long sequenceId, UUID recordId) {
-        recordIds.add(recordId);
-        sequenceIds.put(recordId, sequenceId);
+        Place place = new Place(sequenceId, recordId);
+        places.add(place);
+        placeOf.put(recordId, place);
     }
 
     /** How many records the page is meant to have. */
     int places() {
-        return recordIds.size();
+        return places.size();
     }
 
     /** Takes the record of a row, unless it has no place here, its large fields were left out, or the page is full. */
@@ -68,12 +81,11 @@ final class PageRecords {
     }
 
     private void put(Row row, RecordRow.Columns of) {
-        UUID id = of.id(row);
-        Long sequenceId = sequenceIds.get(id);
-        if (sequenceId != null) {
-            EncodedRecord record = encoder.encode(of.record(row, sequenceId));
-            records.put(id, record);
-            bytes += record.bytes().length;
+        Place place = placeOf.get(of.id(row));
+        if (place != null) {
+            EncodedRecord record = encoder.encode(of.record(row, place.sequenceId));
+            place.record = record;
+            bytes += record.length();
         }
     }
 
@@ -84,12 +96,11 @@ final class PageRecords {
         }
         List<UUID> large = new ArrayList<>();
         long before = 0;
-        for (UUID id : recordIds) {
-            EncodedRecord record = records.get(id);
-            if (record == null) {
-                large.add(id);
+        for (Place place : places) {
+            if (place.record == null) {
+                large.add(place.recordId);
             } else {
-                before += record.bytes().length;
+                before += place.record.length();
             }
             if (before > maxBytes) {
                 break;
@@ -101,14 +112,15 @@ final class PageRecords {
     /** The page's records, as many as fit into it, but at least one. Nothing can be taken after this. */
     List<EncodedRecord> fitting() {
         encoder.close();
-        List<EncodedRecord> fitting = new ArrayList<>(records.size());
+        List<EncodedRecord> fitting = new ArrayList<>(places.size());
         long sum = 0;
-        for (UUID id : recordIds) {
-            @Nullable EncodedRecord record = records.get(id);
+        for (Place place : places) {
+            EncodedRecord record = place.record;
             if (record == null && fitting.isEmpty()) {
-                throw new IllegalStateException("the feed has a place for record " + id + ", which is not there");
+                throw new IllegalStateException(
+                        "the feed has a place for record " + place.recordId + ", which is not there");
             }
-            sum += record == null ? 0 : record.bytes().length;
+            sum += record == null ? 0 : record.length();
             if (record == null || (sum > maxBytes && !fitting.isEmpty())) {
                 cut = true;
                 break;

@@ -52,10 +52,10 @@ final class SharedPage {
         Buffer bytes = Buffer.buffer();
         for (EncodedRecord record : page.records()) {
             Cursor behind = Cursor.behind(projectId, record.sequenceId(), record.id());
-            bytes.appendBytes(("id: " + behind + "\nevent: record\ndata: ").getBytes(StandardCharsets.US_ASCII))
-                    // One line: JSON strings hold no line breaks, and PostgreSQL writes jsonb without any.
-                    .appendBytes(record.bytes())
-                    .appendString("\n\n");
+            bytes.appendBytes(("id: " + behind + "\nevent: record\ndata: ").getBytes(StandardCharsets.US_ASCII));
+            // One line: JSON strings hold no line breaks, and PostgreSQL writes jsonb without any.
+            record.appendTo(bytes);
+            bytes.appendString("\n\n");
         }
         return bytes;
     }

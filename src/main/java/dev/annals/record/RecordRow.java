@@ -1,6 +1,7 @@
 package dev.annals.record;
 
 import io.vertx.mutiny.sqlclient.Row;
+import java.util.Objects;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
@@ -74,10 +75,13 @@ public final class RecordRow {
     /** The columns of one statement's rows: their names are looked up once, in the first row of all. Shared by all threads. */
     public static final class Columns {
 
-        private record TokenName(UUID token, String recordedBy) {}
+        private record Recorder(
+                @Nullable UUID token,
+                @Nullable String role,
+                @Nullable String recordedBy) {}
 
         private volatile @Nullable Positions positions;
-        private volatile @Nullable TokenName lastToken;
+        private volatile Recorder lastRecorder = new Recorder(null, null, null);
 
         /** The sequence id of the row's place. */
         public long sequenceId(Row row) {
@@ -128,21 +132,17 @@ public final class RecordRow {
                     recordedBy(row));
         }
 
+        /** Most records of a page came from one writer, whose name takes longer to write than any other field. */
         private @Nullable String recordedBy(Row row) {
-            UUID token = row.getUUID(of(row).recordedByToken);
-            if (token != null) {
-                return byToken(token);
-            }
-            String role = row.getString(of(row).recordedByRole);
-            return role == null ? null : StoredRecord.byRole(role);
-        }
-
-        /** Most records of a page came with one token, whose name takes longer to write than any other field. */
-        private String byToken(UUID token) {
-            TokenName known = lastToken;
-            if (known == null || !known.token.equals(token)) {
-                known = new TokenName(token, StoredRecord.byToken(token));
-                lastToken = known;
+            Positions at = of(row);
+            UUID token = row.getUUID(at.recordedByToken);
+            String role = row.getString(at.recordedByRole);
+            Recorder known = lastRecorder;
+            if (!Objects.equals(known.token, token) || !Objects.equals(known.role, role)) {
+                String recordedBy =
+                        token != null ? StoredRecord.byToken(token) : role != null ? StoredRecord.byRole(role) : null;
+                known = new Recorder(token, role, recordedBy);
+                lastRecorder = known;
             }
             return known.recordedBy;
         }

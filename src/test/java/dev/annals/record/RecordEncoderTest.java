@@ -2,6 +2,7 @@ package dev.annals.record;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.time.OffsetDateTime;
 import java.util.ArrayList;
@@ -31,11 +32,17 @@ class RecordEncoderTest {
             }
         }
         for (int i = 0; i < records.size(); i++) {
-            assertThat(new String(encoded.get(i).bytes(), StandardCharsets.UTF_8))
+            assertThat(text(encoded.get(i)))
                     .isEqualTo(new String(RecordWriter.toBytes(records.get(i)), StandardCharsets.UTF_8));
             assertThat(encoded.get(i).sequenceId()).isEqualTo(i);
             assertThat(encoded.get(i).id()).isEqualTo(records.get(i).record().id());
         }
+    }
+
+    private static String text(EncodedRecord record) {
+        ByteBuffer bytes = ByteBuffer.allocate(record.length());
+        record.appendTo(bytes);
+        return new String(bytes.array(), StandardCharsets.UTF_8);
     }
 
     private static StoredRecord record(Random random, int length, long sequenceId) {

@@ -39,4 +39,13 @@ public interface FeedConfig {
     @WithDefault("30s")
     @Durations(min = "100ms", max = "1H")
     Duration idle();
+
+    /**
+     * How many bytes of records are kept in memory for those who read the ends of feeds. Each such page then costs the database
+     * a proof that the records still stand there, one for all who read at the same time, and not the page. 0 keeps none.
+     */
+    @WithDefault("16777216")
+    @Min(0)
+    @Max(1_073_741_824)
+    long keptBytes();
 }

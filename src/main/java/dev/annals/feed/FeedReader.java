@@ -18,12 +18,14 @@ import io.vertx.mutiny.sqlclient.Pool;
 import io.vertx.mutiny.sqlclient.Row;
 import io.vertx.mutiny.sqlclient.RowSet;
 import jakarta.enterprise.context.ApplicationScoped;
+import jakarta.inject.Inject;
 import java.util.List;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads feeds. A page without filters takes one round trip and one snapshot, in either order. Large records take a second
+ * Reads feeds. The end of a feed comes from memory where the database proves it ({@link RecentRecords}). Any other page
+ * without filters takes one round trip and one snapshot, in either order. Large records take a second
  * round trip: they are read in the page's order until the page is full, and they never change.
  *
  * <p>A page never skips: sequence ids follow commit order and have no gap, so all records before the last one of a page were
@@ -47,10 +49,18 @@ public class FeedReader {
 
     private final Pool pool;
     private final SearchIndex index;
+    private final @Nullable RecentRecords recent;
 
-    public FeedReader(@Reads Pool pool, SearchIndex index) {
+    /** Reads everything from the database. */
+    public FeedReader(Pool pool, SearchIndex index) {
+        this(pool, index, null);
+    }
+
+    @Inject
+    FeedReader(@Reads Pool pool, SearchIndex index, @Nullable RecentRecords recent) {
         this.pool = pool;
         this.index = index;
+        this.recent = recent;
     }
 
     /** Reads a page of JSON records; see the other {@code read}. */
@@ -93,6 +103,19 @@ public class FeedReader {
     }
 
     private Uni<FeedPage> readOn(UUID projectId, FeedQuery query, RecordEncoder.Format format) {
+        if (recent == null || format != RecordEncoder.Format.JSON) {
+            return readFeed(projectId, query, format);
+        }
+        return recent.page(projectId, query).chain(page -> {
+            if (page != null) {
+                return Uni.createFrom().item(page);
+            }
+            PlaceProofs.History history = recent.history();
+            return readFeed(projectId, query, format).invoke(read -> recent.keep(projectId, query, read, history));
+        });
+    }
+
+    private Uni<FeedPage> readFeed(UUID projectId, FeedQuery query, RecordEncoder.Format format) {
         Cursor cursor = query.cursor() == null ? Cursor.START : query.cursor();
         Read read = new Read(projectId, cursor, query, format);
         return READ_FEED

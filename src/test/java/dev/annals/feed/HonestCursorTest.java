@@ -56,6 +56,26 @@ class HonestCursorTest {
         assertThat(log.checkFeed(project.id())).isEqualTo(316);
     }
 
+    @Test
+    void recordsOfAnotherHistoryAreNotServedThoughTheLastOneIsBackAtItsPlace() throws Exception {
+        AuditLogFixture.Project project = log.newProject();
+        FeedClient feed = new FeedClient(project);
+        DatabaseUrl database = TestDatabase.url();
+        String backup = "annals_backup_" + UUID.randomUUID().toString().replace("-", "");
+        copyDatabase(database, backup);
+
+        String sentAgain = "{\"action\": \"a\", \"id\": \"%s\"}".formatted(UUID.randomUUID());
+        feed.append("{\"action\": \"lost\"}", sentAgain);
+        for (int i = 0; i < 3; i++) {
+            assertThat(feed.page(FEED).actions()).containsExactly("lost", "a");
+        }
+        restore(database, backup);
+
+        feed.append("{\"action\": \"new\"}", sentAgain);
+        assertThat(feed.page(FEED).actions()).containsExactly("new", "a");
+        assertThat(log.checkFeed(project.id())).isEqualTo(2);
+    }
+
     private static void assertRewound(AuditLogFixture.Project project, String link) {
         assertProblem(project.request().get(link).then().extract(), 409, "feed-rewound");
     }

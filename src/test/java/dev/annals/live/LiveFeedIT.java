@@ -8,6 +8,7 @@ import dev.annals.AuditLogFixture;
 import dev.annals.AuditLogFixture.Project;
 import dev.annals.Await;
 import dev.annals.Load;
+import dev.annals.OneByOne;
 import dev.annals.feed.FeedClient.Page;
 import dev.annals.feed.FeedLoad;
 import dev.annals.feed.FeedTest;
@@ -47,9 +48,10 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Long polls and streams: as whole as pages, and at once. */
 @QuarkusTest
+@OneByOne
 @TestProfile(LiveLimits.class)
 @Timeout(120)
-class LiveFeedTest extends FeedTest {
+class LiveFeedIT extends FeedTest {
 
     private static final String STREAM = FEED + "/stream";
 

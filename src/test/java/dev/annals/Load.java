@@ -1,7 +1,5 @@
 package dev.annals;
 
-import java.time.Duration;
-
 /**
  * How much a test does of what it repeats at random: enough to find what it is for, or, with {@code -Dtests.long=true},
  * more of the same.
@@ -12,13 +10,8 @@ public final class Load {
 
     private Load() {}
 
-    /** How often. */
+    /** How often, or how much. */
     public static int times(int usual, int longer) {
         return LONG ? longer : usual;
-    }
-
-    /** For how long. */
-    public static Duration seconds(int usual, int longer) {
-        return Duration.ofSeconds(times(usual, longer));
     }
 }

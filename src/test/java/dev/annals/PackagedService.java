@@ -1,19 +1,12 @@
 package dev.annals;
 
-import static org.assertj.core.api.Assertions.assertThat;
-
-import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.annals.database.DatabaseUrl;
 import java.io.IOException;
 import java.net.URI;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
-import java.util.UUID;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -105,22 +98,12 @@ public final class PackagedService implements AutoCloseable {
 
     /** Makes a project, and a token for it that may do everything. */
     public AuditLogFixture.Project newProject() throws IOException, InterruptedException {
-        String id = administer("/v1/projects", "{\"name\": \"" + UUID.randomUUID() + "\"}", "id");
-        String scopes = """
-                {"scopes": ["read", "write", "sequence"]}""";
-        return new AuditLogFixture.Project(
-                UUID.fromString(id), administer("/v1/projects/" + id + "/tokens", scopes, "token"));
+        return newProject("read", "write", "sequence");
     }
 
-    private String administer(String path, String body, String field) throws IOException, InterruptedException {
-        HttpRequest request = HttpRequest.newBuilder(uri().resolve(path))
-                .header("Authorization", "Bearer " + adminToken)
-                .header("Content-Type", "application/json")
-                .POST(HttpRequest.BodyPublishers.ofString(body))
-                .build();
-        HttpResponse<String> answer = HttpClient.newHttpClient().send(request, HttpResponse.BodyHandlers.ofString());
-        assertThat(answer.statusCode()).as(answer.body()).isEqualTo(201);
-        return new ObjectMapper().readTree(answer.body()).get(field).textValue();
+    /** Makes a project, and a token for it with these scopes. */
+    public AuditLogFixture.Project newProject(String... scopes) throws IOException, InterruptedException {
+        return process.newProject(adminToken, scopes);
     }
 
     /** A command line of the client, with this service and its token in its environment. */

@@ -3,12 +3,16 @@ package dev.annals;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.annals.embedded.TestDatabase;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.UncheckedIOException;
 import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -16,6 +20,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
+import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -36,8 +41,9 @@ public final class ServiceProcess implements AutoCloseable {
     private static final Pattern LISTENING = Pattern.compile("Listening on: http://[^:]+:(\\d+)");
     private static final Pattern MANAGEMENT = Pattern.compile("Management interface listening on http://[^:]+:(\\d+)");
     private static final long END_LIMIT_SECONDS = 60;
-    // Most of them live for seconds, in which the optimizing compiler takes a third of a start and never pays off.
-    private static final String FOR_SECONDS = "-XX:TieredStopAtLevel=1";
+    // Most of them live for seconds, in which the optimizing compiler takes a third of a start and never pays off, and
+    // share two cores with others, which a collector in threads of its own would take from them.
+    private static final List<String> FOR_SECONDS = List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC");
     /** The classes of a service that has started: without them, a start takes twice the time. */
     private static final Path ARCHIVE = Path.of("target", "test-service.jsa").toAbsolutePath();
 
@@ -122,13 +128,17 @@ public final class ServiceProcess implements AutoCloseable {
             Map<String, String> settings =
                     Map.of("ANNALS_DATABASE_URL", TestDatabase.createDatabase().withPassword());
             try (ServiceProcess service = start(
-                            command(List.of(FOR_SECONDS, "-XX:ArchiveClassesAtExit=" + ARCHIVE)), settings)
+                            command(forSecondsWith("-XX:ArchiveClassesAtExit=" + ARCHIVE)), settings)
                     .awaitListening()) {
                 service.process.destroy();
                 service.process.onExit().join();
             }
         }
-        return List.of(FOR_SECONDS, "-XX:SharedArchiveFile=" + ARCHIVE, "-Xshare:auto");
+        return forSecondsWith("-XX:SharedArchiveFile=" + ARCHIVE, "-Xshare:auto");
+    }
+
+    private static List<String> forSecondsWith(String... more) {
+        return Stream.concat(FOR_SECONDS.stream(), Stream.of(more)).toList();
     }
 
     /** Waits until it listens. */
@@ -181,6 +191,28 @@ public final class ServiceProcess implements AutoCloseable {
     /** Where it shows metrics, and the details of its health. */
     public URI managementUri(String path) {
         return URI.create("http://127.0.0.1:" + managementPort + path);
+    }
+
+    /** Makes a project and a token with these scopes. */
+    public AuditLogFixture.Project newProject(String adminToken, String... scopes)
+            throws IOException, InterruptedException {
+        String id = administer(adminToken, "/v1/projects", Map.of("name", UUID.randomUUID()), "id");
+        String tokens = "/v1/projects/" + id + "/tokens";
+        return new AuditLogFixture.Project(
+                UUID.fromString(id), administer(adminToken, tokens, Map.of("scopes", scopes), "token"));
+    }
+
+    private String administer(String adminToken, String path, Map<String, ?> body, String field)
+            throws IOException, InterruptedException {
+        ObjectMapper json = new ObjectMapper();
+        HttpRequest request = HttpRequest.newBuilder(uri(path))
+                .header("Authorization", "Bearer " + adminToken)
+                .header("Content-Type", "application/json")
+                .POST(HttpRequest.BodyPublishers.ofByteArray(json.writeValueAsBytes(body)))
+                .build();
+        HttpResponse<String> answer = HttpClient.newHttpClient().send(request, HttpResponse.BodyHandlers.ofString());
+        assertThat(answer.statusCode()).as(answer.body()).isEqualTo(201);
+        return json.readTree(answer.body()).get(field).textValue();
     }
 
     /** The operating system's view of it. */

@@ -59,6 +59,12 @@ final class BenchmarkOptions {
             description = "All modes with 10 and 50 threads, as a table that is also written to --output.")
     boolean all;
 
+    @Option(
+            names = "--rounds",
+            description =
+                    "How often --all measures each line, of which it takes the median. Default: ${DEFAULT-VALUE}.")
+    int rounds = 3;
+
     @Option(names = "--output", description = "Where --all writes its table. Default: ${DEFAULT-VALUE}.")
     Path output = Path.of("docs", "sequences.md");
 
@@ -72,6 +78,7 @@ final class BenchmarkOptions {
         copy.lowWaterMark = lowWaterMark;
         copy.transactionLatency = transactionLatency;
         copy.groups = groups;
+        copy.rounds = rounds;
         return copy;
     }
 
@@ -84,6 +91,7 @@ final class BenchmarkOptions {
         require(line, "--low-water-mark", lowWaterMark, 0, batchSize);
         require(line, "--transaction-latency in milliseconds", transactionLatency.toMillis(), 0, 10_000);
         require(line, "--row-iterations", rowIterations, 1, 10_000_000);
+        require(line, "--rounds", rounds, 1, 100);
         require(line, "--groups", groups, 1, 100_000);
     }
 

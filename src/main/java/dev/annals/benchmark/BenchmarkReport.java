@@ -28,7 +28,6 @@ import org.eclipse.microprofile.config.Config;
 class BenchmarkReport {
 
     private static final List<Integer> THREADS = List.of(10, 50);
-    private static final int ROUNDS = 3;
     /**
      * By what factor fewer transactions are measured where they run one at a time: otherwise these would take most of the
      * hour.
@@ -118,6 +117,7 @@ class BenchmarkReport {
                                 options.warmUp.toMillis(),
                                 options.batchSize,
                                 options.lowWaterMark))
+                .replace("{rounds}", Integer.toString(options.rounds))
                 .replace("{kinds}", kinds)
                 .replace("{rows}", rows);
         Path parent = options.output.toAbsolutePath().getParent();
@@ -165,13 +165,13 @@ class BenchmarkReport {
     /** Measures a mode and its limit in turns, and takes the round with the median ratio. */
     private Compared compare(BenchmarkOptions options) throws SQLException, InterruptedException, ExecutionException {
         List<Compared> rounds = new ArrayList<>();
-        for (int round = 0; round < ROUNDS; round++) {
+        for (int round = 0; round < options.rounds; round++) {
             double limit = measure(limit(options)).perSecond();
             BenchmarkRun.Result result = measure(options);
             rounds.add(new Compared(result, result.perSecond() / limit));
         }
         rounds.sort(Comparator.comparingDouble(Compared::ofLimit));
-        return rounds.get(ROUNDS / 2);
+        return rounds.get(options.rounds / 2);
     }
 
     private static BenchmarkOptions limit(BenchmarkOptions options) {
@@ -196,7 +196,7 @@ class BenchmarkReport {
         print(table, "| transaction | round | `IDENTITY` rows/s | `COMMIT_ORDERED` rows/s | ratio |");
         print(table, "|---|---:|---:|---:|---:|");
         for (long millis : new long[] {0, options.transactionLatency.toMillis()}) {
-            for (int round = 1; round <= ROUNDS; round++) {
+            for (int round = 1; round <= options.rounds; round++) {
                 double identity = rowsPerSecond(options, BenchmarkMode.IDENTITY, millis);
                 double ordered = rowsPerSecond(options, BenchmarkMode.COMMIT_ORDERED, millis);
                 print(

@@ -49,6 +49,9 @@ public record DatabaseUrl(
     private static final int DEFAULT_PORT = 5432;
     private static final List<String> SSL_MODES =
             List.of("disable", "allow", "prefer", "require", "verify-ca", "verify-full");
+    /** PostgreSQL's, once it has been found: the search opens every library on the class path. */
+    private static volatile @Nullable Driver driver;
+
     private static final String SHAPE = "postgresql://user:password@host:port/database";
 
     public DatabaseUrl {
@@ -246,11 +249,19 @@ public record DatabaseUrl(
         properties.setProperty("user", user);
         properties.setProperty("password", password);
         properties.setProperty("loginTimeout", "10");
-        // Not through DriverManager, which sees only the drivers of the class loader from which it was first used.
-        for (Driver driver : ServiceLoader.load(Driver.class, DatabaseUrl.class.getClassLoader())) {
-            Connection connection = driver.connect(jdbcUrl(), properties);
-            if (connection != null) {
-                return connection;
+        return driver().connect(jdbcUrl(), properties);
+    }
+
+    // Not through DriverManager, which sees only the drivers of the class loader from which it was first used.
+    private Driver driver() throws SQLException {
+        Driver known = driver;
+        if (known != null) {
+            return known;
+        }
+        for (Driver each : ServiceLoader.load(Driver.class, DatabaseUrl.class.getClassLoader())) {
+            if (each.acceptsURL(jdbcUrl())) {
+                driver = each;
+                return each;
             }
         }
         throw new SQLException("no JDBC driver for PostgreSQL is on the class path");

@@ -284,8 +284,9 @@ class AppendResourceTest extends ProjectTest {
             strings = {
                 """
                         {"id": "%s", "action": "a"}""",
-                "{\"id\": \"%s\", \"action\": \"a\", \"timestamp\": \"2025-09-03T11:15:19.1234567Z\", \"ip_address\": \"::FFFF:0a00:1\","
-                        + " \"actor\": {\"id\": \"x\"}, \"metadata\": {\"b\": 1.0, \"a\": [1e2, {\"d\": null, \"c\": \"é\"}]}}",
+                """
+                        {"id": "%s", "action": "a", "timestamp": "2025-09-03T11:15:19.1234567Z", "ip_address": "::FFFF:0a00:1",
+                         "actor": {"id": "x"}, "metadata": {"b": 1.0, "a": [1e2, {"d": null, "c": "é"}]}}""",
             })
     void aRecordThatIsSentAgainIsAnsweredAsTheFirstTime(String template) throws Exception {
         String record = template.formatted(UUID.randomUUID());

@@ -285,15 +285,21 @@ class ProjectQueuesTest {
         assertThat(before.subList(0, before.indexOf(other))).doesNotHaveDuplicates();
     }
 
-    @Test
-    void lanesThatCannotBeWrittenTogetherAreWrittenApartAndNoneWaitsForAnother() {
+    /** Gives requests of three lanes that gathered while two flushes were under way, and are the third. */
+    private List<AppendRequest> gatherThreeLanes() {
         append();
         append(request(other, 1, 100, false));
-        List<AppendRequest> apart = new ArrayList<>();
+        List<AppendRequest> gathered = new ArrayList<>();
         for (int i = 0; i < 3; i++) {
-            apart.add(append(request(UUID.randomUUID(), 1, 100, false)));
+            gathered.add(append(request(UUID.randomUUID(), 1, 100, false)));
         }
         flushes.get(0).succeed();
+        return gathered;
+    }
+
+    @Test
+    void lanesThatCannotBeWrittenTogetherAreWrittenApartAndNoneWaitsForAnother() {
+        List<AppendRequest> apart = gatherThreeLanes();
         Exception locked = new ProjectQueues.WriteApartException(new IllegalStateException("locked"));
         flushes.get(2).end().completeExceptionally(locked);
         assertThat(flushes).hasSize(4);
@@ -319,13 +325,7 @@ class ProjectQueuesTest {
 
     @Test
     void ofAFlushThatFailsBecauseOfSomeLanesOnlyTheseAreWrittenApart() {
-        append();
-        append(request(other, 1, 100, false));
-        List<AppendRequest> together = new ArrayList<>();
-        for (int i = 0; i < 3; i++) {
-            together.add(append(request(UUID.randomUUID(), 1, 100, false)));
-        }
-        flushes.get(0).succeed();
+        List<AppendRequest> together = gatherThreeLanes();
         Lane failed = together.get(1).lane;
         flushes.get(2)
                 .end()

@@ -46,6 +46,7 @@ class SequenceBenchmarkTest {
                 "--batch-size=0",
                 "--warm-up=61s",
                 "--low-water-mark=201",
+                "--rounds=0",
                 "--speed=9",
                 "--transaction-latency=x"
             })
@@ -61,7 +62,8 @@ class SequenceBenchmarkTest {
             "--all",
             "--iterations=20",
             "--row-iterations=50",
-            "--warm-up=10ms",
+            "--rounds=1",
+            "--warm-up=1ms",
             "--transaction-latency=1ms",
             "--output=" + page
         };
@@ -75,7 +77,7 @@ class SequenceBenchmarkTest {
         assertThat(text)
                 .contains("512 / 1622")
                 .contains("sequence-benchmark --all --iterations=20 ")
-                .doesNotContain("{arguments}", "{machine}", "{rows}", "NaN");
+                .doesNotContain("{arguments}", "{machine}", "{rounds}", "{rows}", "NaN");
     }
 
     private BenchmarkOptions parse(String... arguments) {

@@ -24,10 +24,9 @@ class TerminalTest {
     @Test
     void everyTextOfARecordIsEscapedInItsLine() throws Exception {
         String evil = "\\u001b[1m\\n";
-        String json =
-                ("{\"sequence_id\":7,\"action\":\"%1$s\",\"actor\":{\"name\":\"%1$s\"},\"subject\":{\"id\":\"%1$s\"},"
-                                + "\"outcome\":\"%1$s\",\"message\":\"%1$s\",\"timestamp\":\"2025-09-03T11:15:19.391447Z\"}")
-                        .formatted(evil);
+        String json = """
+                {"sequence_id":7,"action":"%1$s","actor":{"name":"%1$s"},"subject":{"id":"%1$s"},\
+                "outcome":"%1$s","message":"%1$s","timestamp":"2025-09-03T11:15:19.391447Z"}""".formatted(evil);
         assertThat(RecordLine.of(json.getBytes(StandardCharsets.UTF_8)))
                 .isEqualTo("2025-09-03T11:15:19.391447Z  7  E  E  E \u2192 E  E\n".replace("E", "\\u001b[1m\\n"));
     }

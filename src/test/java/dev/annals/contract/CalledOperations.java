@@ -32,12 +32,13 @@ public final class CalledOperations {
         }
     }
 
-    /**
-     * The operationIds of the contract that no test has called through a {@link ContractFilter} since this process
-     * started, in the contract's order.
-     */
+    /** The operationIds of the contract that no test of this process has called, in the contract's order. */
     public static List<String> missing() {
-        Instant start = ProcessHandle.current().info().startInstant().orElse(Instant.EPOCH);
+        return missingSince(ProcessHandle.current().info().startInstant().orElse(Instant.EPOCH));
+    }
+
+    /** Those that no test has called through a {@link ContractFilter} since then, in the contract's order. */
+    static List<String> missingSince(Instant start) {
         return ContractFilter.operationIds().stream()
                 .filter(operationId -> !calledSince(start, operationId))
                 .toList();

@@ -8,15 +8,17 @@ import static org.hamcrest.Matchers.hasSize;
 import static org.hamcrest.Matchers.startsWith;
 
 import dev.annals.AuditLogFixture;
+import dev.annals.OneByOne;
 import dev.annals.ProjectTest;
+import dev.annals.ServiceProcess;
 import dev.annals.embedded.TestDatabase;
-import io.quarkus.test.common.QuarkusTestResource;
-import io.quarkus.test.junit.QuarkusIntegrationTest;
 import io.restassured.RestAssured;
 import io.restassured.specification.RequestSpecification;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Instant;
+import java.util.Map;
 import java.util.UUID;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -26,21 +28,33 @@ import org.junit.jupiter.api.Test;
  * The packaged service, or the native executable, answers each operation as the contract says: whether the package has
  * all that it needs. How the operations behave is told by the tests of the started application.
  */
-@QuarkusIntegrationTest
-@QuarkusTestResource(TestDatabase.class)
+@OneByOne
 class EveryOperationAnswersAsDescribedIT extends ProjectTest {
 
     private static final String LOGS = "/v1/project-logs";
 
-    // Quarkus calls no CheckEveryAnswer for the tests of a package.
+    private static Instant start;
+    private static ServiceProcess service;
+
+    // What Quarkus does for the tests of the started application, and CheckEveryAnswer.
     @BeforeAll
-    static void checkEveryAnswer() {
+    static void startTheServiceAndCheckEveryAnswer() throws Exception {
+        start = Instant.now();
+        service = ServiceProcess.start(Map.of(
+                        "ANNALS_DATABASE_URL",
+                        TestDatabase.url().withPassword(),
+                        "ANNALS_ADMIN_TOKEN",
+                        AuditLogFixture.ADMIN_TOKEN))
+                .awaitListening();
+        RestAssured.port = service.uri("").getPort();
         RestAssured.replaceFiltersWith(ContractFilter.ofAnswers());
     }
 
     @AfterAll
     static void everyOperationWasCalled() {
-        assertThat(CalledOperations.missing())
+        RestAssured.reset();
+        service.close();
+        assertThat(CalledOperations.missingSince(start))
                 .as("operations that this class did not call")
                 .isEmpty();
     }

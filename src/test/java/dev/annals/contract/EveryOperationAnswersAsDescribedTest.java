@@ -203,6 +203,13 @@ class EveryOperationAnswersAsDescribedTest {
                         .then(),
                 404,
                 "not-found");
+        assertRefused(
+                bearer(AuditLogFixture.ADMIN_TOKEN)
+                        .post("/v1/projections/nothing/rebuild")
+                        .then(),
+                404,
+                "not-found");
+        assertRefused(bearer(project.token()).get(LOGS + "/stream?cursor=7").then(), 409, "feed-rewound");
         assertRefused(given().delete(LOGS).then(), 405, "method-not-allowed");
         assertRefused(bearer(project.token()).accept("text/html").get(LOGS).then(), 406, "not-acceptable");
         record.put("action", "another");

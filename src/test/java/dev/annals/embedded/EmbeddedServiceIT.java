@@ -3,7 +3,7 @@ package dev.annals.embedded;
 import static dev.annals.Tools.need;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.annals.AuditLogFixture;
 import dev.annals.Await;
 import dev.annals.Ports;
 import dev.annals.ServiceProcess;
@@ -23,7 +23,6 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
@@ -38,7 +37,6 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(120)
 class EmbeddedServiceIT {
 
-    private static final String ADMIN_TOKEN = "annals_admin_token_of_the_tests";
     private static final Pattern TOUR =
             Pattern.compile("(?s)(?<export>export ANNALS_TOKEN=annals_\\S+).*?(?<curl>curl .*?/v1/project-logs)");
 
@@ -94,9 +92,8 @@ class EmbeddedServiceIT {
     /** {@code quarkus.shutdown.timeout} waits for requests under way: those that would not end are ended. */
     @Test
     void aTerminatedServiceAnswersWhoWaitsAndEndsStreamsWithoutWaitingForThem() throws Exception {
-        ServiceProcess service = startAndWait(Map.of("ANNALS_ADMIN_TOKEN", ADMIN_TOKEN));
-        String project = post(service.uri("/v1/projects"), "{\"name\": \"" + UUID.randomUUID() + "\"}", "id");
-        String token = post(service.uri("/v1/projects/" + project + "/tokens"), "{\"scopes\": [\"read\"]}", "token");
+        ServiceProcess service = startAndWait(Map.of("ANNALS_ADMIN_TOKEN", AuditLogFixture.ADMIN_TOKEN));
+        String token = service.newProject(AuditLogFixture.ADMIN_TOKEN, "read").token();
         HttpRequest.Builder logs = HttpRequest.newBuilder(service.uri("/v1/project-logs?wait=60"))
                 .header("Authorization", "Bearer " + token);
         HttpClient client = HttpClient.newHttpClient();
@@ -258,17 +255,6 @@ class EmbeddedServiceIT {
         second.process().destroy();
         second.awaitEnd();
         TestDatabase.deleteTree(fresh);
-    }
-
-    private static String post(URI address, String body, String field) throws Exception {
-        HttpRequest request = HttpRequest.newBuilder(address)
-                .header("Authorization", "Bearer " + ADMIN_TOKEN)
-                .header("Content-Type", "application/json")
-                .POST(HttpRequest.BodyPublishers.ofString(body))
-                .build();
-        HttpResponse<String> answer = HttpClient.newHttpClient().send(request, HttpResponse.BodyHandlers.ofString());
-        assertThat(answer.statusCode()).as(answer.body()).isEqualTo(201);
-        return new ObjectMapper().readTree(answer.body()).get(field).textValue();
     }
 
     private static String get(URI address) throws Exception {

@@ -2,7 +2,6 @@ package dev.annals.embedded;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.annals.AuditLogFixture;
 import dev.annals.ServiceProcess;
 import dev.annals.SqlFixture;
@@ -53,9 +52,8 @@ class ShutdownUnderLoadIT {
         Map<String, String> settings = Map.of(
                 "ANNALS_DATABASE_URL", database.withPassword(), "ANNALS_ADMIN_TOKEN", AuditLogFixture.ADMIN_TOKEN);
         try (ServiceProcess service = ServiceProcess.start(settings).awaitListening()) {
-            String project = administer(service, "/v1/projects", "{\"name\": \"stopped\"}", "id");
-            String token = administer(service, "/v1/projects/" + project + "/tokens", """
-                            {"scopes": ["read", "write"]}""", "token");
+            String token = service.newProject(AuditLogFixture.ADMIN_TOKEN, "read", "write")
+                    .token();
             CompletableFuture<?>[] senders = IntStream.range(0, SENDERS)
                     .mapToObj(sender -> send(service, token, sender % 4 == 0 ? LONG_APPEND : 1))
                     .toArray(CompletableFuture<?>[]::new);
@@ -118,16 +116,5 @@ class ShutdownUnderLoadIT {
                     warm.countDown();
                     return status == 201 ? send(service, token, records) : CompletableFuture.completedFuture(null);
                 });
-    }
-
-    private String administer(ServiceProcess service, String path, String body, String field) throws Exception {
-        HttpRequest request = HttpRequest.newBuilder(service.uri(path))
-                .header("Authorization", "Bearer " + AuditLogFixture.ADMIN_TOKEN)
-                .header("Content-Type", "application/json")
-                .POST(HttpRequest.BodyPublishers.ofString(body))
-                .build();
-        HttpResponse<String> answer = client.send(request, HttpResponse.BodyHandlers.ofString());
-        assertThat(answer.statusCode()).as(answer.body()).isEqualTo(201);
-        return new ObjectMapper().readTree(answer.body()).get(field).asText();
     }
 }

@@ -36,6 +36,9 @@ public final class TestDatabase implements QuarkusTestResourceLifecycleManager {
     // settings of the service, which refuses those that it does not know.
     private static final String URL_PROPERTY = "test-database.url";
 
+    // Some tests end any connections of the application's database: databases are made from another one.
+    private static final String SERVER_PROPERTY = "test-database.server";
+
     private static final String TEMPLATE_PROPERTY = "test-database.template";
 
     @Override
@@ -73,12 +76,17 @@ public final class TestDatabase implements QuarkusTestResourceLifecycleManager {
 
     /** Another database on the same server, empty, gone with the JVM. */
     public static DatabaseUrl createDatabase() {
-        return createDatabase(url());
+        return createDatabase(server());
     }
 
     /** The same with the service's schema in it. */
     public static DatabaseUrl createMigratedDatabase() {
-        return createDatabase(url(), " template " + template());
+        return createDatabase(server(), " template " + template());
+    }
+
+    private static DatabaseUrl server() {
+        url();
+        return DatabaseUrl.parse(System.getProperty(SERVER_PROPERTY));
     }
 
     /** The name of a database that has the schema and nothing else. Nobody stays connected to it, so that it can be copied. */
@@ -109,6 +117,7 @@ public final class TestDatabase implements QuarkusTestResourceLifecycleManager {
     private static DatabaseUrl startServer() {
         String external = System.getenv("ANNALS_TEST_DATABASE_URL");
         if (external != null && !external.isBlank()) {
+            System.setProperty(SERVER_PROPERTY, external.strip());
             return createDatabase(DatabaseUrl.parse(external.strip()));
         }
         try {
@@ -120,6 +129,8 @@ public final class TestDatabase implements QuarkusTestResourceLifecycleManager {
                 deleteTree(directory);
             });
             makeLoginsCheap(database.url());
+            System.setProperty(
+                    SERVER_PROPERTY, database.url().withDatabase("postgres").withPassword());
             return database.url();
         } catch (IOException e) {
             throw new UncheckedIOException(e);

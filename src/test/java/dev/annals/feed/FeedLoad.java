@@ -35,6 +35,8 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BooleanSupplier;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -49,6 +51,7 @@ public final class FeedLoad {
     private static final int WRITERS = 8;
     private static final int[] LIMITS = {1, 7, 200, 1, 7, 200};
     private static final int MAX_TRIES = 50;
+    private static final Duration LIMIT = Duration.ofMinutes(2);
     private static final int PROJECTS = 3;
     private static final int MANY_PROJECTS = 16;
     private static final int WRITERS_OF_AN_INSTANCE = 3;
@@ -58,8 +61,9 @@ public final class FeedLoad {
     private final List<Project> projects;
     private final boolean tolerateBrokenConnections;
     private final boolean checkVisible;
-    private final HttpClient http =
-            HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
+    private final HttpClient http = newClient();
+    // A request that is broken off may take down the connection of the next one of the same client.
+    private final HttpClient cutting = newClient();
     private final ObjectMapper json = new ObjectMapper();
     private final Map<UUID, Set<UUID>> committed = new HashMap<>();
     /** Records whose transaction broke while it committed: they may be there or not. */
@@ -72,6 +76,7 @@ public final class FeedLoad {
     private final List<OtherInstance> instances = new ArrayList<>();
     private volatile boolean writing = true;
     private volatile boolean reading = true;
+    private volatile boolean over;
 
     /**
      * @param tolerateBrokenConnections whether plain SQL writers may lose their connections, and REST writers retry
@@ -126,6 +131,10 @@ public final class FeedLoad {
         return load;
     }
 
+    private static HttpClient newClient() {
+        return HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
+    }
+
     /** In which way a reader follows a feed. */
     private enum Way {
         POLL,
@@ -143,7 +152,7 @@ public final class FeedLoad {
         final Project project;
         final int limit;
         final Way way;
-        int cuts;
+        final AtomicInteger cuts = new AtomicInteger();
         final List<Long> sequenceIds = new ArrayList<>();
         final List<UUID> ids = new ArrayList<>();
 
@@ -163,8 +172,8 @@ public final class FeedLoad {
         }
     }
 
-    /** Runs writers for a while, with something else beside them; then lets the readers come to the end. */
-    public void run(Duration duration, Runnable beside) throws Exception {
+    /** Runs writers until it is enough, with something else beside them; then lets the readers come to the end. */
+    public void run(BooleanSupplier enough, Runnable beside) throws Exception {
         ExecutorService threads = Executors.newCachedThreadPool();
         try {
             List<Future<?>> writers = new ArrayList<>();
@@ -181,8 +190,11 @@ public final class FeedLoad {
                 OtherInstance next = instances.get((i + 1) % instances.size());
                 writers.add(threads.submit(() -> writeByInstance(instance, next)));
             }
-            long end = System.nanoTime() + duration.toNanos();
-            while (System.nanoTime() < end && writers.stream().noneMatch(Future::isDone)) {
+            long end = System.nanoTime() + LIMIT.toNanos();
+            while (!enough.getAsBoolean() && writers.stream().noneMatch(Future::isDone)) {
+                assertThat(System.nanoTime() - end)
+                        .as("it is enough within %s; there are %d records", LIMIT, committedRecords())
+                        .isNegative();
                 beside.run();
                 Thread.sleep(50);
             }
@@ -205,6 +217,7 @@ public final class FeedLoad {
         } finally {
             writing = false;
             reading = false;
+            over = true;
             threads.shutdownNow();
         }
     }
@@ -259,7 +272,7 @@ public final class FeedLoad {
 
     /** How often each reader's connection was cut. */
     public List<Integer> cuts() {
-        return readers.stream().map(reader -> reader.cuts).toList();
+        return readers.stream().map(reader -> reader.cuts.get()).toList();
     }
 
     private Void follow(Reader reader) throws Exception {
@@ -289,16 +302,16 @@ public final class FeedLoad {
         HttpRequest request = HttpRequest.newBuilder(URI.create(url))
                 .header("Authorization", "Bearer " + reader.project.token())
                 .build();
-        Future<?> answer = http.sendAsync(request, HttpResponse.BodyHandlers.discarding());
+        Future<?> answer = cutting.sendAsync(request, HttpResponse.BodyHandlers.discarding());
         Thread.sleep(ThreadLocalRandom.current().nextInt(20));
         answer.cancel(true);
-        reader.cuts++;
+        reader.cuts.incrementAndGet();
     }
 
     /** Listens to streams, one after the other, each broken off at random. */
     private Void listen(Reader reader) throws Exception {
         String lastId = "";
-        while (!reader.hasRead(heads.get(reader.project.id()))) {
+        while (goesOn(reader)) {
             HttpRequest.Builder request = HttpRequest.newBuilder(
                             service.resolve(FeedLinks.PATH + "/stream?limit=" + reader.limit))
                     .header("Authorization", "Bearer " + reader.project.token())
@@ -308,7 +321,7 @@ public final class FeedLoad {
             }
             try (SseStream stream = SseStream.open(request.build())) {
                 int events = reading ? ThreadLocalRandom.current().nextInt(200) : Integer.MAX_VALUE;
-                for (int i = 0; i < events && !reader.hasRead(heads.get(reader.project.id())); i++) {
+                for (int i = 0; i < events && goesOn(reader); i++) {
                     SseStream.Block block = stream.next();
                     if (block.data() != null) {
                         assertThat(block.event()).as(block.data()).isEqualTo("record");
@@ -316,10 +329,15 @@ public final class FeedLoad {
                     }
                     lastId = block.id() == null ? lastId : block.id();
                 }
-                reader.cuts++;
+                reader.cuts.incrementAndGet();
             }
         }
         return null;
+    }
+
+    /** Also ends where the load has failed: a stream brings heartbeats for ever. */
+    private boolean goesOn(Reader reader) {
+        return !over && !reader.hasRead(heads.get(reader.project.id()));
     }
 
     private Void writeByRest() throws Exception {

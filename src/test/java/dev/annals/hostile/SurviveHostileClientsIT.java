@@ -4,14 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.annals.AuditLogFixture;
 import dev.annals.PackagedService;
 import dev.annals.SqlFixture;
 import java.io.IOException;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.sql.SQLException;
@@ -51,7 +47,6 @@ class SurviveHostileClientsIT {
     private static final int LARGE_MESSAGE_BYTES = 65_535;
     private static final long TRICKLE_NANOS = 50_000_000;
     private static final Pattern HEAP_USED = Pattern.compile("used (\\d+)K");
-    private static final ObjectMapper JSON = new ObjectMapper();
 
     @TempDir
     static Path directory;
@@ -66,9 +61,9 @@ class SurviveHostileClientsIT {
     static void start() throws Exception {
         service = new PackagedService(directory.resolve("data"), "-Xmx" + HEAP_MEBIBYTES + "m");
         pid = service.pid();
-        tenantProject = UUID.fromString(administer("/v1/projects", "{\"name\": \"hostile\"}", "id"));
-        tenant = administer("/v1/projects/" + tenantProject + "/tokens", """
-                        {"scopes": ["read", "write"]}""", "token");
+        AuditLogFixture.Project hostile = service.newProject("read", "write");
+        tenantProject = hostile.id();
+        tenant = hostile.token();
         honest = new HonestClient(service.uri(), service.token());
         honest.goesOn();
     }
@@ -321,13 +316,7 @@ class SurviveHostileClientsIT {
             readAll(tenants, "&limit=1000");
         } finally {
             honest = new HonestClient(
-                    service.uri(),
-                    administer(
-                            "/v1/projects/" + administer("/v1/projects", "{\"name\": \"afterwards\"}", "id")
-                                    + "/tokens",
-                            """
-                                    {"scopes": ["read", "write"]}""",
-                            "token"));
+                    service.uri(), service.newProject("read", "write").token());
         }
         assertThat(heapUsedMebibytes()).isLessThan(HEAP_MEBIBYTES / 2);
     }
@@ -366,17 +355,6 @@ class SurviveHostileClientsIT {
 
     private static SqlFixture database() throws IOException {
         return SqlFixture.on(service.database());
-    }
-
-    private static String administer(String path, String body, String field) throws Exception {
-        HttpRequest request = HttpRequest.newBuilder(service.uri().resolve(path))
-                .header("Authorization", "Bearer " + service.adminToken())
-                .header("Content-Type", "application/json")
-                .POST(HttpRequest.BodyPublishers.ofString(body))
-                .build();
-        HttpResponse<String> answer = HttpClient.newHttpClient().send(request, HttpResponse.BodyHandlers.ofString());
-        assertThat(answer.statusCode()).as(answer.body()).isEqualTo(201);
-        return JSON.readTree(answer.body()).get(field).textValue();
     }
 
     private static String authorization(String token) {

@@ -15,10 +15,9 @@ class ProblemTest {
         Problem problem = Problem.of(ProblemType.RECORD_ID_TAKEN, "Choose another id")
                 .with("id", "x")
                 .withErrors(List.of(new FieldError("/id", "is taken")));
-        assertThat(text(problem))
-                .isEqualTo("{\"type\":\"urn:annals:problem:record-id-taken\",\"title\":\"Record id taken\","
-                        + "\"status\":409,\"detail\":\"Choose another id\",\"id\":\"x\","
-                        + "\"errors\":[{\"pointer\":\"/id\",\"detail\":\"is taken\"}]}");
+        assertThat(text(problem)).isEqualTo("""
+                        {"type":"urn:annals:problem:record-id-taken","title":"Record id taken","status":409,\
+                        "detail":"Choose another id","id":"x","errors":[{"pointer":"/id","detail":"is taken"}]}""");
     }
 
     @Test

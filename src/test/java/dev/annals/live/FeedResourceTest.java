@@ -229,16 +229,13 @@ class FeedResourceTest extends FeedTest {
                 "actor=jane&action=login&outcome=success&subject=x&start=2025-01-01T00:00:00Z&end=2025-01-02T00:00:00Z | 1"
             })
     void onlyRecordsThatPassEveryFilterAppear(String filters, String expected) {
-        feed.append(
-                "{\"action\": \"login\", \"actor\": {\"type\": \"user\", \"id\": \"u-1\", \"name\": \"jane\"}, \"subject\": {\"id\": \"x\"},"
-                        + " \"outcome\": \"success\", \"timestamp\": \"2025-01-01T00:00:00Z\"}",
-                """
-                        {"action": "login", "actor": {"id": "u-2"}, "outcome": "failure", "timestamp": "2025-01-02T00:00:00Z"}""",
-                """
-                        {"action": "login", "actor": {"id": "jane"}, "subject": {"name": "cache"}, "timestamp": "2025-01-03T00:00:00Z"}""",
-                "{\"action\": \"delete\", \"actor\": {\"id\": \"u-1\", \"name\": \"jane\"}, \"subject\": {\"id\": \"v-7\"}, \"outcome\": \"success\","
-                        + " \"timestamp\": \"2025-01-04T00:00:00Z\"}",
-                """
+        feed.append("""
+                        {"action": "login", "actor": {"type": "user", "id": "u-1", "name": "jane"}, "subject": {"id": "x"},
+                         "outcome": "success", "timestamp": "2025-01-01T00:00:00Z"}""", """
+                        {"action": "login", "actor": {"id": "u-2"}, "outcome": "failure", "timestamp": "2025-01-02T00:00:00Z"}""", """
+                        {"action": "login", "actor": {"id": "jane"}, "subject": {"name": "cache"}, "timestamp": "2025-01-03T00:00:00Z"}""", """
+                        {"action": "delete", "actor": {"id": "u-1", "name": "jane"}, "subject": {"id": "v-7"},
+                         "outcome": "success", "timestamp": "2025-01-04T00:00:00Z"}""", """
                         {"action": "create", "subject": {"id": "v-7", "name": "cache"}, "timestamp": "2025-01-05T00:00:00Z"}""");
         List<Long> sequenceIds = expected == null
                 ? List.of()
@@ -282,8 +279,9 @@ class FeedResourceTest extends FeedTest {
             })
     void linksCarryOddFilterValuesUnharmed(String value) throws Exception {
         String text = new ObjectMapper().writeValueAsString(value);
-        String record = "{\"action\": " + text + ", \"actor\": {\"name\": " + text + "}, \"subject\": {\"id\": " + text
-                + "}, \"outcome\": " + text + ", \"timestamp\": \"2025-01-01T00:00:00Z\"}";
+        String record = """
+                {"action": %1$s, "actor": {"name": %1$s}, "subject": {"id": %1$s}, "outcome": %1$s,
+                 "timestamp": "2025-01-01T00:00:00Z"}""".formatted(text);
         feed.append(record, "{\"action\": \"other\"}", record, record);
         StringBuilder query = new StringBuilder("start=2024-12-31T23:00:00-01:00&end=2025-01-01T02:00:01%2B02:00");
         for (String filter : List.of("action", "actor", "subject", "outcome")) {

@@ -7,9 +7,6 @@ import dev.annals.ServiceProcess;
 import dev.annals.SqlFixture;
 import dev.annals.database.DatabaseUrl;
 import dev.annals.embedded.TestDatabase;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpResponse;
 import java.sql.SQLException;
 import java.util.Map;
 import java.util.UUID;
@@ -49,15 +46,7 @@ class CommandsIT {
                 .doesNotContain("annals_");
 
         try (ServiceProcess service = serveLimited().awaitListening()) {
-            HttpResponse<String> created = HttpClient.newHttpClient()
-                    .send(
-                            HttpRequest.newBuilder(service.uri("/v1/projects"))
-                                    .header("Authorization", "Bearer " + AuditLogFixture.ADMIN_TOKEN)
-                                    .header("Content-Type", "application/json")
-                                    .POST(HttpRequest.BodyPublishers.ofString("{\"name\": \"limited\"}"))
-                                    .build(),
-                            HttpResponse.BodyHandlers.ofString());
-            assertThat(created.statusCode()).as(created.body()).isEqualTo(201);
+            service.newProject(AuditLogFixture.ADMIN_TOKEN, "read");
             service.process().destroy();
             assertThat(service.process().waitFor()).isEqualTo(143);
         }

@@ -155,8 +155,8 @@ class TokenTest extends ProjectTest {
 
     @Test
     void aTokenIsShownOnceAndStoredOnlyAsItsHash() throws Exception {
-        ExtractableResponse<Response> answer = admin().body(
-                        "{\"scopes\": [\"write\", \"read\"], \"description\": \"The ünit test 🚀\"}")
+        ExtractableResponse<Response> answer = admin().body("""
+                        {"scopes": ["write", "read"], "description": "The ünit test 🚀"}""")
                 .post("/v1/projects/" + project.id() + "/tokens")
                 .then()
                 .statusCode(201)

@@ -213,7 +213,7 @@ class ProjectorTest {
         projector.catchUp();
         double greatest = 0;
         double longestTurn = 0;
-        for (int turn = 0; turn < 300; turn++) {
+        for (int turn = 0; turn < Load.times(100, 300); turn++) {
             long began = System.nanoTime();
             append(5);
             projector.look();

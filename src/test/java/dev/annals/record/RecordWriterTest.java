@@ -32,23 +32,21 @@ class RecordWriterTest {
                 false,
                 "{\"size\": 1.50}");
         assertThat(written(new StoredRecord(record, 10_225, RECORDED, "role:jane")))
-                .isEqualTo("{\"id\":\"019a9d5e-7c3a-7f00-8a4e-2b1c0d9e8f7a\",\"sequence_id\":10225,"
-                        + "\"action\":\"volume_create\","
-                        + "\"actor\":{\"type\":\"user\",\"id\":\"u-1\",\"name\":\"jane@example.org\"},"
-                        + "\"subject\":{\"name\":\"cache\"},\"outcome\":\"success\","
-                        + "\"ip_address\":\"185.98.122.110\",\"message\":\"Volume \\\"cache\\\" ✓ 😀\\n\","
-                        + "\"timestamp\":\"2025-09-03T11:15:19.391400Z\","
-                        + "\"recorded_at\":\"2025-09-03T11:15:20.000000Z\",\"recorded_by\":\"role:jane\","
-                        + "\"metadata\":{\"size\": 1.50}}");
+                .isEqualTo("""
+                        {"id":"019a9d5e-7c3a-7f00-8a4e-2b1c0d9e8f7a","sequence_id":10225,"action":"volume_create",\
+                        "actor":{"type":"user","id":"u-1","name":"jane@example.org"},"subject":{"name":"cache"},\
+                        "outcome":"success","ip_address":"185.98.122.110","message":"Volume \\"cache\\" ✓ 😀\\n",\
+                        "timestamp":"2025-09-03T11:15:19.391400Z","recorded_at":"2025-09-03T11:15:20.000000Z",\
+                        "recorded_by":"role:jane","metadata":{"size": 1.50}}""");
     }
 
     @Test
     void absentFieldsAreLeftOutButMetadataIsAnEmptyObject() throws IOException {
         AuditRecord record = new AuditRecord(ID, "a", null, null, null, null, null, THEN, true, null);
-        assertThat(written(new StoredRecord(record, 1, RECORDED, null)))
-                .isEqualTo("{\"id\":\"019a9d5e-7c3a-7f00-8a4e-2b1c0d9e8f7a\",\"sequence_id\":1,\"action\":\"a\","
-                        + "\"timestamp\":\"2025-09-03T11:15:19.391400Z\","
-                        + "\"recorded_at\":\"2025-09-03T11:15:20.000000Z\",\"metadata\":{}}");
+        assertThat(written(new StoredRecord(record, 1, RECORDED, null))).isEqualTo("""
+                        {"id":"019a9d5e-7c3a-7f00-8a4e-2b1c0d9e8f7a","sequence_id":1,"action":"a",\
+                        "timestamp":"2025-09-03T11:15:19.391400Z","recorded_at":"2025-09-03T11:15:20.000000Z",\
+                        "metadata":{}}""");
     }
 
     @Test

@@ -43,6 +43,22 @@ record SdkProgram(List<String> command, Path importsFrom) {
     /** The interpreter of the virtual environment that has what the Python client needs. */
     static final Path PYTHON = PROGRAMS.resolve(Path.of("python", "bin", "python"));
 
+    /** The program of a file, whose ending tells its language. */
+    static SdkProgram of(Path file) throws Exception {
+        String full = file.getFileName().toString();
+        String name = full.substring(0, full.indexOf('.'));
+        String source = Files.readString(file);
+        return switch (full.substring(name.length() + 1)) {
+            case "java" -> java(source, name);
+            case "ts" -> typeScript(source, name);
+            case "py" -> python(source, name);
+            case "go" -> go(source, name);
+            case "rs" -> rust(source, name);
+            case "cs" -> cSharp(source, name);
+            default -> throw new IllegalArgumentException(file.toString());
+        };
+    }
+
     /** A Java class in the default package. The client is compiled for Java 11, with nothing but what its POM names. */
     static SdkProgram java(String source, String name) throws IOException {
         Path program = Files.createDirectories(PROGRAMS.resolve("java")).resolve(name + ".java");

@@ -7,8 +7,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.hamcrest.Matchers.endsWith;
 import static org.hamcrest.Matchers.equalTo;
 
+import dev.annals.OneByOne;
 import dev.annals.ProjectTest;
-import io.quarkus.test.common.QuarkusTestResource;
+import dev.annals.database.UnreliablePath;
+import io.quarkus.test.common.WithTestResource;
 import io.quarkus.test.junit.QuarkusTest;
 import io.restassured.path.json.JsonPath;
 import io.restassured.response.ValidatableResponse;
@@ -23,9 +25,10 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** An id that the service draws is never a reason to refuse a record, even where another writer took it before. */
 @QuarkusTest
-@QuarkusTestResource(value = UnreliableDatabase.class, restrictToAnnotatedClass = true)
+@OneByOne
+@WithTestResource(UnreliablePath.class)
 @Timeout(60)
-class DrawnIdTest extends ProjectTest {
+class DrawnIdIT extends ProjectTest {
 
     private String taken(String what, int times) {
         return "{\"action\": \"a\", \"message\": \"take-" + what + "-" + project.id() + "x" + times + "\"}";

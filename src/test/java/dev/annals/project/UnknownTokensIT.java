@@ -5,6 +5,7 @@ import static io.restassured.RestAssured.given;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.annals.AuditLogFixture;
+import dev.annals.OneByOne;
 import dev.annals.ProjectTest;
 import dev.annals.connection.TightLimits;
 import io.quarkus.test.junit.QuarkusTest;
@@ -26,8 +27,9 @@ import org.junit.jupiter.api.Test;
 
 /** What requests with tokens that nobody was given cost: themselves much, and nobody else anything. */
 @QuarkusTest
+@OneByOne
 @TestProfile(TightLimits.class)
-class UnknownTokensTest extends ProjectTest {
+class UnknownTokensIT extends ProjectTest {
 
     private static final SecureRandom RANDOM = new SecureRandom();
 

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.annals.AuditLogFixture.Project;
 import dev.annals.Await;
 import dev.annals.Load;
+import dev.annals.OneByOne;
 import dev.annals.ProjectTest;
 import dev.annals.memory.MemoryBudget;
 import io.quarkus.test.common.http.TestHTTPResource;
@@ -33,9 +34,10 @@ import org.junit.jupiter.api.Timeout;
 
 /** Pages count as memory until they are taken, however many are asked for and however slowly. */
 @QuarkusTest
-@TestProfile(SlowReadersTest.LittleMemory.class)
+@OneByOne
+@TestProfile(SlowReadersIT.LittleMemory.class)
 @Timeout(120)
-class SlowReadersTest extends ProjectTest {
+class SlowReadersIT extends ProjectTest {
 
     /** The service with memory for two pages at a time, of which one project may have one. */
     public static class LittleMemory implements QuarkusTestProfile {

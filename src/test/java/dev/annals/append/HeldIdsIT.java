@@ -1,21 +1,19 @@
 package dev.annals.append;
 
 import static dev.annals.AuditLogFixture.IMPORT;
-import static dev.annals.AuditLogFixture.LOGS;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.annals.AuditLogFixture;
 import dev.annals.AuditLogFixture.Project;
 import dev.annals.Await;
 import dev.annals.ManagementPort;
+import dev.annals.NothingByItself;
+import dev.annals.OneByOne;
 import dev.annals.ProjectTest;
 import io.quarkus.test.common.http.TestHTTPResource;
 import io.quarkus.test.junit.QuarkusTest;
-import io.quarkus.test.junit.QuarkusTestProfile;
 import io.quarkus.test.junit.TestProfile;
 import java.net.URI;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
@@ -23,12 +21,9 @@ import java.sql.SQLException;
 import java.sql.Savepoint;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
@@ -38,34 +33,23 @@ import org.junit.jupiter.api.Timeout;
 
 /** A SQL transaction that stays open has inserted ids that clients send, too: each request waits alone. */
 @QuarkusTest
-@TestProfile(HeldIdsTest.RoomForFew.class)
+@OneByOne
+@TestProfile(NothingByItself.class)
 @Timeout(120)
-class HeldIdsTest extends ProjectTest {
+class HeldIdsIT extends ProjectTest {
 
-    private static final int HELD_REQUESTS = 8;
-    private static final int BATCH = 20;
-    private static final Pattern HELD = Pattern.compile("(?m)^annals_append_held_requests(?:\\{[^}]*})? (\\S+)$");
+    private static final int HELD_REQUESTS = NothingByItself.HELD_REQUESTS;
+    private static final int BATCH = NothingByItself.BATCH;
 
-    private final HttpClient http =
-            HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
+    private AppendClient client;
     private Connection holder;
 
     @TestHTTPResource("/")
     URI service;
 
-    /** Room for few that wait, for longer than any test takes. */
-    public static class RoomForFew implements QuarkusTestProfile {
-        @Override
-        public Map<String, String> getConfigOverrides() {
-            return Map.of(
-                    "annals.append.held-wait", "5M",
-                    "annals.append.held-requests", Integer.toString(HELD_REQUESTS),
-                    "annals.append.bulk-records", Integer.toString(BATCH));
-        }
-    }
-
     @BeforeEach
     void openTransaction() throws SQLException {
+        client = new AppendClient(service);
         holder = log.connectAsWriter();
     }
 
@@ -85,18 +69,8 @@ class HeldIdsTest extends ProjectTest {
         return id;
     }
 
-    private CompletableFuture<HttpResponse<String>> post(Project to, String path, String type, String body) {
-        return http.sendAsync(
-                HttpRequest.newBuilder(service.resolve(path))
-                        .header("Authorization", "Bearer " + to.token())
-                        .header("Content-Type", type)
-                        .POST(HttpRequest.BodyPublishers.ofString(body))
-                        .build(),
-                HttpResponse.BodyHandlers.ofString());
-    }
-
     private CompletableFuture<HttpResponse<String>> append(Project to, String body) {
-        return post(to, LOGS, "application/json", body);
+        return client.append(to, body);
     }
 
     private static String record(UUID id) {
@@ -207,7 +181,7 @@ class HeldIdsTest extends ProjectTest {
             held.add(append(projects.get(i), record(hold(projects.get(i)))));
         }
         assertGoesOn(log.newProject());
-        Await.until("all of them wait", () -> heldRequests() == held.size());
+        Await.until("all of them wait", () -> ManagementPort.gauge("annals_append_held_requests") == held.size());
         for (int look = 0; look < 50; look++) {
             assertThat(log.number("""
                     select count(*) from pg_stat_activity
@@ -225,21 +199,11 @@ class HeldIdsTest extends ProjectTest {
         }
     }
 
-    private double heldRequests() throws Exception {
-        String metrics = http.send(
-                        HttpRequest.newBuilder(ManagementPort.uri("/metrics")).build(),
-                        HttpResponse.BodyHandlers.ofString())
-                .body();
-        Matcher gauge = HELD.matcher(metrics);
-        return gauge.find() ? Double.parseDouble(gauge.group(1)) : 0;
-    }
-
     @Test
     void aBatchWithSuchAnIdWaitsAsAWhole() throws Exception {
         String body = AuditLogFixture.batch(
                 record(UUID.randomUUID(), "a"), record(hold(project)), record(UUID.randomUUID(), "b"));
-        CompletableFuture<HttpResponse<String>> waiting =
-                post(project, AuditLogFixture.BATCH, "application/json", body);
+        CompletableFuture<HttpResponse<String>> waiting = append(project, body);
         assertGoesOn(project);
         assertThat(waiting).isNotDone();
         holder.rollback();
@@ -254,7 +218,7 @@ class HeldIdsTest extends ProjectTest {
         List<UUID> lines =
                 IntStream.range(0, 5 * BATCH).mapToObj(i -> UUID.randomUUID()).collect(Collectors.toList());
         lines.set(2 * BATCH + 3, hold(project));
-        CompletableFuture<HttpResponse<String>> upload = post(
+        CompletableFuture<HttpResponse<String>> upload = client.post(
                 project,
                 IMPORT,
                 "application/x-ndjson",

@@ -1,20 +1,18 @@
 package dev.annals.append;
 
 import static dev.annals.AuditLogFixture.batch;
-import static dev.annals.AuditLogFixture.pathOf;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.annals.AuditLogFixture;
 import dev.annals.AuditLogFixture.Project;
 import dev.annals.Await;
 import dev.annals.ManagementPort;
+import dev.annals.OneByOne;
 import io.quarkus.test.common.http.TestHTTPResource;
 import io.quarkus.test.junit.QuarkusTest;
 import io.quarkus.test.junit.TestProfile;
 import jakarta.inject.Inject;
 import java.net.URI;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -22,8 +20,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -31,12 +27,12 @@ import org.junit.jupiter.api.Timeout;
 
 /** Appends while a commit of their project is held up: what gathers behind it, and what is turned away. */
 @QuarkusTest
+@OneByOne
 @Timeout(60)
 @TestProfile(ShortQueue.class)
-class QueuedAppendsTest {
+class QueuedAppendsIT {
 
     private static final int QUEUE = ShortQueue.REQUESTS;
-    private static final Pattern QUEUED_BYTES = Pattern.compile("(?m)^annals_append_queue_bytes(?:\\{[^}]*})? (\\S+)$");
 
     @Inject
     AuditLogFixture log;
@@ -44,12 +40,13 @@ class QueuedAppendsTest {
     @TestHTTPResource("/")
     URI service;
 
-    private final HttpClient http = HttpClient.newHttpClient();
+    private AppendClient client;
     private Project project;
     private Connection holder;
 
     @BeforeEach
     void makeProject() throws SQLException {
+        client = new AppendClient(service);
         project = log.newProject();
         holder = log.connect();
     }
@@ -125,22 +122,22 @@ class QueuedAppendsTest {
         List<CompletableFuture<HttpResponse<String>>> answers = new ArrayList<>();
         answers.add(append("first"));
         awaitWaitingCommit();
-        answers.add(post(project, large));
+        answers.add(client.append(project, large));
         awaitQueuedBytes(60_000);
-        assertThat(post(project, large).get(30, TimeUnit.SECONDS).body())
+        assertThat(client.append(project, large).get(30, TimeUnit.SECONDS).body())
                 .contains("queue-full", "Too many records of this project");
         try (Connection otherHolder = log.connect()) {
             AuditLogFixture.insert(otherHolder, other.id(), "holds the other feed");
             AuditLogFixture.lockFeed(otherHolder, other.id());
-            answers.add(post(other, record("first")));
+            answers.add(client.append(other, record("first")));
             awaitWaitingCommits(2);
-            answers.add(post(other, large));
+            answers.add(client.append(other, large));
             awaitQueuedBytes(120_000);
-            assertThat(post(other, record("x".repeat(35_000)))
+            assertThat(client.append(other, record("x".repeat(35_000)))
                             .get(30, TimeUnit.SECONDS)
                             .body())
                     .contains("queue-full", "Too many records are waiting");
-            answers.add(post(other, record("small")));
+            answers.add(client.append(other, record("small")));
             otherHolder.commit();
         }
         holder.commit();
@@ -177,17 +174,12 @@ class QueuedAppendsTest {
         return "{\"action\": \"a\", \"message\": \"" + message + "\"}";
     }
 
-    private double queuedBytes() throws Exception {
-        String metrics = http.send(
-                        HttpRequest.newBuilder(ManagementPort.uri("/metrics")).build(),
-                        HttpResponse.BodyHandlers.ofString())
-                .body();
-        Matcher gauge = QUEUED_BYTES.matcher(metrics);
-        return gauge.find() ? Double.parseDouble(gauge.group(1)) : 0;
+    private static double queuedBytes() throws Exception {
+        return ManagementPort.gauge("annals_append_queue_bytes");
     }
 
     /** Waits until at least so many bytes are queued, or for 0 until none are. */
-    private void awaitQueuedBytes(double bytes) throws Exception {
+    private static void awaitQueuedBytes(double bytes) throws Exception {
         Await.until("the queues hold " + bytes + " bytes", () -> {
             double queued = queuedBytes();
             return bytes == 0 ? queued == 0 : queued >= bytes;
@@ -218,7 +210,7 @@ class QueuedAppendsTest {
     }
 
     private CompletableFuture<HttpResponse<String>> append(String action) {
-        return post(project, action(action));
+        return client.append(project, action(action));
     }
 
     private static String action(String action) {
@@ -228,18 +220,9 @@ class QueuedAppendsTest {
     /** Sends a request of the project, and waits until it is in the queue. */
     private CompletableFuture<HttpResponse<String>> queue(String body) throws Exception {
         double before = queuedBytes();
-        CompletableFuture<HttpResponse<String>> answer = post(project, body);
+        CompletableFuture<HttpResponse<String>> answer = client.append(project, body);
         awaitQueuedBytes(before + 1);
         return answer;
-    }
-
-    private CompletableFuture<HttpResponse<String>> post(Project to, String body) {
-        HttpRequest request = HttpRequest.newBuilder(service.resolve(pathOf(body)))
-                .header("Authorization", "Bearer " + to.token())
-                .header("Content-Type", "application/json")
-                .POST(HttpRequest.BodyPublishers.ofString(body))
-                .build();
-        return http.sendAsync(request, HttpResponse.BodyHandlers.ofString());
     }
 
     /** Sends until a request is turned away, which shows that the queue is full. */

@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.annals.AuditLogFixture;
 import dev.annals.Await;
+import dev.annals.OneByOne;
 import dev.annals.ProjectTest;
 import dev.annals.connection.RawConnection;
 import dev.annals.connection.TightLimits;
@@ -26,8 +27,9 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Bodies that are sent to do harm: packed too well, never ending, too many at a time. */
 @QuarkusTest
+@OneByOne
 @TestProfile(TightLimits.class)
-class HostileBodiesTest extends ProjectTest {
+class HostileBodiesIT extends ProjectTest {
 
     private static final String NDJSON = "application/x-ndjson";
     private static final String JSON = "application/json";

@@ -1,6 +1,7 @@
 package dev.annals.feed;
 
 import dev.annals.AuditLogFixture;
+import dev.annals.OneByOne;
 import io.quarkus.test.common.http.TestHTTPResource;
 import io.quarkus.test.junit.QuarkusTest;
 import io.quarkus.test.junit.TestProfile;
@@ -11,8 +12,9 @@ import org.junit.jupiter.api.Test;
 
 /** Who is no trusted proxy cannot choose where links lead. */
 @QuarkusTest
+@OneByOne
 @TestProfile(SmallPages.class)
-class UntrustedProxyTest {
+class UntrustedProxyIT {
 
     @Inject
     AuditLogFixture log;

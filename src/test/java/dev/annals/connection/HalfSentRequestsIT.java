@@ -3,6 +3,7 @@ package dev.annals.connection;
 import static io.restassured.RestAssured.given;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.annals.OneByOne;
 import dev.annals.ProjectTest;
 import io.quarkus.test.junit.QuarkusTest;
 import io.quarkus.test.junit.TestProfile;
@@ -13,8 +14,9 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 
 @QuarkusTest
+@OneByOne
 @TestProfile(TightLimits.class)
-class HalfSentRequestsTest extends ProjectTest {
+class HalfSentRequestsIT extends ProjectTest {
 
     private static final String HALF = "GET /v1/project-logs HTTP/1.1\r\nHost: localhost\r\n";
     private static final String TOO_SLOW = "urn:annals:problem:body-too-slow";

@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.annals.AuditLogFixture;
 import dev.annals.ManagementPort;
+import dev.annals.NothingByItself;
+import dev.annals.OneByOne;
 import io.quarkus.test.junit.QuarkusTest;
 import io.quarkus.test.junit.TestProfile;
 import io.restassured.response.ValidatableResponse;
@@ -13,8 +15,9 @@ import org.junit.jupiter.api.Test;
 
 /** What an operator sees of projections, and does with them. */
 @QuarkusTest
-@TestProfile(WithoutProjector.class)
-class ProjectionResourceTest {
+@OneByOne
+@TestProfile(NothingByItself.class)
+class ProjectionResourceIT {
 
     @Inject
     AuditLogFixture log;

@@ -2,9 +2,10 @@ package dev.annals.search;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.annals.NothingByItself;
+import dev.annals.OneByOne;
 import dev.annals.ProjectTest;
 import dev.annals.feed.FeedClient;
-import dev.annals.projection.WithoutProjector;
 import io.quarkus.test.junit.QuarkusTest;
 import io.quarkus.test.junit.TestProfile;
 import java.util.List;
@@ -12,8 +13,9 @@ import org.junit.jupiter.api.Test;
 
 /** Words and addresses as clients ask for them, with everything still missing in the index. */
 @QuarkusTest
-@TestProfile(WithoutProjector.class)
-class SearchOverHttpTest extends ProjectTest {
+@OneByOne
+@TestProfile(NothingByItself.class)
+class SearchOverHttpIT extends ProjectTest {
 
     @Test
     void wordsAndAddressesAreFoundOverHttpHoweverTheyAreWritten() {

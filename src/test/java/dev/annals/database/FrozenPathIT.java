@@ -6,11 +6,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.annals.AuditLogFixture;
 import dev.annals.AuditLogFixture.Project;
 import dev.annals.Await;
+import dev.annals.OneByOne;
 import dev.annals.SqlFixture;
 import dev.annals.live.SseStream;
-import io.quarkus.test.common.QuarkusTestResource;
+import io.quarkus.test.common.WithTestResource;
 import io.quarkus.test.common.http.TestHTTPResource;
 import io.quarkus.test.junit.QuarkusTest;
+import io.quarkus.test.junit.QuarkusTestProfile;
+import io.quarkus.test.junit.TestProfile;
 import io.smallrye.mutiny.Uni;
 import io.vertx.mutiny.sqlclient.SqlConnection;
 import jakarta.inject.Inject;
@@ -24,6 +27,7 @@ import java.sql.Connection;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -33,16 +37,31 @@ import org.junit.jupiter.api.Timeout;
 
 /** The path to the database swallows everything for a while, and no connection breaks: afterwards all goes on by itself. */
 @QuarkusTest
-@QuarkusTestResource(value = FreezablePath.class, restrictToAnnotatedClass = true)
+@OneByOne
+@WithTestResource(UnreliablePath.class)
+@TestProfile(FrozenPathIT.LittlePatience.class)
 @Timeout(120)
-class FrozenPathTest {
+class FrozenPathIT {
 
     /** Within which everything has to flow again. */
     private static final long LIMIT_SECONDS = 10;
 
     private static final int WRITES = 20;
-    /** What a statement has: see {@link FreezablePath}. */
+    /** What a statement has: see {@link LittlePatience}. */
     private static final Duration DEADLINE = Duration.ofMillis(3_500);
+
+    /** The service with short time limits of the database. */
+    public static class LittlePatience implements QuarkusTestProfile {
+        @Override
+        public Map<String, String> getConfigOverrides() {
+            return Map.of(
+                    "annals.database.statement-timeout", "2s",
+                    "annals.database.lock-timeout", "1s",
+                    "annals.database.answer-timeout", "500ms",
+                    "annals.database.connect-timeout", "2s",
+                    "annals.database.ready-timeout", "1s");
+        }
+    }
 
     @Inject
     AuditLogFixture log;
@@ -59,7 +78,7 @@ class FrozenPathTest {
 
     @AfterEach
     void thaw() {
-        FreezablePath.thaw();
+        UnreliablePath.thaw();
     }
 
     @Test
@@ -72,9 +91,9 @@ class FrozenPathTest {
             insertPastTheFrozenPath(followed);
             next(stream);
 
-            FreezablePath.freeze();
+            UnreliablePath.freeze();
             long frozen = System.nanoTime();
-            int connections = FreezablePath.connections();
+            int connections = UnreliablePath.connections();
             List<UUID> ids = new ArrayList<>();
             List<CompletableFuture<HttpResponse<String>>> writes = new ArrayList<>();
             for (int i = 0; i < WRITES; i++) {
@@ -87,10 +106,10 @@ class FrozenPathTest {
             Await.until(
                     "every statement that was under way is past its deadline",
                     () -> System.nanoTime() - frozen > DEADLINE.multipliedBy(2).toNanos()
-                            && FreezablePath.connections() > connections);
+                            && UnreliablePath.connections() > connections);
             assertThat(ready()).isEqualTo(503);
 
-            FreezablePath.thaw();
+            UnreliablePath.thaw();
             long thawed = System.nanoTime();
             assertThat(next(stream)).contains(missed.toString());
             assertThat(page.get(20, TimeUnit.SECONDS).statusCode()).isIn(200, 503);

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.annals.AuditLogFixture;
 import dev.annals.AuditLogFixture.Project;
+import dev.annals.OneByOne;
 import dev.annals.append.ShortQueue;
 import dev.annals.feed.FeedClient;
 import io.quarkus.test.common.http.TestHTTPResource;
@@ -21,9 +22,10 @@ import org.junit.jupiter.api.Timeout;
 
 /** A stream does not outlive the look at its token for ever. */
 @QuarkusTest
+@OneByOne
 @TestProfile(ShortQueue.class)
 @Timeout(60)
-class StreamAgeTest {
+class StreamAgeIT {
 
     @Inject
     AuditLogFixture log;

@@ -4,7 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.annals.AuditLogFixture;
 import dev.annals.AuditLogFixture.Project;
-import io.quarkus.test.common.QuarkusTestResource;
+import dev.annals.OneByOne;
+import dev.annals.database.UnreliablePath;
+import io.quarkus.test.common.WithTestResource;
 import io.quarkus.test.common.http.TestHTTPResource;
 import io.quarkus.test.junit.QuarkusTest;
 import io.restassured.path.json.JsonPath;
@@ -27,9 +29,10 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Appends whose connection breaks exactly before or exactly behind the commit: both land, and land once. */
 @QuarkusTest
-@QuarkusTestResource(value = UnreliableDatabase.class, restrictToAnnotatedClass = true)
+@OneByOne
+@WithTestResource(UnreliablePath.class)
 @Timeout(60)
-class LostAnswerTest {
+class LostAnswerIT {
 
     private static final int REQUESTS = 40;
 
@@ -46,7 +49,7 @@ class LostAnswerTest {
     @BeforeEach
     void makeProject() {
         project = log.newProject();
-        breaksBefore = UnreliableDatabase.breaks();
+        breaksBefore = UnreliablePath.breaks();
     }
 
     @ParameterizedTest
@@ -56,7 +59,7 @@ class LostAnswerTest {
                 .get(30, TimeUnit.SECONDS);
         assertThat(answer.statusCode()).as(answer.body()).isEqualTo(201);
         assertThat(JsonPath.from(answer.body()).getLong("sequence_id")).isEqualTo(1);
-        assertThat(UnreliableDatabase.breaks()).isEqualTo(breaksBefore + 1);
+        assertThat(UnreliablePath.breaks()).isEqualTo(breaksBefore + 1);
         assertThat(log.feed(project.id()))
                 .containsExactly(JsonPath.from(answer.body()).getUUID("id"));
     }
@@ -68,7 +71,7 @@ class LostAnswerTest {
                         + UUID.randomUUID() + "\"}")
                 .get(30, TimeUnit.SECONDS);
         assertThat(answer.statusCode()).as(answer.body()).isEqualTo(200);
-        assertThat(UnreliableDatabase.breaks()).isEqualTo(breaksBefore + 1);
+        assertThat(UnreliablePath.breaks()).isEqualTo(breaksBefore + 1);
         assertThat(log.feed(project.id())).containsExactly(id);
     }
 
@@ -89,7 +92,7 @@ class LostAnswerTest {
                 .containsExactlyInAnyOrderElementsOf(IntStream.rangeClosed(1, REQUESTS)
                         .mapToObj(Long::valueOf)
                         .toList());
-        assertThat(UnreliableDatabase.breaks()).isGreaterThan(breaksBefore);
+        assertThat(UnreliablePath.breaks()).isGreaterThan(breaksBefore);
         assertThat(log.checkFeed(project.id())).isEqualTo(REQUESTS);
     }
 
@@ -110,7 +113,7 @@ class LostAnswerTest {
             assertThat(answer.statusCode()).as(answer.body()).isEqualTo(201);
             numbers.add(JsonPath.from(answer.body()).getLong("number.value"));
         }
-        assertThat(UnreliableDatabase.breaks()).isEqualTo(breaksBefore + 1);
+        assertThat(UnreliablePath.breaks()).isEqualTo(breaksBefore + 1);
         assertThat(numbers).containsExactly(1L, 2L, 3L);
         assertThat(log.checkFeed(project.id())).isEqualTo(3);
     }

@@ -2,9 +2,10 @@ package dev.annals.statistics;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.annals.NothingByItself;
+import dev.annals.OneByOne;
 import dev.annals.ProjectTest;
 import dev.annals.projection.TestProjector;
-import dev.annals.projection.WithoutProjector;
 import io.quarkus.test.junit.QuarkusTest;
 import io.quarkus.test.junit.TestProfile;
 import io.restassured.response.ExtractableResponse;
@@ -22,8 +23,9 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 @QuarkusTest
-@TestProfile(WithoutProjector.class)
-class StatisticsTest extends ProjectTest {
+@OneByOne
+@TestProfile(NothingByItself.class)
+class StatisticsIT extends ProjectTest {
 
     private static final String STATISTICS = "/v1/project-logs/statistics";
 

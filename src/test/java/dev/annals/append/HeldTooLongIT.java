@@ -7,17 +7,16 @@ import static org.hamcrest.Matchers.containsString;
 import static org.hamcrest.Matchers.equalTo;
 import static org.hamcrest.Matchers.notNullValue;
 
+import dev.annals.OneByOne;
 import dev.annals.ProjectTest;
 import dev.annals.SqlFixture;
 import io.quarkus.test.junit.QuarkusTest;
-import io.quarkus.test.junit.QuarkusTestProfile;
 import io.quarkus.test.junit.TestProfile;
 import io.restassured.response.ValidatableResponse;
 import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.UUID;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
@@ -25,19 +24,12 @@ import org.junit.jupiter.api.Timeout;
 
 /** A request whose id an open transaction holds waits so long and no longer, and is told to come again. */
 @QuarkusTest
-@TestProfile(HeldTooLongTest.ShortWaits.class)
+@OneByOne
+@TestProfile(ShortQueue.class)
 @Timeout(60)
-class HeldTooLongTest extends ProjectTest {
+class HeldTooLongIT extends ProjectTest {
 
-    private static final int BATCH = 20;
-
-    /** A wait of half a second, and several batches to a body. */
-    public static class ShortWaits implements QuarkusTestProfile {
-        @Override
-        public Map<String, String> getConfigOverrides() {
-            return Map.of("annals.append.held-wait", "500ms", "annals.append.bulk-records", Integer.toString(BATCH));
-        }
-    }
+    private static final int BATCH = ShortQueue.BATCH;
 
     private ValidatableResponse append(UUID id) {
         return project.request()
@@ -76,7 +68,7 @@ class HeldTooLongTest extends ProjectTest {
         }
         try (Connection holder = log.connect()) {
             lines.set(BATCH, SqlFixture.insert(holder, project.id(), "held"));
-            String body = lines.stream().map(HeldTooLongTest::line).collect(Collectors.joining("\n"));
+            String body = lines.stream().map(HeldTooLongIT::line).collect(Collectors.joining("\n"));
             assertToldToComeAgain(project.wrongRequest()
                     .contentType("application/x-ndjson")
                     .body(body.getBytes(StandardCharsets.UTF_8))

@@ -5,8 +5,10 @@ import static dev.annals.AuditLogFixture.LOGS;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.annals.AuditLogFixture;
+import dev.annals.OneByOne;
 import dev.annals.ProjectTest;
-import io.quarkus.test.common.QuarkusTestResource;
+import dev.annals.database.UnreliablePath;
+import io.quarkus.test.common.WithTestResource;
 import io.quarkus.test.common.http.TestHTTPResource;
 import io.quarkus.test.junit.QuarkusTest;
 import io.quarkus.test.junit.QuarkusTestProfile;
@@ -40,10 +42,11 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** In whatever way a batch of NDJSON fails in part: the feed has the lines in the order they were sent. */
 @QuarkusTest
-@QuarkusTestResource(value = UnreliableDatabase.class, restrictToAnnotatedClass = true)
-@TestProfile(LinesKeepTheirOrderTest.SmallBatches.class)
+@OneByOne
+@WithTestResource(UnreliablePath.class)
+@TestProfile(LinesKeepTheirOrderIT.SmallBatches.class)
 @Timeout(120)
-class LinesKeepTheirOrderTest extends ProjectTest {
+class LinesKeepTheirOrderIT extends ProjectTest {
 
     private static final int BATCH = 50;
     private static final int LINES = 6 * BATCH;
@@ -216,9 +219,9 @@ class LinesKeepTheirOrderTest extends ProjectTest {
         for (int line = 7; line <= LINES; line += BATCH + 13) {
             set(line, "\"action\":\"a\",\"message\":\"" + mark + UUID.randomUUID() + "\"");
         }
-        int before = UnreliableDatabase.breaks();
+        int before = UnreliablePath.breaks();
         assertThat(send(body).getInt("refused")).isZero();
-        assertThat(UnreliableDatabase.breaks()).isGreaterThan(before);
+        assertThat(UnreliablePath.breaks()).isGreaterThan(before);
         assertOrderOfAllBut(Set.of());
     }
 

@@ -7,6 +7,7 @@ import static org.hamcrest.Matchers.hasSize;
 
 import dev.annals.AuditLogFixture;
 import dev.annals.Await;
+import dev.annals.OneByOne;
 import dev.annals.feed.SmallPages;
 import dev.annals.http.ProblemException;
 import io.quarkus.test.common.http.TestHTTPResource;
@@ -25,9 +26,10 @@ import org.junit.jupiter.api.Timeout;
 
 /** Exports at their limits: how many, how long a client may read nothing, how much is read at a time. */
 @QuarkusTest
+@OneByOne
 @TestProfile(SmallPages.class)
 @Timeout(120)
-class ExportLimitsTest {
+class ExportLimitsIT {
 
     @Inject
     AuditLogFixture log;

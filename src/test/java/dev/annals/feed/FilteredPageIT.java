@@ -4,6 +4,7 @@ import static dev.annals.feed.FeedClient.FEED;
 import static dev.annals.feed.FeedClient.sequenceIds;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.annals.OneByOne;
 import dev.annals.feed.FeedClient.Page;
 import io.quarkus.test.junit.QuarkusTest;
 import io.quarkus.test.junit.TestProfile;
@@ -19,8 +20,9 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** A filtered page looks at {@value SmallPages#SCAN_LIMIT} records: it comes back short or empty, and never skips. */
 @QuarkusTest
+@OneByOne
 @TestProfile(SmallPages.class)
-class FilteredPageTest extends FeedTest {
+class FilteredPageIT extends FeedTest {
 
     /** Which of 100 records pass: some close together, some with long gaps between, the first and the last but one. */
     private static final List<Long> RARE = List.of(1L, 2L, 3L, 9L, 30L, 31L, 32L, 33L, 34L, 35L, 36L, 60L, 99L);

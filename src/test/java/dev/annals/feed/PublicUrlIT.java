@@ -1,6 +1,7 @@
 package dev.annals.feed;
 
 import dev.annals.AuditLogFixture;
+import dev.annals.OneByOne;
 import dev.annals.append.ShortQueue;
 import io.quarkus.test.junit.QuarkusTest;
 import io.quarkus.test.junit.TestProfile;
@@ -10,8 +11,9 @@ import org.junit.jupiter.api.Test;
 
 /** With {@code ANNALS_PUBLIC_URL} every link begins with it. */
 @QuarkusTest
+@OneByOne
 @TestProfile(ShortQueue.class)
-class PublicUrlTest {
+class PublicUrlIT {
 
     @Inject
     AuditLogFixture log;

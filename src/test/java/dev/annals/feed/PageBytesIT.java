@@ -3,6 +3,7 @@ package dev.annals.feed;
 import static dev.annals.feed.FeedClient.FEED;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.annals.OneByOne;
 import dev.annals.feed.FeedClient.Page;
 import dev.annals.live.SseStream;
 import dev.annals.search.Filter;
@@ -31,8 +32,9 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** However large records are, a page of them has a bounded number of bytes, and no record is skipped for it. */
 @QuarkusTest
+@OneByOne
 @TestProfile(SmallPages.class)
-class PageBytesTest extends FeedTest {
+class PageBytesIT extends FeedTest {
 
     /** What a page has beside its records. */
     private static final int FRAME_BYTES = 2_048;

@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.annals.AuditLogFixture;
 import dev.annals.AuditLogFixture.Project;
 import dev.annals.Await;
-import io.quarkus.test.common.QuarkusTestResource;
-import io.quarkus.test.common.ResourceArg;
+import dev.annals.OneByOne;
+import io.quarkus.test.common.WithTestResource;
 import io.quarkus.test.common.http.TestHTTPResource;
 import io.quarkus.test.junit.QuarkusTest;
 import jakarta.inject.Inject;
@@ -26,12 +26,10 @@ import org.junit.jupiter.api.Timeout;
 
 /** With the time limits of the defaults, nobody waits for them once the path to the database is whole again. */
 @QuarkusTest
-@QuarkusTestResource(
-        value = FreezablePath.class,
-        restrictToAnnotatedClass = true,
-        initArgs = @ResourceArg(name = FreezablePath.PATIENT, value = "true"))
+@OneByOne
+@WithTestResource(UnreliablePath.class)
 @Timeout(180)
-class HealedPathTest {
+class HealedPathIT {
 
     private static final int WRITES = 20;
     /** Far less than the deadline of a statement, which is 45 seconds. */
@@ -48,7 +46,7 @@ class HealedPathTest {
 
     @AfterEach
     void thaw() {
-        FreezablePath.thaw();
+        UnreliablePath.thaw();
     }
 
     @Test
@@ -58,15 +56,15 @@ class HealedPathTest {
         for (CompletableFuture<HttpResponse<String>> each : requests(new ArrayList<>())) {
             assertThat(each.get(20, TimeUnit.SECONDS).statusCode()).isIn(200, 201);
         }
-        FreezablePath.freeze();
-        int connections = FreezablePath.connections();
+        UnreliablePath.freeze();
+        int connections = UnreliablePath.connections();
         List<UUID> ids = new ArrayList<>();
         List<CompletableFuture<HttpResponse<String>>> underWay = requests(ids);
         Await.until(
                 "the service has asked for the database more than once",
-                () -> FreezablePath.connections() > connections + 1);
+                () -> UnreliablePath.connections() > connections + 1);
 
-        FreezablePath.thaw();
+        UnreliablePath.thaw();
         long thawed = System.nanoTime();
         for (CompletableFuture<HttpResponse<String>> each : underWay) {
             assertThat(each.get(60, TimeUnit.SECONDS).statusCode()).isIn(200, 201, 503);

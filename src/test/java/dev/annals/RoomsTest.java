@@ -27,6 +27,7 @@ class RoomsTest {
             Map.entry("guid", Set.of()),
             Map.entry("contract", Set.of()),
             Map.entry("follower", Set.of()),
+            Map.entry("proof", Set.of()),
             Map.entry("memory", Set.of("config")),
             Map.entry("database", Set.of("config")),
             Map.entry("embedded", Set.of("database")),

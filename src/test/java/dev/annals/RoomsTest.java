@@ -43,6 +43,7 @@ class RoomsTest {
             Map.entry(
                     "feed",
                     Set.of("config", "connection", "database", "http", "memory", "project", "record", "search")),
+            Map.entry("log", Set.of("database", "projection", "proof", "record")),
             Map.entry(
                     "live",
                     Set.of(

@@ -27,6 +27,7 @@ class RoomsTest {
             Map.entry("guid", Set.of()),
             Map.entry("contract", Set.of()),
             Map.entry("follower", Set.of()),
+            Map.entry("proof", Set.of()),
             Map.entry("memory", Set.of("config")),
             Map.entry("database", Set.of("config")),
             Map.entry("embedded", Set.of("database")),
@@ -42,6 +43,7 @@ class RoomsTest {
             Map.entry(
                     "feed",
                     Set.of("config", "connection", "database", "http", "memory", "project", "record", "search")),
+            Map.entry("log", Set.of("config", "database", "feed", "http", "project", "projection", "proof", "record")),
             Map.entry(
                     "live",
                     Set.of(
@@ -50,6 +52,7 @@ class RoomsTest {
                             "database",
                             "feed",
                             "http",
+                            "log",
                             "memory",
                             "project",
                             "record",
@@ -58,7 +61,7 @@ class RoomsTest {
                     "append",
                     Set.of("config", "database", "feed", "guid", "http", "live", "project", "record", "sequence")),
             Map.entry("export", Set.of("config", "database", "feed", "http", "memory", "project", "record", "search")),
-            Map.entry("ops", Set.of("command", "database", "embedded", "http")),
+            Map.entry("ops", Set.of("command", "database", "embedded", "http", "log", "proof")),
             Map.entry("viewer", Set.of("http")),
             Map.entry("cli", Set.of("follower", "guid")),
             Map.entry("", Set.of("benchmark", "cli", "command", "database", "embedded", "ops"))));

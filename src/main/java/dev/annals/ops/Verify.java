@@ -2,22 +2,16 @@ package dev.annals.ops;
 
 import dev.annals.database.DatabaseUrl;
 import dev.annals.database.Sql;
-import dev.annals.embedded.EmbeddedDatabase;
 import io.quarkus.runtime.annotations.RegisterForReflection;
 import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
-import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.Callable;
-import org.eclipse.microprofile.config.Config;
-import org.eclipse.microprofile.config.ConfigProvider;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
@@ -76,26 +70,14 @@ public final class Verify implements Callable<Integer> {
     private long records;
 
     @Override
-    public Integer call() {
+    public Integer call() throws SQLException {
         if (command != null && (findings < 1 || findings > MAX_FINDINGS)) {
             throw new ParameterException(
                     command.commandLine(),
                     "--findings is " + findings + ", but has to be from 1 to " + MAX_FINDINGS + ".");
         }
-        Config config = ConfigProvider.getConfig();
         PrintWriter out = new PrintWriter(System.out, false, StandardCharsets.UTF_8);
-        Optional<DatabaseUrl> url = DatabaseUrl.configured(config);
-        if (url.isPresent()) {
-            return run(url.get(), out);
-        }
-        Path directory = EmbeddedDatabase.configuredDirectory(config);
-        if (!Files.exists(directory)) {
-            throw new IllegalArgumentException("There is no database in " + directory
-                    + ": set ANNALS_DATABASE_URL, or ANNALS_DATA_DIR to the directory of the service's own.");
-        }
-        try (EmbeddedDatabase database = EmbeddedDatabase.start(directory)) {
-            return run(database.url(), out);
-        }
+        return OperatedDatabase.run(database -> run(database, out));
     }
 
     /**

@@ -45,3 +45,9 @@ grant select, insert, update (record_count, combination_count), delete on annals
 grant select, insert, delete on annals.search_block to annals_service;
 grant execute on function annals.combination_key(text, text, text), annals.words(text),
   annals.search_key(uuid, integer, text), annals.search_stretch(bigint) to annals_service;
+
+-- The tree of a feed's log only grows.
+grant select, insert on annals.merkle_tile, annals.merkle_seed to annals_service;
+grant select, insert, update (size, frontier, signed_size, checkpoint, incarnation, halted) on annals.merkle_log
+  to annals_service;
+grant select on annals.merkle_epoch to annals_service;

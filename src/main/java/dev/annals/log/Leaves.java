@@ -1,0 +1,128 @@
+package dev.annals.log;
+
+import dev.annals.database.Sql;
+import dev.annals.proof.CanonicalJson;
+import dev.annals.proof.CompactRange;
+import dev.annals.proof.Hash;
+import dev.annals.proof.LeafRecord;
+import dev.annals.proof.Seed;
+import dev.annals.proof.Tile;
+import dev.annals.record.AuditRecord;
+import dev.annals.record.Party;
+import dev.annals.record.RecordRow;
+import dev.annals.record.StoredRecord;
+import dev.annals.record.Timestamps;
+import io.smallrye.mutiny.Uni;
+import io.vertx.mutiny.sqlclient.Row;
+import io.vertx.mutiny.sqlclient.SqlClient;
+import java.util.List;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.UUID;
+import java.util.stream.LongStream;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The entries of consecutive records within one tile, computed from the records as they are stored now.
+ *
+ * @param start the leaf of the first
+ * @param entries from there on
+ */
+record Leaves(long start, List<Hash> entries) {
+
+    private static final Sql READ_LEAF_RECORDS = Sql.named("read_leaf_records");
+    private static final RecordRow.Columns COLUMNS = new RecordRow.Columns();
+
+    /** The leaf behind the last one. */
+    long end() {
+        return start + entries.size();
+    }
+
+    /** Their leaves, as a range of the tree. */
+    CompactRange range() {
+        CompactRange range = CompactRange.at(start);
+        entries.forEach(entry -> range.append(entry.leaf()));
+        return range;
+    }
+
+    /** The next ones together with these. */
+    Leaves and(Leaves next) {
+        return new Leaves(
+                start, Stream.concat(entries.stream(), next.entries.stream()).toList());
+    }
+
+    /**
+     * Reads and hashes records, one row after the other as they arrive: not all of them are held at once.
+     *
+     * @param start the leaf of the first
+     * @param end the leaf behind the last; there may be fewer
+     * @param tileSeed of the tile that they all belong to
+     * @return fails with {@link DamagedLog} if the record of a place is not there
+     */
+    static Uni<Leaves> read(SqlClient client, UUID projectId, long start, long end, Seed tileSeed) {
+        Hash[] entries = new Hash[Tile.WIDTH];
+        return READ_LEAF_RECORDS
+                .bind("project_id", projectId)
+                .bind("first", start + 1)
+                .bind("last", end)
+                .execute(client, row -> {
+                    long sequenceId = COLUMNS.sequenceId(row);
+                    entries[(int) (sequenceId - 1 - start)] = entry(row, sequenceId, tileSeed);
+                    return Boolean.TRUE;
+                })
+                .map(rows -> new Leaves(
+                        start,
+                        LongStream.range(0, rows.size())
+                                .mapToObj(at -> entries[(int) at])
+                                .toList()));
+    }
+
+    private static Hash entry(Row row, long sequenceId, Seed tileSeed) {
+        if (!COLUMNS.hasRecord(row)) {
+            throw new DamagedLog(
+                    "record " + COLUMNS.recordId(row) + " with the sequence id " + sequenceId + " is gone");
+        }
+        return of(COLUMNS.record(row, sequenceId)).entry(tileSeed.ofRecord(sequenceId));
+    }
+
+    /** A record as its leaf sees it. */
+    static LeafRecord of(StoredRecord stored) {
+        AuditRecord record = stored.record();
+        SortedMap<String, String> fields = new TreeMap<>();
+        text(fields, "action", record.action());
+        party(fields, "actor", record.actor());
+        party(fields, "subject", record.subject());
+        text(fields, "outcome", record.outcome());
+        text(fields, "ip_address", record.ipAddress());
+        text(fields, "message", record.message());
+        text(fields, "timestamp", Timestamps.format(record.timestamp()));
+        text(fields, "recorded_by", stored.recordedBy());
+        if (record.numberSequence() != null && stored.numberValue() != null) {
+            fields.put(
+                    "number",
+                    "{\"sequence\":" + CanonicalJson.quoted(record.numberSequence()) + ",\"value\":"
+                            + stored.numberValue() + "}");
+        }
+        String metadata = record.metadata();
+        if (metadata != null && !metadata.equals("{}")) {
+            fields.put("metadata", CanonicalJson.of(metadata));
+        }
+        return new LeafRecord(
+                record.id().toString(), stored.sequenceId(), Timestamps.format(stored.recordedAt()), fields);
+    }
+
+    private static void party(SortedMap<String, String> fields, String name, @Nullable Party party) {
+        if (party != null) {
+            text(fields, name + ".type", party.type());
+            text(fields, name + ".id", party.id());
+            text(fields, name + ".name", party.name());
+        }
+    }
+
+    private static void text(SortedMap<String, String> fields, String name, @Nullable String value) {
+        if (value != null) {
+            fields.put(name, CanonicalJson.quoted(value));
+        }
+    }
+}

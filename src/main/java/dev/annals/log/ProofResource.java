@@ -6,6 +6,7 @@ import dev.annals.feed.FeedLinks;
 import dev.annals.feed.FeedQuery;
 import dev.annals.feed.FeedReader;
 import dev.annals.feed.PageAnswers;
+import dev.annals.http.JsonBody;
 import dev.annals.http.RequestParameters;
 import dev.annals.project.Caller;
 import dev.annals.project.Requires;
@@ -15,7 +16,6 @@ import dev.annals.proof.ProvedRecord;
 import dev.annals.proof.Seed;
 import dev.annals.proof.Tile;
 import dev.annals.proof.TlogProof;
-import dev.annals.record.EncodedRecord;
 import dev.annals.record.RecordEncoder;
 import dev.annals.record.StoredRecord;
 import io.smallrye.mutiny.Uni;
@@ -103,9 +103,7 @@ public class ProofResource {
     }
 
     private static String encoded(StoredRecord record, Map<Long, Seed> seeds) {
-        try (RecordEncoder encoder = new RecordEncoder(ProvedPages.withSeeds(seeds))) {
-            EncodedRecord encoded = encoder.encode(record);
-            return new String(encoded.bytes(), StandardCharsets.UTF_8);
-        }
+        RecordEncoder.Format format = ProvedPages.withSeeds(seeds);
+        return new String(JsonBody.toBytes(1024, json -> format.write(record, json)), StandardCharsets.UTF_8);
     }
 }

@@ -30,10 +30,12 @@ import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** The packaged service as its user starts it, without any database named, and stopped in every way there is. */
+@Order(3)
 @Timeout(120)
 class EmbeddedServiceIT {
 

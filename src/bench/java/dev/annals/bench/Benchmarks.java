@@ -10,6 +10,7 @@ import dev.annals.bench.service.LivePart;
 import dev.annals.bench.service.ServicePart;
 import dev.annals.bench.service.SlowCommitPart;
 import dev.annals.bench.service.StartupPart;
+import dev.annals.bench.service.TailPart;
 import dev.annals.bench.storage.StoragePart;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -27,6 +28,7 @@ public final class Benchmarks {
             new ServicePart(),
             new SlowCommitPart(),
             new FairnessPart(),
+            new TailPart(),
             new LivePart(),
             new ExportPart(),
             new MicroPart(),

@@ -28,6 +28,10 @@ record HttpCall(
     }
 
     static HttpCall page(String token, long cursor) {
-        return new HttpCall(HttpMethod.GET, FEED + "?cursor=" + cursor, token, null, 200);
+        return page(token, "cursor=" + cursor);
+    }
+
+    static HttpCall page(String token, String query) {
+        return new HttpCall(HttpMethod.GET, FEED + "?" + query, token, null, 200);
     }
 }

@@ -11,6 +11,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
@@ -37,17 +38,27 @@ final class Targets {
 
     /** The service, with projects and a token for each. */
     Target startAnnals(String... jvmOptions) throws IOException, InterruptedException {
+        return withProjects(start(environment(), jvmOptions), PROJECTS);
+    }
+
+    /** The service with a setting of its own, and one project. */
+    Target startAnnalsWith(String setting, String value) throws IOException, InterruptedException {
+        Map<String, String> environment = new HashMap<>(environment());
+        environment.put(setting, value);
+        return withProjects(start(environment), 1);
+    }
+
+    private static JavaProcess start(Map<String, String> environment, String... jvmOptions)
+            throws IOException, InterruptedException {
         if (!Files.exists(SERVICE)) {
             throw new IOException(SERVICE + " is not there: mvn -DskipTests package makes it");
         }
-        return withProjects(
-                JavaProcess.start(
-                        "annals",
-                        Stream.concat(Stream.of(jvmOptions), Stream.of("-jar", SERVICE.toString()))
-                                .toList(),
-                        environment(),
-                        "/q/health/ready"),
-                PROJECTS);
+        return JavaProcess.start(
+                "annals",
+                Stream.concat(Stream.of(jvmOptions), Stream.of("-jar", SERVICE.toString()))
+                        .toList(),
+                environment,
+                "/q/health/ready");
     }
 
     /** The service, started by a command, with one project. */

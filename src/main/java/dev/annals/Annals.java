@@ -5,6 +5,7 @@ import dev.annals.cli.AppendCommand;
 import dev.annals.cli.ExportCommand;
 import dev.annals.cli.TailCommand;
 import dev.annals.embedded.EmbeddedDatabaseException;
+import dev.annals.log.LogCommand;
 import dev.annals.ops.Migrate;
 import dev.annals.ops.Verify;
 import io.quarkus.runtime.annotations.QuarkusMain;
@@ -33,6 +34,7 @@ import picocli.CommandLine.UnmatchedArgumentException;
             HelpCommand.class,
             Migrate.class,
             Verify.class,
+            LogCommand.class,
             SequenceBenchmark.class
         },
         synopsisSubcommandLabel = "COMMAND",
@@ -42,7 +44,7 @@ import picocli.CommandLine.UnmatchedArgumentException;
             "ANNALS_URL     the URL of the service; default: http://localhost:8080",
             "ANNALS_TOKEN   the token, which names the project",
             "",
-            "migrate, verify and sequence-benchmark work on a database, without a service. Each command has --help.",
+            "migrate, verify, log and sequence-benchmark need no service. Each command has --help.",
             "",
             "Exit codes of the client: 0 done; 1 failed; 2 wrong command line; 3 no token, or the wrong one;",
             "4 the feed was set back to before the cursor; 5 some records were refused."

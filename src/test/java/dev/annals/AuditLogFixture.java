@@ -17,6 +17,9 @@ public class AuditLogFixture extends SqlFixture {
     /** The admin token that the tests configure. */
     public static final String ADMIN_TOKEN = "annals_admin_token_of_the_tests";
 
+    /** From which the tests' logs derive their keys. */
+    public static final String LOG_KEY = "annals-log-key/1:" + "A".repeat(43);
+
     /** Where one record is appended, and where pages are read. */
     public static final String LOGS = "/v1/project-logs";
     /** Where batches are appended. */

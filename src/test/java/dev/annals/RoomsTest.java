@@ -43,7 +43,7 @@ class RoomsTest {
             Map.entry(
                     "feed",
                     Set.of("config", "connection", "database", "http", "memory", "project", "record", "search")),
-            Map.entry("log", Set.of("database", "projection", "proof", "record")),
+            Map.entry("log", Set.of("config", "database", "feed", "http", "project", "projection", "proof", "record")),
             Map.entry(
                     "live",
                     Set.of(
@@ -52,6 +52,7 @@ class RoomsTest {
                             "database",
                             "feed",
                             "http",
+                            "log",
                             "memory",
                             "project",
                             "record",
@@ -63,7 +64,7 @@ class RoomsTest {
             Map.entry("ops", Set.of("command", "database", "embedded", "http")),
             Map.entry("viewer", Set.of("http")),
             Map.entry("cli", Set.of("follower", "guid")),
-            Map.entry("", Set.of("benchmark", "cli", "command", "database", "embedded", "ops"))));
+            Map.entry("", Set.of("benchmark", "cli", "command", "database", "embedded", "log", "ops"))));
 
     private static final JavaClasses CLASSES = new ClassFileImporter()
             .withImportOption(new ImportOption.DoNotIncludeTests())

@@ -58,9 +58,11 @@ public class FeedLinks {
         if (next == null) {
             return null;
         }
-        return query.order() == Order.ASCENDING
-                ? page(request, uri, next.toString(), false).toString()
-                : page(request, uri, next + "." + page.head(), true).toString();
+        StringBuilder url = query.order() == Order.ASCENDING
+                ? page(request, uri, next.toString(), false)
+                : page(request, uri, next + "." + page.head(), true);
+        add(url, uri.getQueryParameters(), FeedParameters.PROOF);
+        return url.toString();
     }
 
     /**

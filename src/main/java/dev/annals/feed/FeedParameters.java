@@ -27,16 +27,21 @@ public final class FeedParameters {
     /** The parameter that says how long to wait. */
     public static final String WAIT = "wait";
 
+    /** The parameter that asks for a proof: the size of the checkpoint. */
+    public static final String PROOF = "proof";
+
     static final String LIMIT = "limit";
     /** The parameters that choose records. */
     public static final List<String> FILTERS =
             List.of("start", "end", "action", "actor", "subject", "outcome", "ip_address", "q", "recorded_by");
 
-    private static final List<String> KNOWN = Stream.concat(Stream.of(CURSOR, LIMIT, ORDER, WAIT), FILTERS.stream())
+    private static final List<String> KNOWN = Stream.concat(
+                    Stream.of(CURSOR, LIMIT, ORDER, WAIT, PROOF), FILTERS.stream())
             .toList();
     private static final String DESCENDING = "desc";
     private static final int MAX_FILTER_LENGTH = 1024;
     private static final int MAX_Q_LENGTH = 256;
+    private static final Pattern SIZE_TEXT = Pattern.compile("0|[1-9][0-9]{0,17}");
     private static final Pattern LIMIT_TEXT = Pattern.compile("[0-9]{1,9}");
     private static final Pattern TOKEN =
             Pattern.compile("token:[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}");
@@ -58,6 +63,32 @@ public final class FeedParameters {
      */
     public static FeedQuery read(MultivaluedMap<String, String> parameters, FeedConfig config) {
         return new FeedParameters(parameters, config).query();
+    }
+
+    /**
+     * Reads the size of the checkpoint that a page is to be proved by.
+     *
+     * @return null if no proof is asked for
+     * @throws ProblemException {@code invalid-parameter} if it is no size, or if the page has filters, an order or a wait
+     */
+    public static @Nullable Long proof(MultivaluedMap<String, String> parameters) {
+        String size = parameters.getFirst(PROOF);
+        if (size == null) {
+            return null;
+        }
+        if (!SIZE_TEXT.matcher(size).matches()) {
+            throw RequestParameters.invalid(PROOF, "It is the size of a checkpoint: how many records the log had.");
+        }
+        Stream.concat(FILTERS.stream(), Stream.of(ORDER, WAIT))
+                .filter(parameters::containsKey)
+                .findFirst()
+                .ifPresent(other -> {
+                    throw RequestParameters.invalid(
+                            PROOF,
+                            "A page is proved to leave nothing out; with " + other
+                                    + " it does. Read the pages without it, and choose from their records.");
+                });
+        return Long.parseLong(size);
     }
 
     private FeedQuery query() {

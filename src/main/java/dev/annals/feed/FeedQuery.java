@@ -36,4 +36,9 @@ public record FeedQuery(
     public FeedQuery atMost(int bytes) {
         return new FeedQuery(order, cursor, head, limit, bytes, filter);
     }
+
+    /** The same query with at most this many records. */
+    public FeedQuery withLimit(int records) {
+        return new FeedQuery(order, cursor, head, records, maxBytes, filter);
+    }
 }

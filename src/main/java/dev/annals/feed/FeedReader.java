@@ -85,6 +85,36 @@ public class FeedReader {
                 .map(FeedReader::firstRecord));
     }
 
+    /**
+     * Finds a record by the text of its id.
+     *
+     * @return fails with the problem {@code not-found} if the project has no such record
+     */
+    public Uni<StoredRecord> require(UUID projectId, String id) {
+        return Uni.createFrom()
+                .deferred(() -> find(projectId, parseId(id)))
+                .onItem()
+                .ifNull()
+                .failWith(FeedReader::noSuchRecord);
+    }
+
+    private static UUID parseId(String id) {
+        try {
+            // UUID.fromString is lenient: "1-1-1-1-1" would be another record's id.
+            UUID parsed = UUID.fromString(id);
+            if (parsed.toString().equalsIgnoreCase(id)) {
+                return parsed;
+            }
+        } catch (IllegalArgumentException e) {
+            // answered below
+        }
+        throw noSuchRecord();
+    }
+
+    private static ProblemException noSuchRecord() {
+        return new ProblemException(ProblemType.NOT_FOUND, "The project of this token has no record with this id.");
+    }
+
     private static @Nullable StoredRecord firstRecord(RowSet<Row> rows) {
         for (Row row : rows) {
             return RecordRow.record(row);

@@ -48,6 +48,21 @@ public class PageAnswers {
 
     /** A page with its links, in the body and in the header {@code Link}. */
     public Response page(HttpServerRequest http, UriInfo uri, FeedQuery query, FeedPage page, Reservation held) {
+        return page(http, uri, query, page, json -> {}, held);
+    }
+
+    /**
+     * The same with more members.
+     *
+     * @param members writes them into the open object
+     */
+    public Response page(
+            HttpServerRequest http,
+            UriInfo uri,
+            FeedQuery query,
+            FeedPage page,
+            JsonBody.Content members,
+            Reservation held) {
         String next = links.next(http, uri, query, page);
         String pollMore = links.pollMore(http, uri, page);
         StringBuilder link = new StringBuilder();
@@ -55,29 +70,36 @@ public class PageAnswers {
             link.append('<').append(next).append(">; rel=\"next\", ");
         }
         link.append('<').append(pollMore).append(">; rel=\"poll-more\"");
-        return ok(http, json(next, pollMore, page), held)
+        return ok(http, json(next, pollMore, members, page), MediaType.APPLICATION_JSON, held)
                 .header(HttpHeaders.LINK, link)
                 .build();
     }
 
     Response record(HttpServerRequest http, StoredRecord record, Reservation held) {
-        return ok(http, RecordWriter.toBytes(record), held).build();
+        return ok(http, RecordWriter.toBytes(record), MediaType.APPLICATION_JSON, held)
+                .build();
     }
 
-    private Response.ResponseBuilder ok(HttpServerRequest http, byte[] json, Reservation held) {
+    /** Any other body. */
+    public Response body(HttpServerRequest http, byte[] body, String mediaType, Reservation held) {
+        return ok(http, body, mediaType, held).build();
+    }
+
+    private Response.ResponseBuilder ok(HttpServerRequest http, byte[] body, String mediaType, Reservation held) {
         if (http.method().equals(HttpMethod.HEAD)) {
             // The framework drops the entity of a HEAD, and nothing would release its memory.
             held.close();
-            return Response.ok().type(MediaType.APPLICATION_JSON).header(HttpHeaders.CONTENT_LENGTH, json.length);
+            return Response.ok().type(mediaType).header(HttpHeaders.CONTENT_LENGTH, body.length);
         }
-        return Response.ok(new PageAnswer(json, held, config.idle())).type(MediaType.APPLICATION_JSON);
+        return Response.ok(new PageAnswer(body, held, config.idle())).type(mediaType);
     }
 
-    private static byte[] json(@Nullable String next, String pollMore, FeedPage page) {
+    private static byte[] json(@Nullable String next, String pollMore, JsonBody.Content members, FeedPage page) {
         byte[] links = JsonBody.toBytes(512, json -> {
             json.writeStartObject();
             json.writeStringField("next", next);
             json.writeStringField("poll_more", pollMore);
+            members.write(json);
             json.writeEndObject();
         });
         // The records are JSON already. They come before the brace that ends the links.

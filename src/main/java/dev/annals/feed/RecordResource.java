@@ -1,7 +1,5 @@
 package dev.annals.feed;
 
-import dev.annals.http.ProblemException;
-import dev.annals.http.ProblemType;
 import dev.annals.project.Caller;
 import dev.annals.project.Requires;
 import io.smallrye.mutiny.Uni;
@@ -44,32 +42,9 @@ public class RecordResource {
             throw new WebApplicationException(Response.Status.METHOD_NOT_ALLOWED);
         }
         UUID projectId = Caller.of(request).projectId();
-        UUID recordId = parseId(id);
         return answers.within(
                 projectId,
                 FeedQuery.LARGEST_RECORD,
-                held -> reader.find(projectId, recordId).map(record -> {
-                    if (record == null) {
-                        throw noSuchRecord();
-                    }
-                    return answers.record(http, record, held);
-                }));
-    }
-
-    private static UUID parseId(String id) {
-        try {
-            // UUID.fromString is lenient: "1-1-1-1-1" would be another record's id.
-            UUID parsed = UUID.fromString(id);
-            if (parsed.toString().equalsIgnoreCase(id)) {
-                return parsed;
-            }
-        } catch (IllegalArgumentException e) {
-            // answered below
-        }
-        throw noSuchRecord();
-    }
-
-    private static ProblemException noSuchRecord() {
-        return new ProblemException(ProblemType.NOT_FOUND, "The project of this token has no record with this id.");
+                held -> reader.require(projectId, id).map(record -> answers.record(http, record, held)));
     }
 }

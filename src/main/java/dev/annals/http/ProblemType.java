@@ -21,6 +21,8 @@ public enum ProblemType {
     FORBIDDEN(403, "Forbidden"),
     /** There is nothing here, or not for this token. */
     NOT_FOUND(404, "Not found"),
+    /** The log does not have that many records yet: it follows the feed within moments. */
+    LOG_BEHIND(404, "Log behind"),
     /** The address is right, the method is not. */
     METHOD_NOT_ALLOWED(405, "Method not allowed"),
     /** The service offers none of the media types that the client accepts. */
@@ -29,6 +31,8 @@ public enum ProblemType {
     BODY_TOO_SLOW(408, "Body too slow"),
     /** The record to which a cursor points is gone from the feed: the database was restored or lost its newest records. */
     FEED_REWOUND(409, "Feed rewound"),
+    /** What is stored does not lead to what the log has signed: records were changed, or the database was set back. */
+    LOG_FORKED(409, "Log forked"),
     /** A record with this id and other content is already stored. */
     RECORD_ID_TAKEN(409, "Record id taken"),
     /** A project with this name exists already. */
@@ -63,6 +67,8 @@ public enum ProblemType {
     TOO_MANY_READERS(503, "Too many readers"),
     /** The memory for requests and answers is used up, or this caller's share of it is. */
     OVERLOADED(503, "Overloaded"),
+    /** The log of this project is not signed: there is no key, or an operator has to look at it first. */
+    LOG_HALTED(503, "Log halted"),
     /** The service is starting, stopping, or has lost its database. */
     UNAVAILABLE(503, "Unavailable"),
     /** An HTTP status that says everything by itself; sent as {@code about:blank}. */

@@ -9,6 +9,7 @@ import dev.annals.feed.PageAnswers;
 import dev.annals.http.ProblemException;
 import dev.annals.http.ProblemType;
 import dev.annals.http.RequestParameters;
+import dev.annals.log.ProvedPages;
 import dev.annals.project.Caller;
 import dev.annals.project.Requires;
 import io.smallrye.mutiny.Uni;
@@ -36,12 +37,14 @@ import org.jspecify.annotations.Nullable;
 public class FeedResource {
 
     private final FeedReader reader;
+    private final ProvedPages proved;
     private final LiveFeed live;
     private final PageAnswers answers;
     private final FeedConfig config;
 
-    FeedResource(FeedReader reader, LiveFeed live, PageAnswers answers, FeedConfig config) {
+    FeedResource(FeedReader reader, ProvedPages proved, LiveFeed live, PageAnswers answers, FeedConfig config) {
         this.reader = reader;
+        this.proved = proved;
         this.live = live;
         this.answers = answers;
         this.config = config;
@@ -61,6 +64,14 @@ public class FeedResource {
                 "A page is JSON: accept application/json. Server-Sent Events are at " + FeedLinks.PATH + "/stream.");
         UUID projectId = Caller.of(request).projectId();
         FeedQuery query = FeedParameters.read(uri.getQueryParameters(), config);
+        Long proof = FeedParameters.proof(uri.getQueryParameters());
+        if (proof != null) {
+            return answers.within(
+                    projectId,
+                    query.memory(),
+                    held -> proved.read(projectId, query, proof)
+                            .map(page -> answers.page(http, uri, query, page.page(), page::writeProof, held)));
+        }
         Duration wait = Wait.of(uri.getQueryParameters(), query.order());
         if (wait.isZero()) {
             return answers.within(
@@ -96,6 +107,11 @@ public class FeedResource {
                     FeedParameters.ORDER,
                     "A stream always has the oldest record first: leave it out. To begin at the end, take the cursor of"
                             + " a page's link poll_more.");
+        }
+        if (uri.getQueryParameters().containsKey(FeedParameters.PROOF)) {
+            throw RequestParameters.invalid(
+                    FeedParameters.PROOF,
+                    "A stream never ends, and a proof is about a checkpoint: leave it out, and prove pages.");
         }
         FeedQuery query = FeedParameters.read(uri.getQueryParameters(), config);
         // The link poll_more may contain it. A stream waits anyway.

@@ -34,16 +34,20 @@ record LogState(
 
     static @Nullable LogState of(RowSet<Row> rows) {
         for (Row row : rows) {
-            return new LogState(
-                    row.getLong("size"),
-                    frontier(row),
-                    row.getInteger("epoch"),
-                    row.getLong("signed_size"),
-                    row.getString("checkpoint"),
-                    row.getString("incarnation"),
-                    row.getString("halted"));
+            return of(row);
         }
         return null;
+    }
+
+    static LogState of(Row row) {
+        return new LogState(
+                row.getLong("size"),
+                frontier(row),
+                row.getInteger("epoch"),
+                row.getLong("signed_size"),
+                row.getString("checkpoint"),
+                row.getString("incarnation"),
+                row.getString("halted"));
     }
 
     private static List<Hash> frontier(Row row) {

@@ -31,6 +31,9 @@ import org.jspecify.annotations.Nullable;
 @ApplicationScoped
 public class LogTree implements Projection {
 
+    /** The projection's name in the database. */
+    static final String NAME = "log";
+
     private static final Logger LOG = Logger.getLogger(LogTree.class);
     private static final Sql LOCK_LOG = Sql.named("lock_log");
     private static final Sql BEGIN_LOG = Sql.named("begin_log");
@@ -55,7 +58,7 @@ public class LogTree implements Projection {
 
     @Override
     public String name() {
-        return "log";
+        return NAME;
     }
 
     @Override

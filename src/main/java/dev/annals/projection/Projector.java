@@ -288,6 +288,20 @@ public class Projector {
                 .map(unfinished -> unfinished.contains(true));
     }
 
+    /**
+     * Brings one projection of a project forward now, by a bounded number of steps: for those who do not want to wait for the
+     * next look. Does nothing where this instance does no such work, where another one is at it, or after a failure. Never
+     * fails.
+     */
+    public Uni<Void> advance(String name, UUID projectId) {
+        Projection projection = projections.get(name);
+        if (!config.enabled() || stopped || projection == null) {
+            return Uni.createFrom().voidItem();
+        }
+        return takeOn(new Lagging(new Target(projection, projectId), Long.MAX_VALUE, 1), config.steps())
+                .replaceWithVoid();
+    }
+
     // No further than the look saw: what has come since then waits for the next look, which finds more to take in at
     // once.
     private Uni<Boolean> takeOn(Lagging behind, int steps) {

@@ -42,8 +42,18 @@ public final class RecordWriter {
      * @throws IOException what {@code json} throws
      */
     public static void write(StoredRecord stored, JsonGenerator json) throws IOException {
-        AuditRecord record = stored.record();
         json.writeStartObject();
+        fields(stored, json);
+        json.writeEndObject();
+    }
+
+    /**
+     * Writes the fields of that object into an open one.
+     *
+     * @throws IOException what {@code json} throws
+     */
+    public static void fields(StoredRecord stored, JsonGenerator json) throws IOException {
+        AuditRecord record = stored.record();
         string(json, ID, record.id().toString());
         json.writeFieldName(SEQUENCE_ID);
         json.writeNumber(stored.sequenceId());
@@ -59,7 +69,6 @@ public final class RecordWriter {
         number(stored, json);
         json.writeFieldName(METADATA);
         json.writeRawValue(record.metadata() == null ? "{}" : record.metadata());
-        json.writeEndObject();
     }
 
     /**

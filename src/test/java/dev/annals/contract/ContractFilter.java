@@ -25,6 +25,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -40,6 +42,7 @@ import org.jspecify.annotations.Nullable;
  * on unchecked. Which operations were called is kept for {@link CalledOperations}.
  */
 public final class ContractFilter implements Filter {
+    private static final Pattern TILE = Pattern.compile("(/v1/project-logs/log/[^/]+/tile/[^/]+/)(.+)");
     private static final int SHOWN_BODY_CHARACTERS = 2_000;
     private static final OpenAPI CONTRACT = readContract();
     private static final OpenApiInteractionValidator VALIDATOR =
@@ -89,7 +92,7 @@ public final class ContractFilter implements Filter {
             FilterableResponseSpecification expectations,
             FilterContext context) {
         Response answer = context.next(request, expectations);
-        String path = URI.create(request.getURI()).getPath();
+        String path = asOneParameter(URI.create(request.getURI()).getPath());
         if (!path.startsWith("/v1/")) {
             return answer;
         }
@@ -118,6 +121,12 @@ public final class ContractFilter implements Filter {
         }
         lastExchange = new Exchange(request, answer);
         return answer;
+    }
+
+    /** The number of a tile has slashes, and to OpenAPI a parameter has none. */
+    private static String asOneParameter(String path) {
+        Matcher tile = TILE.matcher(path);
+        return tile.matches() ? tile.group(1) + tile.group(2).replace("/", "%2F") : path;
     }
 
     /** The last request of any thread, and its answer, unless that differed from the contract. */

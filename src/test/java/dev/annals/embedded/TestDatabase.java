@@ -46,6 +46,8 @@ public final class TestDatabase implements QuarkusTestResourceLifecycleManager {
                 url().withPassword(),
                 "annals.admin-token",
                 AuditLogFixture.ADMIN_TOKEN,
+                "annals.log.key",
+                AuditLogFixture.LOG_KEY,
                 "annals.management.port",
                 "0");
     }

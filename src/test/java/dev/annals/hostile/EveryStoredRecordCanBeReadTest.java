@@ -16,7 +16,9 @@ import com.microsoft.playwright.Page;
 import dev.annals.AuditLogFixture;
 import dev.annals.AuditLogFixture.Project;
 import dev.annals.embedded.TestDatabase;
+import dev.annals.log.LogReader;
 import dev.annals.ops.Verify;
+import dev.annals.proof.ProvedRecord;
 import dev.annals.viewer.Chromium;
 import io.quarkus.test.common.http.TestHTTPResource;
 import io.quarkus.test.junit.QuarkusTest;
@@ -186,6 +188,16 @@ class EveryStoredRecordCanBeReadTest {
             return JSON.readTree(json);
         } catch (IOException e) {
             throw new AssertionError(json.substring(0, Math.min(200, json.length())), e);
+        }
+    }
+
+    @Test
+    void everyRowIsProvedByAPageAndByItself() {
+        LogReader reader = new LogReader(project);
+        List<ProvedRecord> proved = reader.walk(reader.next(), 100);
+        assertThat(proved).hasSameSizeAs(expected);
+        for (ProvedRecord record : proved.subList(0, 20)) {
+            assertThat(reader.prove(record.record().id())).isEqualTo(record);
         }
     }
 

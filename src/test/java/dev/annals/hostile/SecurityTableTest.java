@@ -154,7 +154,9 @@ class SecurityTableTest {
         String path = operation
                 .substring(method.length() + 1)
                 .replace("{id}", record)
-                .replace("{project}", project.id().toString());
+                .replace("{project}", project.id().toString())
+                .replace("{epoch}", "1")
+                .replace("{level}/{tile}", "entries/000.p/1");
         if (path.startsWith("/v1/projections/")) {
             return new Call(method, path.replace("{name}", "statistics"), "", "");
         } else if (path.startsWith("/v1/sequences/")) {
@@ -173,6 +175,7 @@ class SecurityTableTest {
             case "POST /v1/project-logs/import" -> new Call(method, path, "{\"action\": \"a\"}\n", "");
             case "GET /v1/project-logs/statistics" ->
                 new Call(method, path + "?start=2026-01-01&end=2026-02-01&by=action", "", "");
+            case "GET /v1/project-logs/log/consistency" -> new Call(method, path + "?from=0&to=1", "", "");
             case "POST /v1/projects" -> new Call(method, path, "{\"name\": \"" + UUID.randomUUID() + "\"}", "");
             case "POST /v1/projects/{project}/tokens" -> new Call(method, path, "{\"scopes\": [\"read\"]}", "");
             default -> {

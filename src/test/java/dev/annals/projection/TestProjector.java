@@ -33,7 +33,7 @@ public final class TestProjector {
             implements ProjectionConfig {}
 
     /** What it drives. */
-    Projector projector() {
+    public Projector projector() {
         return projector;
     }
 

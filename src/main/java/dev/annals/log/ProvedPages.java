@@ -1,0 +1,146 @@
+package dev.annals.log;
+
+import com.fasterxml.jackson.core.JsonGenerator;
+import dev.annals.database.DatabaseFailure;
+import dev.annals.database.Reads;
+import dev.annals.feed.Cursor;
+import dev.annals.feed.FeedPage;
+import dev.annals.feed.FeedParameters;
+import dev.annals.feed.FeedQuery;
+import dev.annals.feed.FeedReader;
+import dev.annals.http.RequestParameters;
+import dev.annals.proof.CompactRange;
+import dev.annals.proof.Hash;
+import dev.annals.proof.Node;
+import dev.annals.proof.PageProof;
+import dev.annals.proof.Seed;
+import dev.annals.proof.Tile;
+import dev.annals.record.RecordEncoder;
+import dev.annals.record.RecordWriter;
+import io.smallrye.mutiny.Uni;
+import io.vertx.mutiny.sqlclient.Pool;
+import jakarta.enterprise.context.ApplicationScoped;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import java.util.function.Function;
+
+/** Pages with a proof that they are the log's and leave nothing out: the ranges of the tree around them. */
+@ApplicationScoped
+public class ProvedPages {
+
+    private final FeedReader reader;
+    private final Checkpoints checkpoints;
+    private final Pool pool;
+
+    ProvedPages(FeedReader reader, Checkpoints checkpoints, @Reads Pool pool) {
+        this.reader = reader;
+        this.checkpoints = checkpoints;
+        this.pool = pool;
+    }
+
+    /**
+     * A page that ends with the checkpoint's last record, at the latest.
+     *
+     * @param page its records have seeds
+     * @param checkpoint the signed note
+     */
+    public record Proved(FeedPage page, String checkpoint, PageProof proof) {
+
+        /** Writes the member {@code proof} into an open object. */
+        public void writeProof(JsonGenerator json) throws IOException {
+            json.writeObjectFieldStart("proof");
+            json.writeStringField("checkpoint", checkpoint);
+            json.writeNumberField("start", proof.start());
+            json.writeNumberField("end", proof.end());
+            write("left", proof.left(), json);
+            write("right", proof.right(), json);
+            json.writeEndObject();
+        }
+
+        private static void write(String name, List<Hash> hashes, JsonGenerator json) throws IOException {
+            json.writeArrayFieldStart(name);
+            for (Hash hash : hashes) {
+                json.writeString(hash.toString());
+            }
+            json.writeEndArray();
+        }
+    }
+
+    /**
+     * Reads a page without filters, oldest first, and proves it.
+     *
+     * @param size of the checkpoint
+     * @return fails with {@code log-behind}, {@code log-forked} or {@code log-halted}, or as {@link FeedReader#read} does
+     */
+    public Uni<Proved> read(UUID projectId, FeedQuery query, long size) {
+        Cursor cursor = query.cursor() == null ? Cursor.START : query.cursor();
+        if (cursor.sequenceId() > size) {
+            throw RequestParameters.invalid(
+                    FeedParameters.PROOF,
+                    "The cursor is behind record " + size + ", the last one of this checkpoint: take a newer one.");
+        }
+        return checkpoints
+                .at(projectId, size)
+                .chain(log ->
+                        page(projectId, query, cursor, size).chain(page -> prove(log, cursor.sequenceId(), page)));
+    }
+
+    private Uni<FeedPage> page(UUID projectId, FeedQuery query, Cursor cursor, long size) {
+        long start = cursor.sequenceId();
+        int limit = (int) Math.min(query.limit(), size - start);
+        if (limit == 0) {
+            // The cursor is looked at all the same.
+            return reader.read(projectId, query.withLimit(1)).map(page -> new FeedPage(List.of(), null, null, cursor));
+        }
+        return DatabaseFailure.retried(
+                        new TreeReader(pool, projectId).seeds(start / Tile.WIDTH, (start + limit - 1) / Tile.WIDTH))
+                .chain(seeds -> reader.read(projectId, query.withLimit(limit), withSeeds(seeds)))
+                .map(page -> page.pollMore().sequenceId() < size
+                        ? page
+                        : new FeedPage(page.records(), null, null, page.pollMore()));
+    }
+
+    /** Records as on other pages, each with its seed. */
+    static RecordEncoder.Format withSeeds(Map<Long, Seed> seeds) {
+        return (record, json) -> {
+            json.writeStartObject();
+            RecordWriter.fields(record, json);
+            Seed tile = seeds.get((record.sequenceId() - 1) / Tile.WIDTH);
+            if (tile != null) {
+                json.writeStringField("seed", tile.ofRecord(record.sequenceId()).toString());
+            }
+            json.writeEndObject();
+        };
+    }
+
+    private Uni<Proved> prove(SignedLog log, long start, FeedPage page) {
+        long end = start + page.records().size();
+        List<Node> nodes = new ArrayList<>(Node.covering(0, start));
+        nodes.addAll(Node.covering(start, end));
+        nodes.addAll(Node.covering(end, log.size()));
+        TreeReader tree = new TreeReader(pool, log.projectId());
+        return checkpoints
+                .guarded(
+                        log,
+                        DatabaseFailure.retried(tree.nodes(nodes, log.size())).map(hashes -> {
+                            CompactRange left = range(0, start, hashes);
+                            CompactRange right = range(end, log.size(), hashes);
+                            CompactRange whole = range(0, start, hashes);
+                            whole.append(range(start, end, hashes));
+                            whole.append(right);
+                            if (!whole.root().equals(log.checkpoint().root())) {
+                                throw new DamagedLog("the tree of " + log.size() + " records has another root");
+                            }
+                            return new PageProof(start, end, left.hashes(), right.hashes());
+                        }))
+                .map(proof -> new Proved(page, log.note(), proof));
+    }
+
+    private static CompactRange range(long start, long end, Function<Node, Hash> hashes) {
+        return CompactRange.of(
+                start, end, Node.covering(start, end).stream().map(hashes).toList());
+    }
+}

@@ -1,0 +1,204 @@
+package dev.annals.log;
+
+import dev.annals.database.Sql;
+import dev.annals.proof.CompactRange;
+import dev.annals.proof.Hash;
+import dev.annals.proof.MerkleTree;
+import dev.annals.proof.Node;
+import dev.annals.proof.Seed;
+import dev.annals.proof.Tile;
+import io.smallrye.mutiny.Multi;
+import io.smallrye.mutiny.Uni;
+import io.vertx.mutiny.sqlclient.Row;
+import io.vertx.mutiny.sqlclient.SqlClient;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.UUID;
+import java.util.function.Function;
+import java.util.stream.StreamSupport;
+
+/**
+ * Reads parts of a log's tree: full tiles as they are stored; the last tile of each level from the roots of the tiles below it, or,
+ * on level 0, from at most 255 records.
+ */
+final class TreeReader {
+
+    private static final Sql READ_TILES = Sql.named("read_tiles");
+    private static final Sql READ_TILE_ROOTS = Sql.named("read_tile_roots");
+    private static final Sql READ_SEEDS = Sql.named("read_seeds");
+
+    private final SqlClient client;
+    private final UUID projectId;
+
+    TreeReader(SqlClient client, UUID projectId) {
+        this.client = client;
+        this.projectId = projectId;
+    }
+
+    /** The place of a tile, whatever its width. */
+    private record Place(int level, long index) {
+
+        static Place of(Tile tile) {
+            return new Place(tile.level(), tile.index());
+        }
+    }
+
+    /** Tiles that have been read; gives the nodes in them. */
+    private record Tiles(Map<Place, List<Hash>> tiles) implements Function<Node, Hash> {
+
+        @Override
+        public Hash apply(Node node) {
+            int height = node.height() % Tile.HEIGHT;
+            long first = node.index() << height;
+            List<Hash> tile = tiles.getOrDefault(new Place(node.height() / Tile.HEIGHT, first / Tile.WIDTH), List.of());
+            int from = (int) (first % Tile.WIDTH);
+            int to = from + (1 << height);
+            if (to > tile.size()) {
+                throw new DamagedLog("the hash of the records with the sequence ids " + (node.start() + 1) + " to "
+                        + node.end() + " is missing");
+            }
+            CompactRange range = CompactRange.at(0);
+            tile.subList(from, to).forEach(range::append);
+            return range.root();
+        }
+    }
+
+    /**
+     * The hashes of some parts of a tree.
+     *
+     * @param size of the tree: no more than were taken in
+     * @return fails with {@link DamagedLog} if something is missing
+     */
+    Uni<List<Hash>> hashes(List<MerkleTree.Part> parts, long size) {
+        return nodes(parts.stream().flatMap(part -> part.nodes().stream()).toList(), size)
+                .map(tree -> parts.stream().map(part -> part.hash(tree)).toList());
+    }
+
+    /** The root of a tree. */
+    Uni<Hash> root(long size) {
+        return hashes(List.of(MerkleTree.whole(size)), size).map(hashes -> hashes.get(0));
+    }
+
+    /** Some nodes of a tree of so many leaves. */
+    Uni<Function<Node, Hash>> nodes(Collection<Node> nodes, long size) {
+        Set<Tile> wanted = new LinkedHashSet<>();
+        nodes.forEach(node -> wanted.add(Tile.of(node, size)));
+        return tiles(wanted).map(tiles -> tiles);
+    }
+
+    private Uni<Tiles> tiles(Set<Tile> wanted) {
+        if (wanted.isEmpty()) {
+            return Uni.createFrom().item(new Tiles(Map.of()));
+        }
+        return READ_TILES
+                .bind("project_id", projectId)
+                .bind("level", wanted.stream().map(Tile::level).toArray(Integer[]::new))
+                .bind("tile", wanted.stream().map(Tile::index).toArray(Long[]::new))
+                .execute(client)
+                .chain(rows -> {
+                    Map<Place, List<Hash>> tiles = new HashMap<>();
+                    for (Row row : rows) {
+                        int level = row.getInteger("level");
+                        tiles.put(new Place(level, row.getLong("tile")), hashes(row, level));
+                    }
+                    List<Tile> partial = wanted.stream()
+                            .filter(tile -> !tiles.containsKey(Place.of(tile)))
+                            .toList();
+                    return Multi.createFrom()
+                            .iterable(partial)
+                            .onItem()
+                            .transformToUniAndConcatenate(
+                                    tile -> partial(tile).invoke(hashes -> tiles.put(Place.of(tile), hashes)))
+                            .collect()
+                            .asList()
+                            .map(all -> new Tiles(tiles));
+                });
+    }
+
+    private static List<Hash> hashes(Row row, int level) {
+        byte[] bytes = row.getBuffer("hashes").getBytes();
+        List<Hash> hashes = new ArrayList<>(Tile.WIDTH);
+        for (int at = 0; at < bytes.length; at += Hash.BYTES) {
+            Hash hash = Hash.at(bytes, at);
+            hashes.add(level == 0 ? hash.leaf() : hash);
+        }
+        return hashes;
+    }
+
+    private Uni<List<Hash>> partial(Tile tile) {
+        if (tile.level() == 0) {
+            return entries(tile).map(leaves -> leaves.stream().map(Hash::leaf).toList());
+        }
+        return READ_TILE_ROOTS
+                .bind("project_id", projectId)
+                .bind("level", tile.level() - 1)
+                .bind("first", tile.index() * Tile.WIDTH)
+                .bind("last", tile.index() * Tile.WIDTH + tile.width() - 1)
+                .execute(client)
+                .map(rows -> StreamSupport.stream(rows.spliterator(), false)
+                        .map(row -> Hash.at(row.getBuffer("root").getBytes(), 0))
+                        .toList());
+    }
+
+    /** The hashes of a tile, as many as it is wide. */
+    Uni<List<Hash>> tile(Tile tile) {
+        return tiles(Set.of(tile)).map(tiles -> cut(tiles.tiles().getOrDefault(Place.of(tile), List.of()), tile));
+    }
+
+    /** The entries of a tile of level 0, as many as it is wide: those of an entry bundle. */
+    Uni<List<Hash>> bundle(Tile tile) {
+        return READ_TILES
+                .bind("project_id", projectId)
+                .bind("level", new Integer[] {0})
+                .bind("tile", new Long[] {tile.index()})
+                .execute(client)
+                .chain(rows -> {
+                    for (Row row : rows) {
+                        // entries are stored there as they are: what is hashed are the leaves
+                        return Uni.createFrom().item(hashes(row, 1));
+                    }
+                    return entries(tile);
+                })
+                .map(entries -> cut(entries, tile));
+    }
+
+    private static List<Hash> cut(List<Hash> hashes, Tile tile) {
+        if (hashes.size() < tile.width()) {
+            throw new DamagedLog("tile " + tile.index() + " of level " + tile.level() + " is missing");
+        }
+        return hashes.subList(0, tile.width());
+    }
+
+    private Uni<List<Hash>> entries(Tile tile) {
+        long start = tile.index() * Tile.WIDTH;
+        return seeds(tile.index(), tile.index())
+                .chain(seeds -> {
+                    Seed seed = seeds.get(tile.index());
+                    if (seed == null) {
+                        throw new DamagedLog("the seed of tile " + tile.index() + " is missing");
+                    }
+                    return Leaves.read(client, projectId, start, start + tile.width(), seed);
+                })
+                .map(Leaves::entries);
+    }
+
+    /** The seeds of consecutive tiles, as many as there are. */
+    Uni<Map<Long, Seed>> seeds(long first, long last) {
+        return READ_SEEDS
+                .bind("project_id", projectId)
+                .bind("first", first)
+                .bind("last", last)
+                .execute(client)
+                .map(rows -> {
+                    Map<Long, Seed> seeds = new HashMap<>();
+                    rows.forEach(row -> seeds.put(
+                            row.getLong("tile"), Seed.of(row.getBuffer("seed").getBytes())));
+                    return seeds;
+                });
+    }
+}

@@ -1,0 +1,4 @@
+-- How many logs are halted; beyond 1,000 they are not counted.
+--
+-- One row: halted bigint.
+select count(*) as halted from (select from annals.merkle_log where halted is not null limit 1000) as log

@@ -1,0 +1,9 @@
+-- The state of a project's log.
+--
+-- :project_id  uuid
+--
+-- No row, or one: size bigint, frontier bytea, epoch integer, signed_size bigint, checkpoint text, incarnation text, halted
+-- text.
+select size, frontier, epoch, signed_size, checkpoint, incarnation, halted
+from annals.merkle_log
+where project_id = :project_id

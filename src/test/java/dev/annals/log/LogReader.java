@@ -1,0 +1,155 @@
+package dev.annals.log;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.StreamReadConstraints;
+import com.fasterxml.jackson.core.StreamWriteFeature;
+import com.fasterxml.jackson.databind.DeserializationFeature;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.cfg.JsonNodeFeature;
+import com.fasterxml.jackson.databind.json.JsonMapper;
+import dev.annals.AuditLogFixture;
+import dev.annals.AuditLogFixture.Project;
+import dev.annals.proof.Checkpoint;
+import dev.annals.proof.Hash;
+import dev.annals.proof.MerkleTree;
+import dev.annals.proof.PageProof;
+import dev.annals.proof.ProvedRecord;
+import dev.annals.proof.TlogProof;
+import dev.annals.proof.VerifierKey;
+import io.restassured.response.Response;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A reader who trusts a key and the checkpoint that it saw last, and nothing else: whatever the service sends is checked against
+ * these.
+ */
+public final class LogReader {
+
+    /** Keeps all digits of numbers, and writes them as they were. */
+    private static final ObjectMapper JSON = JsonMapper.builder(JsonFactory.builder()
+                    .streamReadConstraints(StreamReadConstraints.builder()
+                            .maxNumberLength(Integer.MAX_VALUE)
+                            .maxNestingDepth(1_000)
+                            .build())
+                    .build())
+            .enable(DeserializationFeature.USE_BIG_DECIMAL_FOR_FLOATS)
+            .disable(JsonNodeFeature.STRIP_TRAILING_BIGDECIMAL_ZEROES)
+            .enable(StreamWriteFeature.WRITE_BIGDECIMAL_AS_PLAIN)
+            .build();
+
+    private final Project project;
+    private final List<VerifierKey> keys = new ArrayList<>();
+    private final String log;
+    private @Nullable Checkpoint seen;
+
+    /** Learns the log's key, which it keeps from then on. */
+    public LogReader(Project project) {
+        this.project = project;
+        JsonNode described = json(get(AuditLogFixture.LOGS + "/log")
+                .then()
+                .statusCode(200)
+                .extract()
+                .response());
+        described.get("vkeys").forEach(key -> keys.add(VerifierKey.parse(key.textValue())));
+        this.log = AuditLogFixture.LOGS + "/log/" + described.get("epoch");
+    }
+
+    Response get(String path) {
+        return project.wrongRequest().get(path);
+    }
+
+    private static JsonNode json(Response answer) {
+        try {
+            return JSON.readTree(answer.asByteArray());
+        } catch (IOException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    /** The newest checkpoint, of which is proved that it continues the last one. */
+    public Checkpoint next() {
+        Response answer = get(log + "/checkpoint");
+        answer.then().statusCode(200).header("Content-Type", "text/plain; charset=utf-8");
+        Checkpoint checkpoint = Checkpoint.open(answer.asString(), keys);
+        if (seen != null) {
+            requireContinued(seen, checkpoint);
+        }
+        seen = checkpoint;
+        return checkpoint;
+    }
+
+    private void requireContinued(Checkpoint before, Checkpoint after) {
+        Response answer = get(AuditLogFixture.LOGS + "/log/consistency?from=" + before.size() + "&to=" + after.size());
+        JsonNode proof = json(answer.then().statusCode(200).extract().response());
+        if (!MerkleTree.isConsistent(
+                before.size(), before.root(), after.size(), after.root(), hashes(proof.get("hashes")))) {
+            throw new IllegalArgumentException(
+                    "the log of " + after.size() + " records does not continue that of " + before.size());
+        }
+    }
+
+    private static List<Hash> hashes(JsonNode array) {
+        List<Hash> hashes = new ArrayList<>();
+        array.forEach(hash -> hashes.add(Hash.parse(hash.textValue())));
+        return hashes;
+    }
+
+    /** A proof of one record, checked. */
+    public ProvedRecord prove(String id) {
+        Response answer = get(AuditLogFixture.LOGS + "/" + id + "/proof");
+        answer.then().statusCode(200).header("Content-Type", "text/plain; charset=utf-8");
+        return TlogProof.parse(answer.asString()).verify(keys);
+    }
+
+    /** All records up to a checkpoint, each page checked against it. */
+    public List<ProvedRecord> walk(Checkpoint pinned, int limit) {
+        List<ProvedRecord> all = new ArrayList<>();
+        String next = AuditLogFixture.LOGS + "?limit=" + limit + "&proof=" + pinned.size();
+        while (next != null) {
+            JsonNode page = json(get(next).then().statusCode(200).extract().response());
+            List<ProvedRecord> records = records(page);
+            JsonNode proof = page.get("proof");
+            assertThat(Checkpoint.open(proof.get("checkpoint").textValue(), keys))
+                    .isEqualTo(pinned);
+            assertThat(proof.get("start").longValue()).isEqualTo(all.size());
+            new PageProof(
+                            proof.get("start").longValue(),
+                            proof.get("end").longValue(),
+                            hashes(proof.get("left")),
+                            hashes(proof.get("right")))
+                    .verify(records, pinned);
+            all.addAll(records);
+            next = page.get("next").textValue();
+        }
+        return all;
+    }
+
+    /** The records of a page as they were sent: read into numbers they would not be what was hashed. */
+    private static List<ProvedRecord> records(JsonNode page) {
+        List<ProvedRecord> records = new ArrayList<>();
+        for (JsonNode record : page.get("results")) {
+            records.add(ProvedRecord.parse(text(record)));
+        }
+        return records;
+    }
+
+    private static String text(JsonNode record) {
+        try {
+            return JSON.writeValueAsString(record);
+        } catch (JsonProcessingException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    /** The address below which a client of tlog-tiles finds what it expects. */
+    String prefix() {
+        return log;
+    }
+}

@@ -55,6 +55,7 @@ class OtherVerifiersTest {
     private static final String FSCK = "github.com/transparency-dev/tessera/cmd/fsck@v1.0.4";
     /** It fetches the one that the module wants. */
     private static final int OLDEST_GO = 21;
+
     private static final int LIMIT_SECONDS = 60;
     private static final int RECORDS = 700;
     private static final int ENTRY = 2 + Hash.BYTES;

@@ -6,7 +6,7 @@ import dev.annals.cli.CheckCommand;
 import dev.annals.cli.ExportCommand;
 import dev.annals.cli.TailCommand;
 import dev.annals.embedded.EmbeddedDatabaseException;
-import dev.annals.log.LogCommand;
+import dev.annals.ops.LogCommand;
 import dev.annals.ops.Migrate;
 import dev.annals.ops.Verify;
 import io.quarkus.runtime.annotations.QuarkusMain;

@@ -306,7 +306,8 @@ public class Checkpoints {
                 return objection("the newest note in the database is not one that this service's key has signed as "
                         + origin + " (" + e.getMessage() + ")");
             }
-            if (!database.equals(state.incarnation()) && !config.trustPromotion()) {
+            // An operator who lets the log go on forgets the name.
+            if (state.incarnation() != null && !database.equals(state.incarnation()) && !config.trustPromotion()) {
                 return objection("the database " + state.incarnation() + " has signed, and this one is " + database
                         + ": a standby was promoted, or a backup restored, and the newest notes may be lost");
             }

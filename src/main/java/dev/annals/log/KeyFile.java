@@ -14,7 +14,7 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Set;
 
 /** A file with a secret that only its owner can read. */
-final class KeyFile {
+public final class KeyFile {
 
     private static final Set<OpenOption> NEW = Set.of(StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE);
 
@@ -25,7 +25,7 @@ final class KeyFile {
      *
      * @throws FileAlreadyExistsException if there is one
      */
-    static void write(Path file, MasterKey key) throws IOException {
+    public static void write(Path file, MasterKey key) throws IOException {
         try (FileChannel channel = FileChannel.open(file, NEW, ownerOnly(file))) {
             channel.write(StandardCharsets.UTF_8.encode(key.secretText() + "\n"));
             channel.force(true);

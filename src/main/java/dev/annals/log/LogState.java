@@ -60,6 +60,11 @@ record LogState(
         return CompactRange.of(0, size, frontier);
     }
 
+    /** The same before the first record was taken in. */
+    LogState withoutTree() {
+        return new LogState(0, List.of(), epoch, signedSize, note, incarnation, halted);
+    }
+
     /** What the newest note says; null if there is none. */
     @Nullable
     Checkpoint checkpoint() {

@@ -2,7 +2,6 @@ package dev.annals.ops;
 
 import dev.annals.database.DatabaseUrl;
 import dev.annals.database.Sql;
-import dev.annals.embedded.EmbeddedDatabase;
 import dev.annals.proof.Checkpoint;
 import dev.annals.proof.Note;
 import dev.annals.proof.VerifierKey;
@@ -19,13 +18,10 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.Callable;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import org.eclipse.microprofile.config.Config;
-import org.eclipse.microprofile.config.ConfigProvider;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
@@ -103,7 +99,7 @@ public final class Verify implements Callable<Integer> {
     private long records;
 
     @Override
-    public Integer call() {
+    public Integer call() throws SQLException {
         if (command != null && (findings < 1 || findings > MAX_FINDINGS)) {
             throw new ParameterException(
                     command.commandLine(),
@@ -114,20 +110,8 @@ public final class Verify implements Callable<Integer> {
         } else if (!vkeys.isEmpty()) {
             throw new IllegalArgumentException("--vkey needs --against: the checkpoint that the key has signed.");
         }
-        Config config = ConfigProvider.getConfig();
         PrintWriter out = new PrintWriter(System.out, false, StandardCharsets.UTF_8);
-        Optional<DatabaseUrl> url = DatabaseUrl.configured(config);
-        if (url.isPresent()) {
-            return run(url.get(), out);
-        }
-        Path directory = EmbeddedDatabase.configuredDirectory(config);
-        if (!Files.exists(directory)) {
-            throw new IllegalArgumentException("There is no database in " + directory
-                    + ": set ANNALS_DATABASE_URL, or ANNALS_DATA_DIR to the directory of the service's own.");
-        }
-        try (EmbeddedDatabase database = EmbeddedDatabase.start(directory)) {
-            return run(database.url(), out);
-        }
+        return OperatedDatabase.run(database -> run(database, out));
     }
 
     private Checkpoint open(Path file) {

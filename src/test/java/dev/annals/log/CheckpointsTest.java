@@ -9,6 +9,7 @@ import dev.annals.SqlFixture;
 import dev.annals.database.PoolFixture;
 import dev.annals.http.ProblemException;
 import dev.annals.http.ProblemType;
+import dev.annals.ops.LogCommands;
 import dev.annals.projection.RandomRecords;
 import dev.annals.proof.Checkpoint;
 import dev.annals.proof.Hash;
@@ -193,6 +194,61 @@ class CheckpointsTest {
         assertThat(trusting.open(project).size()).isEqualTo(20);
         log.run("update annals.merkle_log set incarnation = '1/00000001/1'");
         assertHalted(logs(), "a standby was promoted");
+    }
+
+    @Test
+    void anOperatorLetsALogGoOnAfterAPromotionAndItIsTheSameLog() throws Exception {
+        append(10);
+        TestLogs logs = logs();
+        Checkpoint before = logs.open(project);
+        log.run("update annals.merkle_log set incarnation = '1/00000001/1'");
+        append(10);
+        assertHalted(logs, "a standby was promoted");
+        assertThat(LogCommands.resume(log.database(), project)).isZero();
+        TestLogs restarted = logs();
+        assertContinues(restarted, before, restarted.open(project));
+        assertThat(LogCommands.resume(log.database(), project)).isEqualTo(1);
+    }
+
+    @Test
+    void anOperatorCannotLetALogGoOnThatWasSetBackButBeginsTheNext() throws Exception {
+        TestLogs logs = withFile("key");
+        append(10);
+        logs.newest(project);
+        String backup = stateOfLog();
+        append(10);
+        SignedLog last = logs.newest(project);
+        restore(backup);
+        append(30);
+        assertHalted(logs, "it was set back");
+        LogCommands.resume(log.database(), project);
+        assertHalted(withFile("key"), "it was set back");
+        assertThat(LogCommands.nextEpoch(log.database(), project, false)).isZero();
+
+        TestLogs next = withFile("key");
+        Checkpoint begun = next.open(project);
+        assertThat(begun.origin()).isEqualTo(next.keys.origin(project, 2));
+        assertThat(begun.size()).isEqualTo(50);
+        assertThat(begun.root()).isNotEqualTo(last.checkpoint().root());
+        assertThat(log.text(
+                        "select reason from annals.merkle_epoch where project_id = '" + project + "' and epoch = 1"))
+                .contains("it was set back");
+    }
+
+    @Test
+    void anOperatorBeginsTheNextLogOfTheRecordsAsTheyAre() throws Exception {
+        append(600);
+        TestLogs logs = logs();
+        logs.newest(project);
+        log.run(
+                "set local session_replication_role = replica",
+                "update annals.audit_record set action = 'another' where id = (select id from annals.feed where project_id = '"
+                        + project + "' and sequence_id = 590)");
+        append(300);
+        assertHalted(logs, "are not those that were taken into the tree");
+        assertThat(LogCommands.nextEpoch(log.database(), project, true)).isZero();
+        TestLogs next = logs();
+        assertThat(next.open(project).size()).isEqualTo(900);
     }
 
     @Test

@@ -1,0 +1,89 @@
+package dev.annals.log;
+
+import dev.annals.database.Reads;
+import dev.annals.database.Sql;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.quarkus.runtime.ShutdownEvent;
+import io.quarkus.runtime.StartupEvent;
+import io.smallrye.mutiny.Uni;
+import io.vertx.core.Vertx;
+import io.vertx.mutiny.sqlclient.Pool;
+import jakarta.enterprise.context.ApplicationScoped;
+import jakarta.enterprise.event.Observes;
+import org.eclipse.microprofile.health.HealthCheck;
+import org.eclipse.microprofile.health.HealthCheckResponse;
+import org.eclipse.microprofile.health.Readiness;
+import org.jboss.logging.Logger;
+
+/**
+ * Watches how many logs are halted: the gauge {@code annals_log_halted}, NaN if it cannot be read, and a part of the health. The
+ * service is ready all the same: appending and reading do not need logs.
+ */
+@ApplicationScoped
+@Readiness
+public class LogWatch implements HealthCheck {
+
+    private static final Logger LOG = Logger.getLogger(LogWatch.class);
+    private static final Sql COUNT_HALTED_LOGS = Sql.named("count_halted_logs");
+
+    private final Pool pool;
+    private final Vertx vertx;
+    private final LogConfig config;
+    private final LogKeys keys;
+    private volatile double halted;
+    private volatile boolean looking;
+    private volatile long timer;
+
+    LogWatch(@Reads Pool pool, Vertx vertx, LogConfig config, LogKeys keys, MeterRegistry metrics) {
+        this.pool = pool;
+        this.vertx = vertx;
+        this.config = config;
+        this.keys = keys;
+        Gauge.builder("annals.log.halted", () -> halted)
+                .description("Logs that are not signed until an operator has looked at them")
+                .register(metrics);
+    }
+
+    // Asking for the keys makes them, or stops the start where they cannot be read.
+    void start(@Observes StartupEvent event) {
+        if (!keys.any()) {
+            LOG.info("Logs are not signed: set ANNALS_LOG_KEY_FILE to a key that annals log keygen has made");
+        }
+        timer = vertx.setPeriodic(config.watchInterval().toMillis(), tick -> tick());
+    }
+
+    void stop(@Observes ShutdownEvent event) {
+        vertx.cancelTimer(timer);
+    }
+
+    private void tick() {
+        if (looking) {
+            return;
+        }
+        looking = true;
+        look().subscribe().with(found -> looking = false, failure -> {
+            looking = false;
+            LOG.debug("Halted logs cannot be counted", failure);
+        });
+    }
+
+    /** Counts them now, and updates the gauge. */
+    Uni<Long> look() {
+        return COUNT_HALTED_LOGS
+                .execute(pool)
+                .map(rows -> rows.iterator().next().getLong("halted"))
+                .onFailure()
+                .invoke(failure -> halted = Double.NaN)
+                .invoke(count -> halted = count);
+    }
+
+    @Override
+    public HealthCheckResponse call() {
+        return HealthCheckResponse.named("Logs")
+                .up()
+                .withData("halted", (long) halted)
+                .withData("signed", keys.any())
+                .build();
+    }
+}

@@ -1,0 +1,42 @@
+package dev.annals.ops;
+
+import dev.annals.database.DatabaseUrl;
+import dev.annals.embedded.EmbeddedDatabase;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.sql.SQLException;
+import java.util.Optional;
+import org.eclipse.microprofile.config.Config;
+import org.eclipse.microprofile.config.ConfigProvider;
+
+/** The database that an operator's command works on. */
+final class OperatedDatabase {
+
+    private OperatedDatabase() {}
+
+    /** What is done with it. */
+    interface Work {
+        int run(DatabaseUrl database) throws SQLException;
+    }
+
+    /**
+     * Runs on the database that ANNALS_DATABASE_URL names, or on the service's own, which is started for it.
+     *
+     * @throws IllegalArgumentException if there is none
+     */
+    static int run(Work work) throws SQLException {
+        Config config = ConfigProvider.getConfig();
+        Optional<DatabaseUrl> url = DatabaseUrl.configured(config);
+        if (url.isPresent()) {
+            return work.run(url.get());
+        }
+        Path directory = EmbeddedDatabase.configuredDirectory(config);
+        if (!Files.exists(directory)) {
+            throw new IllegalArgumentException("There is no database in " + directory
+                    + ": set ANNALS_DATABASE_URL, or ANNALS_DATA_DIR to the directory of the service's own.");
+        }
+        try (EmbeddedDatabase database = EmbeddedDatabase.start(directory)) {
+            return work.run(database.url());
+        }
+    }
+}

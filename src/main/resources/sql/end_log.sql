@@ -1,0 +1,17 @@
+-- Ends a log and begins the next epoch with the same tree. Its last note stays on show.
+--
+-- :project_id  uuid
+-- :reason      text   unless the log is halted, which is reason enough
+--
+-- No row, or one: epoch integer, the one that begins.
+with ended as (
+  insert into annals.merkle_epoch (project_id, epoch, checkpoint, reason)
+  select project_id, epoch, checkpoint, coalesce(halted, :reason)
+  from annals.merkle_log where project_id = :project_id
+  returning project_id, epoch
+)
+update annals.merkle_log as log
+set epoch = log.epoch + 1, signed_size = 0, checkpoint = null, incarnation = null, halted = null
+from ended
+where log.project_id = ended.project_id and log.epoch = ended.epoch
+returning log.epoch

@@ -105,13 +105,18 @@ public final class Verify implements Callable<Integer> {
                     command.commandLine(),
                     "--findings is " + findings + ", but has to be from 1 to " + MAX_FINDINGS + ".");
         }
+        readCheckpoint();
+        PrintWriter out = new PrintWriter(System.out, false, StandardCharsets.UTF_8);
+        return OperatedDatabase.run(database -> run(database, out));
+    }
+
+    /** Reads what {@code --against} names. */
+    void readCheckpoint() {
         if (against != null) {
             signed = open(against);
         } else if (!vkeys.isEmpty()) {
             throw new IllegalArgumentException("--vkey needs --against: the checkpoint that the key has signed.");
         }
-        PrintWriter out = new PrintWriter(System.out, false, StandardCharsets.UTF_8);
-        return OperatedDatabase.run(database -> run(database, out));
     }
 
     private Checkpoint open(Path file) {

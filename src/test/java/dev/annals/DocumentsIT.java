@@ -51,6 +51,7 @@ class DocumentsIT {
             "exporting.md",
             "live.md",
             "operating.md",
+            "proof.md",
             "reading.md",
             "searching.md",
             "using-sequences.md",

@@ -170,7 +170,10 @@ public final class Verify implements Callable<Integer> {
         }
         out.println(
                 unsoundProjects == 0
-                        ? "Sound: " + records + " records in " + projects + " projects."
+                        ? "Sound: " + records + " records in " + projects + " projects"
+                                + (signed == null
+                                        ? "."
+                                        : ", the first " + signed.size() + " as the log has signed them.")
                         : "Not sound: " + unsoundProjects + " of " + projects + " projects, with " + records
                                 + " records in all.");
         out.flush();

@@ -247,6 +247,38 @@ class ProvedFileTest {
                 .hasMessageContaining("those from 301 on");
     }
 
+    /** Every other history, complete and signed with the log's own key, is refused by who has seen the first one. */
+    @Test
+    void whoHasTheKeyCannotRewriteWhatAReaderHasACheckpointOf() throws Exception {
+        Checkpoint seen = checkpoint(records.subList(0, 500));
+        for (int at : new int[] {0, 1, 255, 256, 300, 499}) {
+            List<String> changed = new ArrayList<>(records);
+            changed.set(at, changed.get(at).replace("\"action\":\"a\"", "\"action\":\"b\""));
+            List<String> seededAnew = new ArrayList<>(records);
+            seededAnew.set(at, seededAnew.get(at).replaceFirst("\"seed\":\"....", "\"seed\":\"AAAA"));
+            List<String> without = new ArrayList<>(records);
+            without.remove(at);
+            List<String> inserted = new ArrayList<>(records);
+            inserted.add(at, inserted.get(at).replace("\"action\":\"a\"", "\"action\":\"b\""));
+            List<String> reordered = new ArrayList<>(records);
+            Collections.swap(reordered, at, at + 1);
+            for (List<String> forged : List.of(changed, seededAnew, without, inserted, reordered)) {
+                List<String> file = file(numberedAnew(forged), 0);
+                assertThat(check(file, 1, null))
+                        .as("without a checkpoint: %s", found)
+                        .isZero();
+                check(file, 1, seen);
+                assertThat(found).singleElement().asString().contains("does not continue that of 500");
+            }
+        }
+    }
+
+    private static List<String> numberedAnew(List<String> records) {
+        return IntStream.range(0, records.size())
+                .mapToObj(at -> records.get(at).replaceFirst("\"sequence_id\":[0-9]+", "\"sequence_id\":" + (at + 1)))
+                .toList();
+    }
+
     /** Whatever byte of a file is another one, the file is refused. */
     @Test
     void everyChangedByteIsNoticed() throws Exception {

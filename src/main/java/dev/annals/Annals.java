@@ -2,6 +2,7 @@ package dev.annals;
 
 import dev.annals.benchmark.SequenceBenchmark;
 import dev.annals.cli.AppendCommand;
+import dev.annals.cli.CheckCommand;
 import dev.annals.cli.ExportCommand;
 import dev.annals.cli.TailCommand;
 import dev.annals.embedded.EmbeddedDatabaseException;
@@ -31,6 +32,7 @@ import picocli.CommandLine.UnmatchedArgumentException;
             TailCommand.class,
             AppendCommand.class,
             ExportCommand.class,
+            CheckCommand.class,
             HelpCommand.class,
             Migrate.class,
             Verify.class,
@@ -44,10 +46,10 @@ import picocli.CommandLine.UnmatchedArgumentException;
             "ANNALS_URL     the URL of the service; default: http://localhost:8080",
             "ANNALS_TOKEN   the token, which names the project",
             "",
-            "migrate, verify, log and sequence-benchmark need no service. Each command has --help.",
+            "check, migrate, verify, log and sequence-benchmark need no service. Each command has --help.",
             "",
             "Exit codes of the client: 0 done; 1 failed; 2 wrong command line; 3 no token, or the wrong one;",
-            "4 the feed was set back to before the cursor; 5 some records were refused."
+            "4 the feed was set back to before the cursor; 5 some records were refused; 6 the log was forked."
         })
 @RegisterForReflection(
         targets = {Annals.class, HelpCommand.class},

@@ -51,6 +51,7 @@ class DocumentsIT {
             "exporting.md",
             "live.md",
             "operating.md",
+            "proof.md",
             "reading.md",
             "searching.md",
             "using-sequences.md",
@@ -201,6 +202,17 @@ class DocumentsIT {
         assertThat(printed.get(1)).contains("DELETE 1");
         assertThat(printed.get(2)).contains("UP", "annals_projection_lag_records");
         assertThat(printed.get(3)).contains("Sound: ");
+    }
+
+    @Test
+    void proof() throws Exception {
+        List<String> printed = runPage("proof.md");
+        assertThat(checkout.resolve("log.vkey")).content().matches("localhost/v1/projects/[0-9a-f-]+/log/1\\+.*\n");
+        assertThat(printed.get(1)).contains("Verified: records 1 to ");
+        assertThat(printed.get(2)).contains("Verified: record ");
+        assertThat(printed.get(3)).contains("Verified: records 1 to ");
+        assertThat(printed.get(4)).contains("door_open");
+        assertThat(printed.get(5)).contains("Sound: ", "as the log has signed them.");
     }
 
     private static void copyCheckout() throws IOException, InterruptedException {

@@ -61,9 +61,9 @@ class RoomsTest {
                     "append",
                     Set.of("config", "database", "feed", "guid", "http", "live", "project", "record", "sequence")),
             Map.entry("export", Set.of("config", "database", "feed", "http", "memory", "project", "record", "search")),
-            Map.entry("ops", Set.of("command", "database", "embedded", "http", "log", "proof")),
+            Map.entry("ops", Set.of("command", "database", "embedded", "http", "log", "proof", "record")),
             Map.entry("viewer", Set.of("http")),
-            Map.entry("cli", Set.of("follower", "guid")),
+            Map.entry("cli", Set.of("follower", "guid", "proof")),
             Map.entry("", Set.of("benchmark", "cli", "command", "database", "embedded", "ops"))));
 
     private static final JavaClasses CLASSES = new ClassFileImporter()

@@ -7,6 +7,7 @@ import dev.annals.bench.search.SearchPart;
 import dev.annals.bench.service.ExportPart;
 import dev.annals.bench.service.FairnessPart;
 import dev.annals.bench.service.LivePart;
+import dev.annals.bench.service.ProofPart;
 import dev.annals.bench.service.ServicePart;
 import dev.annals.bench.service.SlowCommitPart;
 import dev.annals.bench.service.StartupPart;
@@ -31,6 +32,7 @@ public final class Benchmarks {
             new TailPart(),
             new LivePart(),
             new ExportPart(),
+            new ProofPart(),
             new MicroPart(),
             new StoragePart(),
             new StartupPart());

@@ -10,6 +10,7 @@ final class ClientFailure extends RuntimeException {
     static final int TOKEN = 3;
     static final int REWOUND = 4;
     static final int REFUSED = 5;
+    static final int FORKED = 6;
 
     @Serial
     private static final long serialVersionUID = 1;

@@ -210,13 +210,16 @@ final class Connection {
     private void refuseOrPause(HttpResponse<?> answer, byte[] body) throws InterruptedException {
         int status = answer.statusCode();
         Problem problem = Problem.of(status, body);
-        if (Unavailable.isStatus(status)) {
+        if (Unavailable.isStatus(status) || problem.isBehind()) {
             String retryAfter = answer.headers().firstValue("Retry-After").orElse(null);
             failed(new Unavailable(problem.text(), retryAfter, null));
             return;
         }
         if (problem.isRewound()) {
             throw new ClientFailure(ClientFailure.REWOUND, problem.text());
+        }
+        if (problem.isForked()) {
+            throw new ClientFailure(ClientFailure.FORKED, problem.text());
         }
         if (status == 401 || status == 403) {
             throw new ClientFailure(ClientFailure.TOKEN, problem.text() + " Check ANNALS_TOKEN.");
@@ -253,6 +256,15 @@ final class Connection {
 
         boolean isRewound() {
             return type.equals("urn:annals:problem:feed-rewound");
+        }
+
+        /** The log follows the feed within moments. */
+        boolean isBehind() {
+            return type.equals("urn:annals:problem:log-behind");
+        }
+
+        boolean isForked() {
+            return type.equals("urn:annals:problem:log-forked");
         }
 
         String text() {

@@ -3,6 +3,7 @@ package dev.annals.cli;
 import dev.annals.cli.RecordSplitter.Format;
 import dev.annals.cli.RecordSplitter.Place;
 import dev.annals.follower.Page;
+import dev.annals.proof.VerifierKey;
 import io.quarkus.runtime.annotations.RegisterForReflection;
 import java.io.BufferedOutputStream;
 import java.io.IOException;
@@ -11,11 +12,14 @@ import java.io.OutputStream;
 import java.nio.channels.Channels;
 import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
@@ -66,12 +70,29 @@ public final class ExportCommand extends ClientCommand {
                             + " up to date.")
     boolean resume;
 
+    @Option(
+            names = "--proof",
+            description =
+                    "Write a file that proves itself, as NDJSON: annals check verifies it offline. It has all records"
+                            + " up to the newest checkpoint; filters and --resume do not go with it.")
+    boolean proof;
+
+    @Mixin
+    PinnedKeys pinned = new PinnedKeys();
+
     private volatile long lastPart;
 
     @Override
     int run() throws IOException, InterruptedException {
         if (cursor != null) {
             PageReader.requireCursor(cursor, "--cursor");
+        }
+        if (proof) {
+            prove();
+            return 0;
+        }
+        if (!pinned.vkeys.isEmpty()) {
+            throw new ClientFailure(ClientFailure.USAGE, "--vkey needs --proof: other exports prove nothing.");
         }
         if (file == null) {
             if (resume) {
@@ -83,6 +104,40 @@ public final class ExportCommand extends ClientCommand {
         }
         writeFile(file);
         return 0;
+    }
+
+    private void prove() throws IOException, InterruptedException {
+        if (resume
+                || format != Format.ndjson
+                || filters.parameters().values().stream().anyMatch(Objects::nonNull)) {
+            throw new ClientFailure(
+                    ClientFailure.USAGE,
+                    "--proof writes all records as NDJSON: leave --resume, --format and the filters out. With one of them"
+                            + " nothing could be proved about what is left out.");
+        }
+        List<VerifierKey> keys = pinned.vkeys.isEmpty() ? FollowedLog.claimedKeys(service) : pinned.keys();
+        FollowedLog log = new FollowedLog(service, keys);
+        long size;
+        if (file == null) {
+            size = new ProvedExport(log, new BufferedOutputStream(Terminal.output(), 65_536)).write(firstCursor());
+        } else {
+            try (FileChannel channel =
+                    FileChannel.open(file, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE)) {
+                OutputStream out = new BufferedOutputStream(Channels.newOutputStream(channel), 65_536);
+                size = new ProvedExport(log, out).write(firstCursor());
+                channel.force(true);
+            } catch (FileAlreadyExistsException e) {
+                throw new ClientFailure(ClientFailure.USAGE, "The file " + file + " exists already: name another one.");
+            }
+        }
+        Terminal.say((size - FollowedLog.place(firstCursor())) + " records, up to sequence id " + size + ". "
+                + (pinned.vkeys.isEmpty()
+                        ? "The service says that its key is " + keys.get(0) + ": compare it with the one that you keep."
+                        : "They are verified."));
+    }
+
+    private String firstCursor() {
+        return cursor == null ? "0" : cursor;
     }
 
     private void writeFile(Path to) throws IOException, InterruptedException {

@@ -14,12 +14,19 @@ final class LineReader {
     private static final int MAX_LINE_BYTES = 1 << 20;
 
     private final InputStream in;
+    private final int maxLineBytes;
     private final byte[] buffer = new byte[65_536];
     private int position;
     private int limit;
 
     LineReader(InputStream in) {
+        this(in, MAX_LINE_BYTES);
+    }
+
+    /** @param maxLineBytes longer lines are skipped */
+    LineReader(InputStream in, int maxLineBytes) {
         this.in = in;
+        this.maxLineBytes = maxLineBytes;
     }
 
     /** The next line without its end; null at the end of the input; {@link #TOO_LONG}. */
@@ -39,7 +46,7 @@ final class LineReader {
             while (end < limit && buffer[end] != '\n') {
                 end++;
             }
-            if (line.size() <= MAX_LINE_BYTES) {
+            if (line.size() <= maxLineBytes) {
                 line.write(buffer, position, end - position);
             }
             position = end;
@@ -50,8 +57,8 @@ final class LineReader {
         }
     }
 
-    private static byte[] whole(ByteArrayOutputStream line) {
-        return line.size() > MAX_LINE_BYTES ? TOO_LONG : line.toByteArray();
+    private byte[] whole(ByteArrayOutputStream line) {
+        return line.size() > maxLineBytes ? TOO_LONG : line.toByteArray();
     }
 
     /** Whether something of the next line is there already. */

@@ -3,6 +3,7 @@ package dev.annals.cli;
 import dev.annals.follower.Follower;
 import dev.annals.follower.Page;
 import dev.annals.follower.PlaceFile;
+import dev.annals.proof.VerifierKey;
 import io.quarkus.runtime.annotations.RegisterForReflection;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -12,8 +13,10 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -34,6 +37,8 @@ public final class TailCommand extends ClientCommand {
 
     private static final int WAIT_SECONDS = 30;
     private static final int MAX_NEWEST = 1_000;
+    private static final int PROVED_RECORDS = 500;
+    private static final Duration BEHIND = Duration.ofMillis(100);
 
     @Mixin
     Connection service = new Connection();
@@ -66,6 +71,20 @@ public final class TailCommand extends ClientCommand {
     @Option(names = "--json", description = "Print NDJSON, with every record as the service has it.")
     boolean json;
 
+    @Option(
+            names = "--verify",
+            description = "Print only what the log proves, and stop where it does not go on as it was. Needs --vkey and"
+                    + " --cursor-file: the newest checkpoint is kept beside it, in a file of the same name with"
+                    + " .checkpoint. Filters do not go with it.")
+    boolean verify;
+
+    @Mixin
+    PinnedKeys pinned = new PinnedKeys();
+
+    private @Nullable FollowedLog log;
+    /** How many records the log had that was seen last; -1 before the first time. */
+    private long logSize = -1;
+
     private final OutputStream output = Terminal.output();
 
     @Override
@@ -75,6 +94,11 @@ public final class TailCommand extends ClientCommand {
         }
         if (follow) {
             service.tryForEver();
+        }
+        if (verify) {
+            log = begin(pinned.keys());
+        } else if (!pinned.vkeys.isEmpty()) {
+            throw new ClientFailure(ClientFailure.USAGE, "--vkey needs --verify.");
         }
         try {
             Printed printed = new Printed(begin());
@@ -136,6 +160,10 @@ public final class TailCommand extends ClientCommand {
         if (fromStart) {
             return "0";
         }
+        if (log != null) {
+            advance(log);
+            return Long.toString(Math.max(0, logSize - newest));
+        }
         return printNewest();
     }
 
@@ -162,7 +190,69 @@ public final class TailCommand extends ClientCommand {
         return pollMore;
     }
 
-    private Page<byte[]> read(@Nullable String from) throws InterruptedException {
+    private FollowedLog begin(List<VerifierKey> keys) throws IOException {
+        if (cursorFile == null || filters.parameters().values().stream().anyMatch(Objects::nonNull)) {
+            throw new ClientFailure(
+                    ClientFailure.USAGE,
+                    "--verify keeps the newest checkpoint beside the file of the cursor, and needs all records: add"
+                            + " --cursor-file, and leave the filters out.");
+        }
+        FollowedLog begun = new FollowedLog(service, keys);
+        Path file = checkpointFile(cursorFile);
+        if (Files.exists(file)) {
+            try {
+                begun.remember(Files.readString(file));
+            } catch (IllegalArgumentException e) {
+                throw new ClientFailure(
+                        ClientFailure.USAGE,
+                        "The file " + file + " does not hold a checkpoint of this log: " + e.getMessage() + ".");
+            }
+        }
+        return begun;
+    }
+
+    private static Path checkpointFile(Path cursorFile) {
+        return cursorFile.resolveSibling(cursorFile.getFileName() + ".checkpoint");
+    }
+
+    /** Takes the newest checkpoint, and keeps it before anything of it is printed. */
+    private void advance(FollowedLog followed) throws InterruptedException, IOException {
+        FollowedLog.Seen newest = followed.advance();
+        if (cursorFile != null) {
+            PlaceFile.replace(checkpointFile(cursorFile), newest.note().stripTrailing());
+        }
+        logSize = newest.checkpoint().size();
+    }
+
+    private Page<byte[]> readProved(FollowedLog followed, String from) throws InterruptedException, IOException {
+        long place = FollowedLog.place(from);
+        if (place >= logSize) {
+            if (follow && logSize >= 0) {
+                awaitMore(from);
+            }
+            advance(followed);
+        }
+        if (place >= logSize) {
+            // The feed may have more already, of which the log hears within moments.
+            Thread.sleep(follow ? BEHIND.toMillis() : 0);
+            return new Page<>(List.of(), null, "?cursor=" + from);
+        }
+        return followed.page(from, PROVED_RECORDS).page();
+    }
+
+    /** Returns when there are records behind a cursor. They are read again, with a proof. */
+    private void awaitMore(String from) throws InterruptedException {
+        Map<String, @Nullable String> parameters = new LinkedHashMap<>();
+        parameters.put("cursor", from);
+        parameters.put("limit", "1");
+        parameters.put("wait", Integer.toString(WAIT_SECONDS));
+        get(parameters, Duration.ofSeconds(WAIT_SECONDS));
+    }
+
+    private Page<byte[]> read(@Nullable String from) throws InterruptedException, IOException {
+        if (log != null) {
+            return readProved(log, from == null ? "0" : from);
+        }
         Map<String, @Nullable String> parameters = filters.parameters();
         parameters.put("cursor", from);
         parameters.put("limit", "1000");

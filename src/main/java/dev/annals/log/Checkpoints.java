@@ -103,13 +103,25 @@ public class Checkpoints {
                 project -> DatabaseFailure.retried(refresh(project)).memoize().indefinitely());
     }
 
-    /** The same, if the log has so many records by then; otherwise fails with {@code log-behind} or {@code log-forked}. */
+    /**
+     * The same, if the log has so many records; otherwise fails with {@code log-behind}. Who comes right behind an append may
+     * share what was signed before it, and so looks a second time.
+     */
     Uni<SignedLog> withAtLeast(UUID projectId, long size) {
-        return newest(projectId).invoke(log -> {
-            if (log.size() < size) {
-                throw behind(size, log.size());
-            }
-        });
+        return newest(projectId)
+                .chain(log -> log.size() >= size
+                        ? Uni.createFrom().item(log)
+                        : Uni.createFrom()
+                                .voidItem()
+                                .onItem()
+                                .delayIt()
+                                .by(config.interval())
+                                .chain(() -> newest(projectId)))
+                .invoke(log -> {
+                    if (log.size() < size) {
+                        throw behind(size, log.size());
+                    }
+                });
     }
 
     private static ProblemException behind(long size, long signed) {

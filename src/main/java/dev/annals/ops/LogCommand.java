@@ -82,8 +82,8 @@ public final class LogCommand {
         UUID project;
 
         @Override
-        public Integer call() throws SQLException {
-            return OperatedDatabase.run(database -> resume(database, project));
+        public Integer call() {
+            return operate(database -> resume(database, project));
         }
     }
 
@@ -118,8 +118,19 @@ public final class LogCommand {
         String reason = "ended by an operator";
 
         @Override
-        public Integer call() throws SQLException {
-            return OperatedDatabase.run(database -> nextEpoch(database, project, anew, reason));
+        public Integer call() {
+            return operate(database -> nextEpoch(database, project, anew, reason));
+        }
+    }
+
+    private static int operate(OperatedDatabase.Work work) {
+        try {
+            return OperatedDatabase.run(work);
+        } catch (SQLException e) {
+            throw new IllegalArgumentException(
+                    "The log cannot be changed: " + e.getMessage()
+                            + ". It takes the owner of the schema, which annals migrate has brought up to date.",
+                    e);
         }
     }
 

@@ -2,16 +2,26 @@ package dev.annals.ops;
 
 import dev.annals.database.DatabaseUrl;
 import dev.annals.database.Sql;
+import dev.annals.proof.Checkpoint;
+import dev.annals.proof.Note;
+import dev.annals.proof.VerifierKey;
 import io.quarkus.runtime.annotations.RegisterForReflection;
+import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.Callable;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
@@ -30,7 +40,8 @@ import picocli.CommandLine.Spec;
         description =
                 "Checks every project of a database: that sequence ids run from 1 without a gap, that each belongs to a"
                         + " record, and that each record has one. The database is the one that ANNALS_DATABASE_URL names, a hot"
-                        + " standby too, or the service's own in ANNALS_DATA_DIR while no service runs on it.",
+                        + " standby too, or the service's own in ANNALS_DATA_DIR while no service runs on it. With --against,"
+                        + " checks the project of a checkpoint, and that its records are those that the log has signed.",
         exitCodeOnExecutionException = Verify.UNCHECKED,
         exitCodeListHeading = "Exit codes:%n",
         exitCodeList = {"0:sound", "1:something is wrong; each finding is a line", "2:nothing was checked"})
@@ -49,6 +60,8 @@ public final class Verify implements Callable<Integer> {
     private static final UUID BEFORE_ALL = new UUID(0, 0);
     private static final int FETCHED_ROWS = 200;
     private static final int MAX_FINDINGS = 1_000_000;
+    private static final Pattern ORIGIN =
+            Pattern.compile("/v1/projects/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})/log/[0-9]+$");
 
     @Spec
     @Nullable
@@ -57,6 +70,22 @@ public final class Verify implements Callable<Integer> {
     @Option(names = "--project", paramLabel = "<uuid>", description = "Only this project.")
     @Nullable
     UUID project;
+
+    @Option(
+            names = "--against",
+            paramLabel = "<file>",
+            description =
+                    "A checkpoint that was kept, as GET /v1/project-logs/log/1/checkpoint shows it. Needs --vkey.")
+    @Nullable
+    Path against;
+
+    @Option(
+            names = "--vkey",
+            paramLabel = "<vkey>",
+            description = "The key of that log; repeat it if there are several.")
+    List<String> vkeys = new ArrayList<>();
+
+    private @Nullable Checkpoint signed;
 
     @Option(
             names = "--findings",
@@ -76,8 +105,42 @@ public final class Verify implements Callable<Integer> {
                     command.commandLine(),
                     "--findings is " + findings + ", but has to be from 1 to " + MAX_FINDINGS + ".");
         }
+        readCheckpoint();
         PrintWriter out = new PrintWriter(System.out, false, StandardCharsets.UTF_8);
         return OperatedDatabase.run(database -> run(database, out));
+    }
+
+    /** Reads what {@code --against} names. */
+    void readCheckpoint() {
+        if (against != null) {
+            signed = open(against);
+        } else if (!vkeys.isEmpty()) {
+            throw new IllegalArgumentException("--vkey needs --against: the checkpoint that the key has signed.");
+        }
+    }
+
+    private Checkpoint open(Path file) {
+        try {
+            if (Files.size(file) > Note.MAX_CHARACTERS) {
+                throw new IllegalArgumentException("it is too long");
+            }
+            Checkpoint checkpoint = Checkpoint.open(
+                    Files.readString(file),
+                    vkeys.stream().map(VerifierKey::parse).toList());
+            Matcher origin = ORIGIN.matcher(checkpoint.origin());
+            if (!origin.find()) {
+                throw new IllegalArgumentException("its log " + checkpoint.origin() + " is not that of a project");
+            }
+            UUID named = UUID.fromString(origin.group(1));
+            if (project != null && !project.equals(named)) {
+                throw new IllegalArgumentException("its log is that of project " + named);
+            }
+            project = named;
+            return checkpoint;
+        } catch (IOException | IllegalArgumentException e) {
+            throw new IllegalArgumentException(
+                    "The checkpoint " + file + " cannot be used: " + e.getMessage() + ". Its key goes with --vkey.", e);
+        }
     }
 
     /**
@@ -107,7 +170,10 @@ public final class Verify implements Callable<Integer> {
         }
         out.println(
                 unsoundProjects == 0
-                        ? "Sound: " + records + " records in " + projects + " projects."
+                        ? "Sound: " + records + " records in " + projects + " projects"
+                                + (signed == null
+                                        ? "."
+                                        : ", the first " + signed.size() + " as the log has signed them.")
                         : "Not sound: " + unsoundProjects + " of " + projects + " projects, with " + records
                                 + " records in all.");
         out.flush();
@@ -117,6 +183,10 @@ public final class Verify implements Callable<Integer> {
     private void verify(Connection connection, UUID id, PrintWriter out) throws SQLException {
         projects++;
         int found = printFindings(connection, id, out);
+        if (signed != null) {
+            found += new SignedRecords(connection, id, signed)
+                    .compare(findings, finding -> out.println(id + ": " + finding));
+        }
         try (PreparedStatement select = COUNT_PROJECT.bind("project_id", id).prepare(connection);
                 ResultSet row = select.executeQuery()) {
             row.next();

@@ -58,7 +58,8 @@ public record Note(String text, List<String> signatures) {
 
     private static byte[] decoded(String base64) {
         try {
-            return Base64.getDecoder().decode(base64);
+            byte[] bytes = Base64.getDecoder().decode(base64);
+            return Base64.getEncoder().encodeToString(bytes).equals(base64) ? bytes : new byte[0];
         } catch (IllegalArgumentException e) {
             return new byte[0];
         }

@@ -62,6 +62,22 @@ class MaliciousOwnerTest {
                 update annals.append set record_ids = array_replace(record_ids, $,
                   (select id from annals.audit_record where project_id = '?' and action = 'forged'))
                 where project_id = '?' and $ = any (record_ids)""");
+        all.put("inserts another one before it, and pushes the last of its append out", """
+                insert into annals.audit_record (project_id, id, placed_with, action)
+                  select project_id, gen_random_uuid(), placed_with, 'forged' from annals.audit_record where id = $;
+                update annals.append set record_ids = record_ids[1:n - 1]
+                  || (select id from annals.audit_record where project_id = '?' and action = 'forged')
+                  || record_ids[n:cardinality(record_ids) - 1]
+                from (select array_position(record_ids, $) as n from annals.append where project_id = '?' and $ = any (record_ids))
+                  as at
+                where project_id = '?' and $ = any (record_ids)""");
+        all.put("turns its append round", """
+                update annals.append set record_ids = (
+                  select array_agg(id order by n desc) from unnest(record_ids) with ordinality as each (id, n))
+                where project_id = '?' and $ = any (record_ids)""");
+        all.put(
+                "draws its seed anew",
+                "update annals.merkle_seed set seed = sha256(seed) where project_id = '?' and tile = (# - 1) / 256");
         all.put("takes it out and closes the gap", """
                 update annals.append set record_ids = array_remove(record_ids, $) where project_id = '?' and $ = any (record_ids);
                 update annals.feed_segment as s

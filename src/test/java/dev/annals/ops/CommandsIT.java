@@ -7,6 +7,11 @@ import dev.annals.ServiceProcess;
 import dev.annals.SqlFixture;
 import dev.annals.database.DatabaseUrl;
 import dev.annals.embedded.TestDatabase;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.sql.SQLException;
 import java.util.Map;
 import java.util.UUID;
@@ -14,6 +19,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
 
 /** The packaged program's commands, as an operator runs them. */
 @Timeout(180)
@@ -78,8 +84,8 @@ class CommandsIT {
     void aWrongCommandLineIsToldWhatThereIs() throws Exception {
         assertThat(run(2, owner, "vacuum"))
                 .isEqualTo(
-                        "There is no command vacuum; there are serve, tail, append, export, help, migrate, verify and"
-                                + " sequence-benchmark. Without one, the service runs.");
+                        "There is no command vacuum; there are serve, tail, append, export, help, migrate, verify, log"
+                                + " and sequence-benchmark. Without one, the service runs.");
         assertThat(run(0, owner, "--help")).contains("serve", "tail", "append", "export", "migrate", "verify");
         assertThat(run(0, owner, "help", "sequence-benchmark")).contains("--low-water-mark");
         assertThat(run(2, owner, "sequence-benchmark", "--threads=0"))
@@ -87,6 +93,19 @@ class CommandsIT {
         assertThat(run(2, owner, "verify", "--fast")).contains("--fast", "--findings");
         assertThat(run(0, owner, "migrate", "--help")).contains("--service-user");
         assertThat(run(2, owner.withDatabase("nowhere"), "verify")).contains("nowhere");
+        assertThat(run(2, owner, "log", "resume")).contains("--project");
+        assertThat(run(1, owner, "log", "next-epoch", "--project=" + UUID.randomUUID()))
+                .contains("annals migrate");
+    }
+
+    @Test
+    void aKeyIsMadeOnceAndNeverOverwritten(@TempDir Path keys) throws Exception {
+        String file = keys.resolve("log-key").toString();
+        assertThat(run(0, owner, "log", "keygen", file)).contains("ANNALS_LOG_KEY_FILE");
+        String made = Files.readString(Path.of(file));
+        assertThat(made).startsWith("annals-log-key/1:");
+        assertThat(run(1, owner, "log", "keygen", file)).contains("exists already");
+        assertThat(Files.readString(Path.of(file))).isEqualTo(made);
     }
 
     private ServiceProcess serveLimited() throws Exception {

@@ -27,6 +27,10 @@ record HttpCall(
         return new HttpCall(HttpMethod.POST, FEED + "/batch", token, body, 201);
     }
 
+    static HttpCall get(String token, String path) {
+        return new HttpCall(HttpMethod.GET, FEED + path, token, null, 200);
+    }
+
     static HttpCall page(String token, long cursor) {
         return page(token, "cursor=" + cursor);
     }

@@ -2,6 +2,7 @@ package dev.annals.bench.service;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.annals.bench.BenchDatabase;
+import dev.annals.proof.MasterKey;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -27,6 +28,7 @@ final class Targets {
     private static final int PROJECTS = 101;
 
     static final Path SERVICE = Path.of("target", "quarkus-app", "quarkus-run.jar");
+    private static final String LOG_KEY = MasterKey.draw().secretText();
     private static final String ADMIN_TOKEN = "annals_admin_token_of_the_benchmarks";
 
     private final BenchDatabase database;
@@ -76,6 +78,8 @@ final class Targets {
                 JavaProcess.PORT,
                 "ANNALS_MANAGEMENT_PORT",
                 "0",
+                "ANNALS_LOG_KEY",
+                LOG_KEY,
                 "JAVA_HOME",
                 System.getProperty("java.home"));
     }

@@ -1,0 +1,258 @@
+package dev.annals.bench.service;
+
+import dev.annals.bench.BenchDatabase;
+import dev.annals.bench.BenchServer;
+import dev.annals.bench.Part;
+import dev.annals.bench.Progress;
+import dev.annals.bench.Rates;
+import dev.annals.bench.SampleRecords;
+import dev.annals.bench.Settings;
+import dev.annals.bench.Table;
+import dev.annals.guid.SequentialGuid;
+import dev.annals.log.LeafHashing;
+import dev.annals.proof.CompactRange;
+import dev.annals.proof.MasterKey;
+import dev.annals.proof.Seed;
+import dev.annals.proof.SigningKey;
+import dev.annals.record.AuditRecord;
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.SplittableRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
+import java.util.regex.MatchResult;
+import java.util.regex.Pattern;
+
+/** What it costs that feeds can be verified: for those who append, for those who read, and in bytes. */
+public final class ProofPart implements Part {
+
+    private static final int BATCH = 1_000;
+    private static final int PAGE = 200;
+    private static final long CATCH_UP_SECONDS = 600;
+    private static final Pattern ID = Pattern.compile("\\{\"id\":\"([0-9a-f-]{36})\"");
+    private static final String WITH = "with";
+    private static final String WITHOUT = "without";
+
+    private final HttpClient client = HttpClient.newHttpClient();
+
+    @Override
+    public String name() {
+        return "proof";
+    }
+
+    @Override
+    public String title() {
+        return "Proof: what a verifiable feed costs";
+    }
+
+    @Override
+    public String run(BenchServer server, Settings settings) throws Exception {
+        StringBuilder text = new StringBuilder(onOneCore(settings));
+        try (BenchDatabase database = server.createDatabase("annals_bench_proof");
+                BenchDatabase plain = server.createDatabase("annals_bench_proof_without")) {
+            database.migrate();
+            plain.migrate();
+            plain.execute("delete from annals.projection where name = 'log'");
+            try (Target annals = new Targets(database).startAnnals();
+                    Target other = new Targets(plain).startAnnals()) {
+                text.append(appends(annals, database, other, settings));
+                text.append(reads(annals, database, settings));
+                text.append(provable(annals, settings));
+                text.append(rebuild(database));
+            }
+        }
+        return text.toString();
+    }
+
+    private static String onOneCore(Settings settings) throws Exception {
+        SampleRecords samples = new SampleRecords(1, new SequentialGuid());
+        List<AuditRecord> records = samples.next(BATCH);
+        Seed seed = Seed.of(new byte[Seed.BYTES]);
+        SigningKey key = MasterKey.draw().of("audit.example.org/v1/projects/a/log/1");
+        List<String> variants = List.of("records hashed into a tree", "notes signed, and the signature checked");
+        Rates rates = Rates.ofRounds(variants, settings.rounds() + 1, variant -> {
+            long end = System.nanoTime() + settings.measurement().toNanos();
+            long begin = System.nanoTime();
+            long done = 0;
+            CompactRange tree = CompactRange.at(0);
+            while (System.nanoTime() < end) {
+                if (variant.equals(variants.get(0))) {
+                    tree.append(LeafHashing.leaf(records.get((int) (done % BATCH)), done + 1, seed));
+                } else {
+                    key.sign("audit.example.org/v1/projects/a/log/1\n" + done + "\nroot\n");
+                }
+                done++;
+            }
+            return done * 1e9 / (System.nanoTime() - begin);
+        });
+        Table table = new Table("in memory, one core", "per second", "lowest – highest");
+        for (String variant : variants) {
+            table.row(variant, String.format("%,.0f", rates.median(variant)), rates.range(variant));
+        }
+        return table.toString();
+    }
+
+    /** Both services run; the one that is not measured has nothing to do. */
+    private String appends(Target annals, BenchDatabase database, Target other, Settings settings) throws Exception {
+        Table table = new Table("appends, 1 project", "with the log, requests/s", "without, requests/s", "ratio");
+        for (Target target : List.of(annals, other)) {
+            LoadClient.closedLoop(target, 64, Calls.single(target, 1), settings.warmUp());
+        }
+        for (int records : List.of(1, BATCH)) {
+            int connections = records == 1 ? 64 : 4;
+            String title =
+                    connections + " connections, " + records + (records == 1 ? " record" : " records") + " per request";
+            Progress.say(title);
+            Rates rates = Rates.ofRounds(List.of(WITH, WITHOUT), settings.rounds(), variant -> {
+                awaitLog(database);
+                Target target = variant.equals(WITH) ? annals : other;
+                Supplier<HttpCall> calls = records == 1 ? Calls.single(target, 1) : Calls.batches(target, BATCH);
+                return LoadClient.closedLoop(target, connections, calls, settings.measurement());
+            });
+            table.row(
+                    title,
+                    String.format("%,.0f", rates.median(WITH)),
+                    String.format("%,.0f", rates.median(WITHOUT)),
+                    String.format("%.2f", rates.ratio(WITH, WITHOUT)));
+        }
+        return "\nAppending touches nothing of the log. What the background takes of the machine shows here, since all share its"
+                + " cores.\n\n" + table;
+    }
+
+    private String reads(Target annals, BenchDatabase database, Settings settings) throws Exception {
+        String token = annals.tokens().get(1);
+        int records = settings.choose(20_000, 100_000);
+        new NdjsonUpload(annals, token).rate(records);
+        awaitLog(database);
+        Target reader = new Target(annals.name(), annals.process(), List.of(token));
+        List<String> ids = ids(reader, records);
+        SplittableRandom random = new SplittableRandom(1);
+        Supplier<HttpCall> plain = () -> page(token, random.nextLong(1, records - PAGE), "");
+        Supplier<HttpCall> proved = () -> page(token, random.nextLong(1, records - PAGE), "&proof=" + records);
+        Supplier<HttpCall> proofs = () -> HttpCall.get(token, "/" + ids.get(random.nextInt(ids.size())) + "/proof");
+        List<String> variants = List.of("pages of " + PAGE, "pages of " + PAGE + " with proof", "proofs of one record");
+        List<Supplier<HttpCall>> calls = List.of(plain, proved, proofs);
+        for (Supplier<HttpCall> call : calls) {
+            LoadClient.closedLoop(reader, 16, call, settings.warmUp());
+        }
+        Rates rates = Rates.ofRounds(
+                variants,
+                settings.rounds(),
+                variant -> LoadClient.closedLoop(
+                        reader, 16, calls.get(variants.indexOf(variant)), settings.measurement()));
+        Table table = new Table("reads, 16 connections", "requests/s", "lowest – highest", "to pages without");
+        for (String variant : variants) {
+            table.row(
+                    variant,
+                    String.format("%,.0f", rates.median(variant)),
+                    rates.range(variant),
+                    String.format("%.2f", rates.ratio(variant, variants.get(0))));
+        }
+        return "\n" + table;
+    }
+
+    /** From the answer to an append until its proof is there, while nothing else is going on. */
+    private String provable(Target annals, Settings settings) throws Exception {
+        String token = annals.tokens().get(2);
+        int records = settings.choose(100, 1_000);
+        long[] nanos = new long[records];
+        for (int i = 0; i < records; i++) {
+            HttpResponse<String> stored = send(annals, token, "", "{\"action\": \"a\"}");
+            String id = first(stored.body());
+            long begin = System.nanoTime();
+            while (send(annals, token, "/" + id + "/proof", "").statusCode() != 200) {
+                TimeUnit.MILLISECONDS.sleep(10);
+            }
+            nanos[i] = System.nanoTime() - begin;
+        }
+        Latencies latencies = new Latencies(nanos);
+        return "\n"
+                + new Table("from an append's answer to its proof", "median", "99 %", "longest")
+                        .row(
+                                String.format("%,d records, one after the other", records),
+                                String.format("%,.0f ms", latencies.percentile(0.5)),
+                                String.format("%,.0f ms", latencies.percentile(0.99)),
+                                String.format("%,.0f ms", latencies.percentile(1)));
+    }
+
+    /** How fast the tree grows where nothing else waits, and what it takes. */
+    private static String rebuild(BenchDatabase database) throws Exception {
+        awaitLog(database);
+        long records = database.queryLong("select sum(size) from annals.merkle_log");
+        long bytes = database.queryLong(
+                "select sum(pg_total_relation_size(relation)) from unnest(array['annals.merkle_tile', 'annals.merkle_seed',"
+                        + " 'annals.merkle_log']::regclass[]) as relation");
+        long feed = database.queryLong(
+                "select sum(pg_total_relation_size(relation)) from unnest(array['annals.audit_record', 'annals.append',"
+                        + " 'annals.feed_segment']::regclass[]) as relation");
+        long begin = System.nanoTime();
+        database.execute("update annals.projection set generation = generation + 1 where name = 'log'");
+        awaitLog(database);
+        double seconds = (System.nanoTime() - begin) / 1e9;
+        return "\n"
+                + new Table("the log", "records/s taken in again", "bytes per record", "of the feed's own bytes")
+                        .row(
+                                String.format("%,d records", records),
+                                String.format("%,.0f", records / seconds),
+                                String.format("%.1f", (double) bytes / records),
+                                String.format("%.1f %%", 100.0 * bytes / feed));
+    }
+
+    private static void awaitLog(BenchDatabase database) throws SQLException, InterruptedException {
+        long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(CATCH_UP_SECONDS);
+        while (database.queryLong("""
+                select count(*) from annals.project as p
+                join annals.projection on projection.name = 'log'
+                left join annals.projection_checkpoint as c on c.project_id = p.id and c.projection = 'log'
+                where coalesce((select max(last_sequence_id) from annals.feed_segment where project_id = p.id), 0)
+                  > case when c.generation = projection.generation then c.sequence_id else 0 end
+                """) > 0) {
+            if (System.nanoTime() > end) {
+                throw new IllegalStateException("the logs do not catch up with their feeds");
+            }
+            TimeUnit.MILLISECONDS.sleep(50);
+        }
+    }
+
+    private static HttpCall page(String token, long cursor, String more) {
+        return HttpCall.get(token, "?cursor=" + cursor + "&limit=" + PAGE + more);
+    }
+
+    private List<String> ids(Target target, int records) throws IOException, InterruptedException {
+        List<String> ids = new ArrayList<>();
+        for (int cursor = 0; cursor < records; cursor += records / 20) {
+            String page = send(target, target.tokens().get(0), "?limit=100&cursor=" + cursor, "")
+                    .body();
+            ID.matcher(page)
+                    .results()
+                    .map(MatchResult::group)
+                    .map(ProofPart::first)
+                    .forEach(ids::add);
+        }
+        return ids;
+    }
+
+    private static String first(String json) {
+        return ID.matcher(json).results().findFirst().orElseThrow().group(1);
+    }
+
+    private HttpResponse<String> send(Target target, String token, String path, String body)
+            throws IOException, InterruptedException {
+        HttpRequest.Builder request = HttpRequest.newBuilder(
+                        URI.create("http://127.0.0.1:" + target.port() + "/v1/project-logs" + path))
+                .header("Authorization", "Bearer " + token)
+                .header("Content-Type", "application/json");
+        return client.send(
+                body.isEmpty()
+                        ? request.GET().build()
+                        : request.POST(HttpRequest.BodyPublishers.ofString(body))
+                                .build(),
+                HttpResponse.BodyHandlers.ofString());
+    }
+}

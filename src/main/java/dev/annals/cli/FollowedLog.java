@@ -1,0 +1,182 @@
+package dev.annals.cli;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import dev.annals.proof.Checkpoint;
+import dev.annals.proof.Hash;
+import dev.annals.proof.MerkleTree;
+import dev.annals.proof.ProvedRecord;
+import dev.annals.proof.VerifierKey;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A log as a reader follows it who trusts its key and the newest checkpoint that it has seen, and nothing else: each checkpoint
+ * has to continue the one before, and each page has to be what the checkpoint says.
+ */
+final class FollowedLog {
+
+    private static final Pattern EPOCH = Pattern.compile("/log/([1-9][0-9]{0,8})$");
+    private static final int OLDER_TRIES = 20;
+    private static final Duration BETWEEN_TRIES = Duration.ofMillis(500);
+
+    private final Connection service;
+    private final List<VerifierKey> keys;
+    private final String path;
+    private @Nullable Seen seen;
+
+    /** A checkpoint that was verified, with its note. */
+    record Seen(String note, Checkpoint checkpoint) {}
+
+    /**
+     * A log of which these are the keys.
+     *
+     * @throws ClientFailure if they are not those of one log
+     */
+    FollowedLog(Connection service, List<VerifierKey> keys) {
+        this.service = service;
+        this.keys = keys;
+        String origin = keys.get(0).name();
+        Matcher epoch = EPOCH.matcher(origin);
+        if (!epoch.find() || keys.stream().anyMatch(key -> !key.name().equals(origin))) {
+            throw new ClientFailure(
+                    ClientFailure.USAGE,
+                    "--vkey names no log of this service, or not always the same one: its name ends with /log/ and a"
+                            + " number.");
+        }
+        this.path = Connection.FEED + "/log/" + epoch.group(1);
+    }
+
+    /** The keys that the service says are those of its log: nobody has confirmed them. */
+    static List<VerifierKey> claimedKeys(Connection service) throws InterruptedException {
+        List<VerifierKey> keys = new ArrayList<>();
+        try {
+            byte[] answer =
+                    service.send(service.request(Connection.FEED + "/log").build(), Duration.ZERO);
+            for (JsonNode key : Connection.JSON.readTree(answer).path("vkeys")) {
+                keys.add(VerifierKey.parse(key.asText()));
+            }
+        } catch (IOException | IllegalArgumentException e) {
+            throw new ClientFailure(
+                    ClientFailure.FAILED, "What answers at this URL has no log with keys. Check ANNALS_URL.");
+        }
+        if (keys.isEmpty()) {
+            throw new ClientFailure(
+                    ClientFailure.FAILED,
+                    "This service has no key, and so proves nothing: its operator makes one with annals log keygen.");
+        }
+        return keys;
+    }
+
+    /**
+     * Begins with a checkpoint that was seen earlier.
+     *
+     * @throws IllegalArgumentException if it is not one of this log
+     */
+    void remember(String note) {
+        seen = new Seen(note, Checkpoint.open(note, keys));
+    }
+
+    /** Takes the newest checkpoint, which continues the one before. */
+    Seen advance() throws InterruptedException {
+        for (int tries = 1; ; tries++) {
+            Seen newest = newest();
+            if (seen == null || newest.checkpoint.size() >= seen.checkpoint.size()) {
+                if (seen != null) {
+                    requireContinued(seen.checkpoint, newest.checkpoint);
+                }
+                seen = newest;
+                return newest;
+            }
+            // Another instance may be a moment behind the one that signed.
+            if (tries == OLDER_TRIES) {
+                throw new ClientFailure(
+                        ClientFailure.FORKED,
+                        "The log has " + newest.checkpoint.size() + " records, and had " + seen.checkpoint.size()
+                                + ": its end was lost." + keep());
+            }
+            Thread.sleep(BETWEEN_TRIES.toMillis());
+        }
+    }
+
+    private static String keep() {
+        return " Keep the checkpoints that you have, and ask who runs the service.";
+    }
+
+    private Seen newest() throws InterruptedException {
+        String note = new String(
+                service.send(service.request(path + "/checkpoint").build(), Duration.ZERO), StandardCharsets.UTF_8);
+        try {
+            return new Seen(note, Checkpoint.open(note, keys));
+        } catch (IllegalArgumentException e) {
+            throw new ClientFailure(
+                    ClientFailure.FORKED, "The newest checkpoint cannot be trusted: " + e.getMessage() + "." + keep());
+        }
+    }
+
+    private void requireContinued(Checkpoint before, Checkpoint after) throws InterruptedException {
+        List<Hash> proof = List.of();
+        if (before.size() > 0 && before.size() < after.size()) {
+            byte[] answer = service.send(
+                    service.request(Connection.FEED + "/log/consistency?from=" + before.size() + "&to=" + after.size())
+                            .build(),
+                    Duration.ZERO);
+            try {
+                proof = ProvedPage.hashes(Connection.JSON.readTree(answer).path("hashes"));
+            } catch (IOException | IllegalArgumentException e) {
+                // what is no proof proves nothing
+            }
+        }
+        if (!MerkleTree.isConsistent(before.size(), before.root(), after.size(), after.root(), proof)) {
+            throw new ClientFailure(
+                    ClientFailure.FORKED,
+                    "The log of " + after.size() + " records does not continue that of " + before.size()
+                            + ", which was seen before: records were changed, removed or inserted." + keep());
+        }
+    }
+
+    /**
+     * Reads a page behind a cursor, and verifies it against the checkpoint of the last {@link #advance}.
+     *
+     * @return it has records
+     */
+    ProvedPage page(String cursor, int limit) throws InterruptedException {
+        if (seen == null) {
+            throw new IllegalStateException("no checkpoint was seen");
+        }
+        Checkpoint pinned = seen.checkpoint;
+        ProvedPage page = ProvedPage.parse(service.send(
+                service.request(Connection.FEED + "?cursor=" + cursor + "&limit=" + limit + "&proof=" + pinned.size())
+                        .build(),
+                Duration.ZERO));
+        try {
+            List<ProvedRecord> records = new ArrayList<>();
+            for (byte[] record : page.page().records()) {
+                records.add(ProvedRecord.parse(new String(record, StandardCharsets.UTF_8)));
+            }
+            page.proof().verify(records, pinned);
+            if (records.isEmpty()
+                    || page.proof().start() != place(cursor)
+                    || page.proof().end() != place(page.page().behind())) {
+                throw new IllegalArgumentException("the page does not begin behind record " + place(cursor)
+                        + ", or does not go on behind its last one");
+            }
+        } catch (IllegalArgumentException e) {
+            throw new ClientFailure(
+                    ClientFailure.FORKED,
+                    "The records behind record " + place(cursor) + " are not those of the log: " + e.getMessage() + "."
+                            + keep());
+        }
+        return page;
+    }
+
+    /** How many records are before a cursor. */
+    static long place(String cursor) {
+        return Long.parseLong(cursor.replaceFirst("-.*", ""));
+    }
+}

@@ -1,0 +1,34 @@
+package dev.annals.cli;
+
+import dev.annals.proof.VerifierKey;
+import io.quarkus.runtime.annotations.RegisterForReflection;
+import java.util.ArrayList;
+import java.util.List;
+import picocli.CommandLine.Option;
+
+/** The keys of a log that a reader trusts, which came another way than what is verified with them. */
+@RegisterForReflection
+final class PinnedKeys {
+
+    @Option(
+            names = "--vkey",
+            paramLabel = "VKEY",
+            description = "A key of the log, as GET /v1/project-logs/log shows it among vkeys: keep it from the first"
+                    + " time on. While a key is replaced, give both.")
+    List<String> vkeys = new ArrayList<>();
+
+    /** @throws ClientFailure if there is none, or one is no key */
+    List<VerifierKey> keys() {
+        if (vkeys.isEmpty()) {
+            throw new ClientFailure(
+                    ClientFailure.USAGE,
+                    "Add --vkey=VKEY: without a key that you keep, nothing is proved. Your copy of it comes from GET"
+                            + " /v1/project-logs/log, and whoever runs the service can confirm it.");
+        }
+        try {
+            return vkeys.stream().map(VerifierKey::parse).toList();
+        } catch (IllegalArgumentException e) {
+            throw new ClientFailure(ClientFailure.USAGE, "--vkey cannot be used: " + e.getMessage() + ".");
+        }
+    }
+}

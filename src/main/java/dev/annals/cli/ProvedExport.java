@@ -1,0 +1,104 @@
+package dev.annals.cli;
+
+import com.fasterxml.jackson.core.JsonGenerator;
+import dev.annals.proof.Hash;
+import dev.annals.proof.PageProof;
+import dev.annals.proof.ProvedRecord;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+
+/**
+ * Writes an export that proves itself. It is NDJSON: a first line with the checkpoint; then, again and again, a line with the
+ * proof of the records that follow it, and these records as pages with {@code proof} show them. {@link CheckCommand} reads it.
+ */
+final class ProvedExport {
+
+    /** What the first line says of the format. */
+    static final String FORMAT = "proved-export/1";
+
+    private static final int PAGE_RECORDS = 256;
+
+    private final FollowedLog log;
+    private final OutputStream out;
+
+    ProvedExport(FollowedLog log, OutputStream out) {
+        this.log = log;
+        this.out = out;
+    }
+
+    /**
+     * Writes the records behind a cursor up to the newest checkpoint.
+     *
+     * @return how many records the log has
+     */
+    long write(String from) throws IOException, InterruptedException {
+        FollowedLog.Seen pinned = log.advance();
+        long size = pinned.checkpoint().size();
+        line(json -> {
+            json.writeStringField("annals", FORMAT);
+            json.writeStringField("checkpoint", pinned.note());
+        });
+        String cursor = from;
+        if (FollowedLog.place(cursor) > size) {
+            throw new ClientFailure(
+                    ClientFailure.USAGE, "--cursor is behind the last record of the log, which has " + size + ".");
+        }
+        while (FollowedLog.place(cursor) < size) {
+            ProvedPage page = log.page(cursor, PAGE_RECORDS);
+            writeProof(page.proof(), page.page().records());
+            for (byte[] record : page.page().records()) {
+                out.write(record);
+                out.write('\n');
+            }
+            cursor = page.page().behind();
+        }
+        out.flush();
+        return size;
+    }
+
+    private void writeProof(PageProof proof, List<byte[]> records) throws IOException {
+        line(json -> {
+            json.writeObjectFieldStart("proof");
+            json.writeNumberField("start", proof.start());
+            json.writeNumberField("end", proof.end());
+            hashes("left", proof.left(), json);
+            hashes("right", proof.right(), json);
+            // With these, whoever checks the file can say which record differs.
+            hashes(
+                    "leaves",
+                    records.stream()
+                            .map(record -> ProvedRecord.parse(new String(record, StandardCharsets.UTF_8))
+                                    .entry()
+                                    .leaf())
+                            .toList(),
+                    json);
+            json.writeEndObject();
+        });
+    }
+
+    private static void hashes(String name, List<Hash> hashes, JsonGenerator json) throws IOException {
+        json.writeArrayFieldStart(name);
+        for (Hash hash : hashes) {
+            json.writeString(hash.toString());
+        }
+        json.writeEndArray();
+    }
+
+    private interface Members {
+        void write(JsonGenerator json) throws IOException;
+    }
+
+    private void line(Members members) throws IOException {
+        ByteArrayOutputStream line = new ByteArrayOutputStream();
+        try (JsonGenerator json = Connection.JSON.createGenerator(line)) {
+            json.writeStartObject();
+            members.write(json);
+            json.writeEndObject();
+        }
+        line.write('\n');
+        line.writeTo(out);
+    }
+}

@@ -1,0 +1,241 @@
+package dev.annals.ops;
+
+import dev.annals.database.Sql;
+import dev.annals.proof.Checkpoint;
+import dev.annals.proof.CompactRange;
+import dev.annals.proof.Hash;
+import dev.annals.proof.LeafRecord;
+import dev.annals.proof.Node;
+import dev.annals.proof.Seed;
+import dev.annals.proof.Tile;
+import dev.annals.record.AuditRecord;
+import dev.annals.record.Party;
+import dev.annals.record.RecordWriter;
+import dev.annals.record.StoredRecord;
+import java.nio.charset.StandardCharsets;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.time.DateTimeException;
+import java.time.OffsetDateTime;
+import java.util.List;
+import java.util.UUID;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Compares the records of a database with a checkpoint that somebody has kept: hashes them all anew, up to 256 at a time, and
+ * looks whether they lead to the root that was signed. Where they do not, the hashes that are stored tell which records differ,
+ * as long as these still lead to the root themselves.
+ */
+final class SignedRecords {
+
+    private static final Sql VERIFY_TILE = Sql.named("verify_tile");
+    private static final Sql READ_LEAF_RECORDS = Sql.named("read_leaf_records");
+    private static final Sql READ_LOG = Sql.named("read_log");
+
+    private final Connection connection;
+    private final UUID projectId;
+    private final Checkpoint signed;
+    private final CompactRange ofRecords = CompactRange.at(0);
+    private final CompactRange ofStored = CompactRange.at(0);
+    private int found;
+
+    SignedRecords(Connection connection, UUID projectId, Checkpoint signed) {
+        this.connection = connection;
+        this.projectId = projectId;
+        this.signed = signed;
+    }
+
+    /** What takes findings, as many as are printed. */
+    private record Findings(int most, Consumer<String> print) {}
+
+    /**
+     * Compares.
+     *
+     * @param most how many findings to print; there is no end of looking for them
+     * @return how many there are
+     */
+    int compare(int most, Consumer<String> print) throws SQLException {
+        Findings findings = new Findings(most, print);
+        for (long start = 0; start < signed.size(); start += Tile.WIDTH) {
+            if (!compareTile(start, (int) Math.min(Tile.WIDTH, signed.size() - start), findings)) {
+                break;
+            }
+        }
+        conclude(findings);
+        return found;
+    }
+
+    private void find(Findings findings, String finding) {
+        if (found < findings.most) {
+            findings.print.accept(finding);
+        } else if (found == findings.most) {
+            findings.print.accept("and more; see --findings");
+        }
+        found++;
+    }
+
+    /** Takes in the records of one tile; false where they end. */
+    private boolean compareTile(long start, int count, Findings findings) throws SQLException {
+        Seed seed;
+        byte[] stored;
+        try (PreparedStatement select = VERIFY_TILE
+                        .bind("project_id", projectId)
+                        .bind("tile", start / Tile.WIDTH)
+                        .prepare(connection);
+                ResultSet row = select.executeQuery()) {
+            row.next();
+            byte[] bytes = row.getBytes("seed");
+            seed = bytes == null ? null : Seed.of(bytes);
+            stored = row.getBytes("hashes");
+        }
+        @Nullable Hash[] entries = new Hash[count];
+        int read = readEntries(start, entries, seed, stored, findings);
+        if (seed == null) {
+            find(
+                    findings,
+                    "the seed of the records " + (start + 1) + " to " + (start + count)
+                            + " is missing, without which they cannot be compared");
+            return false;
+        }
+        for (int at = 0; at < count; at++) {
+            Hash was = stored == null ? null : Hash.at(stored, at * Hash.BYTES);
+            Hash is = entries[at];
+            // What cannot be hashed has another hash than any record.
+            Hash taken = is == null ? Hash.EMPTY_TREE : is;
+            ofRecords.append(taken.leaf());
+            ofStored.append((was == null ? taken : was).leaf());
+        }
+        if (stored == null) {
+            compareFrontier(start, entries, findings);
+        }
+        if (read < count) {
+            find(findings, "the feed ends before record " + signed.size() + ", which the log has signed");
+            return false;
+        }
+        return true;
+    }
+
+    private int readEntries(
+            long start, @Nullable Hash[] entries, @Nullable Seed seed, byte @Nullable [] stored, Findings findings)
+            throws SQLException {
+        int read = 0;
+        try (PreparedStatement select = READ_LEAF_RECORDS
+                        .bind("project_id", projectId)
+                        .bind("first", start + 1)
+                        .bind("last", start + entries.length)
+                        .prepare(connection);
+                ResultSet row = select.executeQuery()) {
+            while (row.next()) {
+                read++;
+                long sequenceId = row.getLong("sequence_id");
+                int at = (int) (sequenceId - 1 - start);
+                String named = "record " + row.getString("record_id") + " with the sequence id " + sequenceId;
+                Hash entry = seed == null ? null : entry(row, sequenceId, seed, named, findings);
+                entries[at] = entry;
+                if (entry != null && stored != null && !entry.equals(Hash.at(stored, at * Hash.BYTES))) {
+                    find(findings, named + " is not the one that was taken into the log");
+                }
+            }
+        }
+        return read;
+    }
+
+    private @Nullable Hash entry(ResultSet row, long sequenceId, Seed seed, String named, Findings findings)
+            throws SQLException {
+        if (row.getObject("id") == null) {
+            find(findings, named + " is gone");
+            return null;
+        }
+        try {
+            String json = new String(RecordWriter.toBytes(record(row, sequenceId)), StandardCharsets.UTF_8);
+            return LeafRecord.parse(json).entry(seed.ofRecord(sequenceId));
+        } catch (IllegalArgumentException | DateTimeException e) {
+            find(findings, named + " cannot be served, and so is not the one that was taken into the log");
+            return null;
+        }
+    }
+
+    private static StoredRecord record(ResultSet row, long sequenceId) throws SQLException {
+        AuditRecord record = new AuditRecord(
+                row.getObject("id", UUID.class),
+                false,
+                row.getString("action"),
+                party(row, "actor"),
+                party(row, "subject"),
+                row.getString("outcome"),
+                row.getString("ip_address"),
+                row.getString("message"),
+                row.getObject("timestamp", OffsetDateTime.class),
+                false,
+                row.getString("metadata"),
+                row.getString("number_sequence"));
+        UUID token = row.getObject("recorded_by_token", UUID.class);
+        String role = row.getString("recorded_by_role");
+        return new StoredRecord(
+                record,
+                sequenceId,
+                row.getObject("recorded_at", OffsetDateTime.class),
+                row.getObject("number_value", Long.class),
+                token != null ? StoredRecord.byToken(token) : role != null ? StoredRecord.byRole(role) : null);
+    }
+
+    private static @Nullable Party party(ResultSet row, String name) throws SQLException {
+        String type = row.getString(name + "_type");
+        String id = row.getString(name + "_id");
+        String is = row.getString(name + "_name");
+        return type == null && id == null && is == null ? null : new Party(type, id, is);
+    }
+
+    /** Of the records behind the last full tile only the frontier knows something: the hashes of some of them together. */
+    private void compareFrontier(long start, @Nullable Hash[] entries, Findings findings) throws SQLException {
+        CompactRange frontier = frontier();
+        List<Node> nodes = Node.covering(0, frontier.end());
+        for (int i = 0; i < nodes.size(); i++) {
+            Node node = nodes.get(i);
+            if (node.start() >= start && node.end() <= start + entries.length) {
+                CompactRange range = CompactRange.at(node.start());
+                for (long leaf = node.start(); leaf < node.end(); leaf++) {
+                    Hash entry = entries[(int) (leaf - start)];
+                    range.append((entry == null ? Hash.EMPTY_TREE : entry).leaf());
+                }
+                if (!range.hashes().get(0).equals(frontier.hashes().get(i))) {
+                    find(
+                            findings,
+                            node.end() - node.start() == 1
+                                    ? "the record with the sequence id " + node.end()
+                                            + " is not the one that was taken into the log"
+                                    : "at least one of the records with the sequence ids " + (node.start() + 1) + " to "
+                                            + node.end() + " is not the one that was taken into the log");
+                }
+            }
+        }
+    }
+
+    private CompactRange frontier() throws SQLException {
+        try (PreparedStatement select = READ_LOG.bind("project_id", projectId).prepare(connection);
+                ResultSet row = select.executeQuery()) {
+            if (!row.next()) {
+                return CompactRange.at(0);
+            }
+            return CompactRange.of(0, row.getLong("size"), row.getBytes("frontier"));
+        }
+    }
+
+    private void conclude(Findings findings) {
+        boolean whole = ofRecords.end() == signed.size();
+        if (whole && ofRecords.root().equals(signed.root())) {
+            return;
+        }
+        if (whole && ofStored.root().equals(signed.root()) && found > 0) {
+            // The stored hashes are those that were signed, and the records that differ from them are named.
+            return;
+        }
+        find(
+                findings,
+                "the records with the sequence ids 1 to " + signed.size() + " are not those that the log has signed"
+                        + (found > 0 ? "" : "; the stored hashes were changed with them, and do not tell which"));
+    }
+}

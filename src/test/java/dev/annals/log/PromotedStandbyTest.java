@@ -1,0 +1,162 @@
+package dev.annals.log;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.annals.Await;
+import dev.annals.BesideTheService;
+import dev.annals.SqlFixture;
+import dev.annals.database.PoolFixture;
+import dev.annals.embedded.InstalledPostgres;
+import dev.annals.embedded.TestDatabase;
+import dev.annals.ops.LogCommands;
+import dev.annals.proof.Checkpoint;
+import dev.annals.proof.Hash;
+import dev.annals.proof.MasterKey;
+import dev.annals.proof.MerkleTree;
+import io.vertx.mutiny.sqlclient.Pool;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Each promotion of a standby ends in a log that goes on, or in one that is halted; never in a fork. */
+@BesideTheService
+@Timeout(300)
+class PromotedStandbyTest {
+
+    @TempDir
+    Path directory;
+
+    private final UUID project = UUID.randomUUID();
+    private final MasterKey key = MasterKey.draw();
+    private final List<Pool> pools = new ArrayList<>();
+    private InstalledPostgres primary;
+    private InstalledPostgres standby;
+
+    @BeforeEach
+    void startBoth() throws Exception {
+        primary = InstalledPostgres.start(directory);
+        TestDatabase.migrate(primary.url("postgres"));
+        sql(primary).run("insert into annals.project (id, name) values ('" + project + "', 'copied')");
+        standby = primary.startStandby(directory);
+    }
+
+    @AfterEach
+    void stopBoth() {
+        pools.forEach(pool -> pool.close().await().indefinitely());
+        for (InstalledPostgres server : new InstalledPostgres[] {standby, primary}) {
+            if (server != null) {
+                server.close();
+            }
+        }
+    }
+
+    @Test
+    void aPromotionThatLosesNothingIsHaltedUntilSomebodySaysSoAndThenGoesOn() throws Exception {
+        append(primary, 300);
+        Checkpoint before = logs(primary, "one", false).open(project);
+        promote();
+        append(standby, 20);
+        assertHalted(logs(standby, "one", false), "a standby was promoted");
+        assertHalted(logs(standby, "other", false), "a standby was promoted");
+
+        assertThat(LogCommands.resume(standby.url("postgres"), project)).isZero();
+        assertContinues(before, logs(standby, "one", false));
+    }
+
+    @Test
+    void aPromotionThatIsTrustedGoesOn() throws Exception {
+        append(primary, 300);
+        Checkpoint before = logs(primary, "one", true).open(project);
+        promote();
+        append(standby, 20);
+        assertContinues(before, logs(standby, "one", true));
+    }
+
+    @Test
+    void aPromotionThatLosesASignedTailIsHaltedEvenIfItIsTrustedOrResumed() throws Exception {
+        append(primary, 300);
+        logs(primary, "one", true).open(project);
+        awaitReplay();
+        sql(standby).runEach("alter system set primary_conninfo = ''", "select pg_reload_conf()");
+        Await.until(
+                "the standby receives nothing any more",
+                () -> sql(standby).number("select count(*) from pg_stat_wal_receiver") == 0);
+        append(primary, 20);
+        assertThat(logs(primary, "one", true).open(project).size()).isEqualTo(320);
+        stopPrimaryAndPromote();
+        append(standby, 50);
+        TestLogs after = logs(standby, "one", true);
+        assertHalted(after, "it was set back");
+        LogCommands.resume(standby.url("postgres"), project);
+        assertHalted(after, "it was set back");
+    }
+
+    private void promote() throws Exception {
+        awaitReplay();
+        stopPrimaryAndPromote();
+    }
+
+    private void stopPrimaryAndPromote() throws Exception {
+        primary.close();
+        primary = null;
+        sql(standby).runEach("select pg_promote()");
+    }
+
+    private void awaitReplay() throws Exception {
+        String written = sql(primary).text("select pg_current_wal_flush_lsn()::text");
+        Await.until(
+                "the standby has what was written",
+                () -> sql(standby)
+                        .text("select pg_last_wal_replay_lsn() >= '" + written + "'::pg_lsn")
+                        .equals("t"));
+    }
+
+    private void append(InstalledPostgres server, int count) throws Exception {
+        sql(server)
+                .run("insert into annals.audit_record (project_id, action) select '" + project
+                        + "', 'action ' || n from generate_series(1, " + count + ") as n");
+    }
+
+    /** An instance of the service, which finds what it has noted under this name. */
+    private TestLogs logs(InstalledPostgres server, String name, boolean trusting) throws Exception {
+        Path file = directory.resolve("key-" + name);
+        if (!Files.exists(file)) {
+            KeyFile.write(file, key);
+        }
+        Map<String, String> settings = new HashMap<>();
+        settings.put("annals.log.key-file", file.toString());
+        settings.put("annals.log.trust-promotion", Boolean.toString(trusting));
+        Pool pool = new PoolFixture(server.url("postgres"), Map.of()).open(4);
+        pools.add(pool);
+        return new TestLogs(pool, key, settings);
+    }
+
+    private void assertHalted(TestLogs logs, String reason) {
+        assertThatThrownBy(() -> logs.newest(project)).hasMessageContaining(reason);
+    }
+
+    private void assertContinues(Checkpoint before, TestLogs logs) {
+        Checkpoint after = logs.open(project);
+        assertThat(after.size()).isEqualTo(before.size() + 20);
+        List<Hash> proof = new TreeReader(logs.pool, project)
+                .hashes(MerkleTree.consistency(before.size(), after.size()), after.size())
+                .await()
+                .indefinitely();
+        assertThat(MerkleTree.isConsistent(before.size(), before.root(), after.size(), after.root(), proof))
+                .isTrue();
+    }
+
+    private static SqlFixture sql(InstalledPostgres server) {
+        return SqlFixture.on(server.url("postgres"));
+    }
+}

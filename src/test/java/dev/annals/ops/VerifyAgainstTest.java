@@ -1,0 +1,154 @@
+package dev.annals.ops;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowable;
+
+import dev.annals.AuditLogFixture;
+import dev.annals.AuditLogFixture.Project;
+import dev.annals.Await;
+import dev.annals.embedded.TestDatabase;
+import dev.annals.log.LogReader;
+import dev.annals.projection.RandomRecords;
+import io.quarkus.test.common.QuarkusTestResource;
+import io.quarkus.test.junit.QuarkusTest;
+import io.restassured.response.Response;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.util.List;
+import java.util.Random;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import picocli.CommandLine;
+
+/** The records of a database against a checkpoint that was kept; damage is done with all triggers off. */
+@QuarkusTest
+@QuarkusTestResource(TestDatabase.class)
+class VerifyAgainstTest {
+
+    private static final int SIGNED = 700;
+
+    @TempDir
+    Path folder;
+
+    private final AuditLogFixture log = new AuditLogFixture();
+    private final Random random = new Random(20260302);
+    private Project project;
+    private String vkey;
+
+    @BeforeEach
+    void keepACheckpoint() throws Exception {
+        project = log.newProject();
+        append(SIGNED);
+        LogReader reader = new LogReader(project);
+        Await.until("all records are in the log", () -> reader.next().size() == SIGNED);
+        vkey = get("/log").then().extract().path("vkeys[0]");
+        Files.writeString(folder.resolve("checkpoint"), get("/log/1/checkpoint").asString());
+    }
+
+    private Response get(String path) {
+        return project.wrongRequest().get(AuditLogFixture.LOGS + path);
+    }
+
+    private void append(int count) throws Exception {
+        try (Connection connection = log.connect()) {
+            RandomRecords.append(connection, project.id(), count, random);
+            connection.commit();
+        }
+    }
+
+    private void damage(String sql) throws Exception {
+        log.run(
+                "select from annals.projection_checkpoint where project_id = '" + project.id() + "' for update",
+                "set local session_replication_role = replica",
+                sql.replace("?", project.id().toString()));
+    }
+
+    private String id(int sequenceId) throws Exception {
+        return log.text(
+                "select id from annals.feed where project_id = '" + project.id() + "' and sequence_id = " + sequenceId);
+    }
+
+    private List<String> findings() throws Exception {
+        StringWriter printed = new StringWriter();
+        Verify command = new Verify();
+        new CommandLine(command).parseArgs("--vkey=" + vkey, "--against=" + folder.resolve("checkpoint"));
+        command.readCheckpoint();
+        int exitCode = command.run(TestDatabase.url(), new PrintWriter(printed));
+        List<String> lines = printed.toString().lines().toList();
+        assertThat(exitCode).as("%s", lines).isEqualTo(lines.size() > 1 ? 1 : 0);
+        return lines.subList(0, lines.size() - 1);
+    }
+
+    @Test
+    void recordsThatAreAsTheyWereSignedPassAlsoWhenTheFeedHasGrown() throws Exception {
+        assertThat(findings()).isEmpty();
+        append(600);
+        LogReader reader = new LogReader(project);
+        Await.until("all records are in the log", () -> reader.next().size() == SIGNED + 600);
+        assertThat(findings()).isEmpty();
+    }
+
+    @Test
+    void aChangedRecordIsNamed() throws Exception {
+        String id = id(100);
+        damage("update annals.audit_record set message = 'forged' where project_id = '?' and id = '" + id + "'");
+        assertThat(findings())
+                .singleElement()
+                .asString()
+                .contains("record " + id + " with the sequence id 100 is not the one that was taken into the log");
+    }
+
+    @Test
+    void aChangedRecordBehindTheLastFullTileIsNarrowedDown() throws Exception {
+        damage("update annals.audit_record set message = 'forged' where project_id = '?' and id = '" + id(513) + "'");
+        damage("update annals.audit_record set message = 'forged' where project_id = '?' and id = '" + id(700) + "'");
+        assertThat(findings())
+                .anyMatch(finding -> finding.contains("sequence ids 513 to 640 is not the one"))
+                .anyMatch(finding -> finding.contains("sequence ids 697 to 700 is not the one"));
+    }
+
+    @Test
+    void aRemovedRecordIsNamed() throws Exception {
+        String id = id(300);
+        damage("delete from annals.audit_record where project_id = '?' and id = '" + id + "'");
+        assertThat(findings())
+                .anyMatch(finding -> finding.contains("record " + id + " with the sequence id 300 is gone"));
+    }
+
+    @Test
+    void aCutTailIsNoticed() throws Exception {
+        damage("delete from annals.feed_segment where project_id = '?'");
+        assertThat(findings()).anyMatch(finding -> finding.contains("the feed ends before record 700"));
+    }
+
+    @Test
+    void aTreeThatWasMadeAnewOfOtherRecordsIsNotTheOneThatWasSigned() throws Exception {
+        damage("update annals.audit_record set message = 'forged' where project_id = '?' and id = '" + id(100) + "'");
+        damage("""
+                delete from annals.merkle_tile where project_id = '?';
+                delete from annals.merkle_log where project_id = '?';
+                update annals.projection_checkpoint set sequence_id = 0 where project_id = '?' and projection = 'log'""");
+        append(1);
+        Await.until(
+                "the tree has been made anew",
+                () -> log.number("select count(*) from annals.merkle_tile where project_id = '" + project.id() + "'")
+                        == 2);
+        assertThat(findings())
+                .singleElement()
+                .asString()
+                .contains("sequence ids 1 to 700 are not those that the log has signed", "do not tell which");
+    }
+
+    @Test
+    void anotherKeysCheckpointIsNotCompared() throws Exception {
+        Verify command = new Verify();
+        new CommandLine(command).parseArgs("--against=" + folder.resolve("checkpoint"));
+        assertThat(catchThrowable(command::readCheckpoint))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("--vkey");
+    }
+}

@@ -96,8 +96,6 @@ public class LogResource {
         }
         json.writeNumberField("size", state.signedSize());
         write("vkeys", checkpoints.verifiers(projectId, state.epoch()), json);
-        json.writeArrayFieldStart("witnesses");
-        json.writeEndArray();
         json.writeArrayFieldStart("epochs");
         for (Row row : ended) {
             int epoch = row.getInteger("epoch");

@@ -35,7 +35,7 @@ public record Checkpoint(String origin, long size, Hash root) {
         Note parsed = Note.parse(note);
         Checkpoint checkpoint = of(parsed);
         List<VerifierKey> logs = keys.stream()
-                .filter(key -> key.type() == VerifierKey.Type.NOTE && key.name().equals(checkpoint.origin))
+                .filter(key -> key.name().equals(checkpoint.origin))
                 .toList();
         if (logs.isEmpty()) {
             throw new IllegalArgumentException(

@@ -40,7 +40,7 @@ public final class SigningKey {
         try {
             PrivateKey key = KeyFactory.getInstance("Ed25519")
                     .generatePrivate(new EdECPrivateKeySpec(NamedParameterSpec.ED25519, secret));
-            SigningKey signing = new SigningKey(new VerifierKey(name, VerifierKey.Type.NOTE, publicKey(secret)), key);
+            SigningKey signing = new SigningKey(new VerifierKey(name, publicKey(secret)), key);
             // Java computes no public key from a private one, except where it makes both: this would show if it did not
             // make them of the bytes that it was given.
             signing.sign("");

@@ -17,48 +17,32 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Who signs notes, as C2SP signed-note writes it: {@code name+id+key}. Keys are Ed25519, of a log or of a witness.
+ * Who signs notes, as C2SP signed-note writes it: {@code name+id+key}. Keys are Ed25519.
  */
 public final class VerifierKey {
 
-    /** What a key's signatures are of. */
-    public enum Type {
-        /** The text of the note: what logs sign. */
-        NOTE(1),
-        /** The text and the time: C2SP tlog-cosignature, what witnesses sign. */
-        COSIGNATURE(4);
-
-        private final int code;
-
-        Type(int code) {
-            this.code = code;
-        }
-    }
-
+    private static final byte ED25519 = 1;
     private static final int KEY_BYTES = 32;
     private static final int SIGNATURE_BYTES = 64;
     private static final Pattern TEXT =
             Pattern.compile("([^+\\s\\p{Z}\\p{Cntrl}]{1,1024})\\+([0-9a-f]{8})\\+([0-9A-Za-z+/=]{1,64})");
 
     private final String name;
-    private final Type type;
     private final int id;
     private final byte[] bytes;
     private final PublicKey key;
 
     /** A key of 32 bytes, as RFC 8032 encodes it. */
-    VerifierKey(String name, Type type, byte[] bytes) {
+    VerifierKey(String name, byte[] bytes) {
         this.name = name;
-        this.type = type;
         this.bytes = bytes.clone();
-        this.id = id(name, type, bytes);
+        this.id = id(name, bytes);
         this.key = key(bytes);
     }
 
-    private static int id(String name, Type type, byte[] bytes) {
+    private static int id(String name, byte[] bytes) {
         byte[] head = (name + "\n").getBytes(StandardCharsets.UTF_8);
-        return ByteBuffer.wrap(
-                        Hash.of(head, new byte[] {(byte) type.code}, bytes).bytes())
+        return ByteBuffer.wrap(Hash.of(head, new byte[] {ED25519}, bytes).bytes())
                 .getInt();
     }
 
@@ -81,7 +65,7 @@ public final class VerifierKey {
     /**
      * Reads the text form.
      *
-     * @throws IllegalArgumentException if it is none, or not that of an Ed25519 key of a log or a witness
+     * @throws IllegalArgumentException if it is none, or not that of an Ed25519 key
      */
     public static VerifierKey parse(String text) {
         Matcher matcher = TEXT.matcher(text);
@@ -89,28 +73,20 @@ public final class VerifierKey {
             throw new IllegalArgumentException("\"" + text + "\" is no key: it looks like name+id+key");
         }
         byte[] encoded = Base64.getDecoder().decode(matcher.group(3));
-        for (Type type : Type.values()) {
-            if (encoded.length == 1 + KEY_BYTES && encoded[0] == type.code) {
-                VerifierKey key =
-                        new VerifierKey(matcher.group(1), type, Arrays.copyOfRange(encoded, 1, encoded.length));
-                if (key.toString().equals(text)) {
-                    return key;
-                }
-                throw new IllegalArgumentException("the key " + matcher.group(1) + " has the id "
-                        + HexFormat.of().toHexDigits(key.id) + ", and not " + matcher.group(2));
-            }
+        if (encoded.length != 1 + KEY_BYTES || encoded[0] != ED25519) {
+            throw new IllegalArgumentException("the key " + matcher.group(1) + " is not Ed25519");
         }
-        throw new IllegalArgumentException("the key " + matcher.group(1) + " is not Ed25519");
+        VerifierKey key = new VerifierKey(matcher.group(1), Arrays.copyOfRange(encoded, 1, encoded.length));
+        if (!key.toString().equals(text)) {
+            throw new IllegalArgumentException("the key " + matcher.group(1) + " has the id "
+                    + HexFormat.of().toHexDigits(key.id) + ", and not " + matcher.group(2));
+        }
+        return key;
     }
 
-    /** Whose key it is: a log's origin, or a witness's name. */
+    /** Whose key it is: a log's origin. */
     public String name() {
         return name;
-    }
-
-    /** What its signatures are of. */
-    public Type type() {
-        return type;
     }
 
     /** Its id, which signatures carry. */
@@ -118,30 +94,15 @@ public final class VerifierKey {
         return id;
     }
 
-    /** Whether this is the signature of this key, with the time before it where a witness signs. */
+    /** Whether this is the signature of this key. */
     boolean verifies(String text, byte[] signature) {
-        if (type == Type.NOTE) {
-            return verifies(text.getBytes(StandardCharsets.UTF_8), signature);
-        }
-        if (signature.length != Long.BYTES + SIGNATURE_BYTES) {
-            return false;
-        }
-        long time = ByteBuffer.wrap(signature).getLong();
-        String cosigned = "cosignature/v1\ntime " + Long.toUnsignedString(time) + "\n" + text;
-        return time >= 0
-                && verifies(
-                        cosigned.getBytes(StandardCharsets.UTF_8),
-                        Arrays.copyOfRange(signature, Long.BYTES, signature.length));
-    }
-
-    private boolean verifies(byte[] message, byte[] signature) {
         if (signature.length != SIGNATURE_BYTES) {
             return false;
         }
         try {
             Signature verifier = Signature.getInstance("Ed25519");
             verifier.initVerify(key);
-            verifier.update(message);
+            verifier.update(text.getBytes(StandardCharsets.UTF_8));
             return verifier.verify(signature);
         } catch (GeneralSecurityException e) {
             // what is no signature at all
@@ -162,7 +123,7 @@ public final class VerifierKey {
     @Override
     public String toString() {
         byte[] encoded = new byte[1 + KEY_BYTES];
-        encoded[0] = (byte) type.code;
+        encoded[0] = ED25519;
         System.arraycopy(bytes, 0, encoded, 1, KEY_BYTES);
         return name + "+" + HexFormat.of().toHexDigits(id) + "+"
                 + Base64.getEncoder().encodeToString(encoded);

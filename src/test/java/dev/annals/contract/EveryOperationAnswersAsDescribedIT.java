@@ -44,7 +44,9 @@ class EveryOperationAnswersAsDescribedIT extends ProjectTest {
                         "ANNALS_DATABASE_URL",
                         TestDatabase.url().withPassword(),
                         "ANNALS_ADMIN_TOKEN",
-                        AuditLogFixture.ADMIN_TOKEN))
+                        AuditLogFixture.ADMIN_TOKEN,
+                        "ANNALS_LOG_KEY",
+                        "annals-log-key/1:" + "A".repeat(43)))
                 .awaitListening();
         RestAssured.port = service.uri("").getPort();
         RestAssured.replaceFiltersWith(ContractFilter.ofAnswers());
@@ -98,6 +100,21 @@ class EveryOperationAnswersAsDescribedIT extends ProjectTest {
                             .asString())
                     .contains("volume_create");
         }
+    }
+
+    @Test
+    void theFeedIsALogThatCanBeVerified() {
+        String id = json(project.request(), "{\"action\": \"a\"}")
+                .post(LOGS)
+                .then()
+                .statusCode(201)
+                .extract()
+                .path("id");
+        project.request().get(LOGS + "/" + id + "/proof").then().statusCode(200);
+        project.request().get(LOGS + "/log").then().statusCode(200).body("state", equalTo("signed"));
+        project.request().get(LOGS + "/log/1/checkpoint").then().statusCode(200);
+        project.request().get(LOGS + "/log/1/tile/0/000.p/1").then().statusCode(200);
+        project.request().get(LOGS + "/log/consistency?from=1&to=1").then().statusCode(200);
     }
 
     @Test

@@ -16,6 +16,8 @@ import java.util.concurrent.TimeUnit;
 final class Connections implements AutoCloseable {
 
     private static final int AT_A_TIME = 200;
+    /** Files that other tests in the same process may open meanwhile. */
+    private static final int MARGIN = 2_000;
 
     private final Vertx vertx = Vertx.vertx();
     private final NetClient client =
@@ -43,7 +45,7 @@ final class Connections implements AutoCloseable {
     /** So many connections, or fewer where the system allows fewer open files: each takes two, one at either end. */
     static int atMost(int wanted) {
         if (ManagementFactory.getOperatingSystemMXBean() instanceof UnixOperatingSystemMXBean system) {
-            long left = system.getMaxFileDescriptorCount() - system.getOpenFileDescriptorCount() - 500;
+            long left = system.getMaxFileDescriptorCount() - system.getOpenFileDescriptorCount() - MARGIN;
             return (int) Math.min(wanted, left / 2);
         }
         return wanted;

@@ -21,10 +21,14 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.SplittableRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.function.LongConsumer;
 import java.util.function.Supplier;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
@@ -75,27 +79,35 @@ public final class ProofPart implements Part {
         List<AuditRecord> records = samples.next(BATCH);
         Seed seed = Seed.of(new byte[Seed.BYTES]);
         SigningKey key = MasterKey.draw().of("audit.example.org/v1/projects/a/log/1");
-        List<String> variants = List.of("records hashed into a tree", "notes signed, and the signature checked");
-        Rates rates = Rates.ofRounds(variants, settings.rounds() + 1, variant -> {
-            long end = System.nanoTime() + settings.measurement().toNanos();
-            long begin = System.nanoTime();
-            long done = 0;
-            CompactRange tree = CompactRange.at(0);
-            while (System.nanoTime() < end) {
-                if (variant.equals(variants.get(0))) {
-                    tree.append(LeafHashing.leaf(records.get((int) (done % BATCH)), done + 1, seed));
-                } else {
-                    key.sign("audit.example.org/v1/projects/a/log/1\n" + done + "\nroot\n");
-                }
-                done++;
-            }
-            return done * 1e9 / (System.nanoTime() - begin);
-        });
+        CompactRange tree = CompactRange.at(0);
+        Map<String, LongConsumer> work = new LinkedHashMap<>();
+        work.put(
+                "records hashed into a tree",
+                n -> tree.append(LeafHashing.leaf(records.get((int) (n % BATCH)), n + 1, seed)));
+        work.put(
+                "notes signed, and their signatures checked",
+                n -> key.sign("audit.example.org/v1/projects/a/log/1\n" + n + "\nroot\n"));
+        for (LongConsumer each : work.values()) {
+            rate(each, settings.warmUp());
+        }
+        Rates rates = Rates.ofRounds(
+                List.copyOf(work.keySet()),
+                settings.rounds(),
+                variant -> rate(work.get(variant), settings.measurement()));
         Table table = new Table("in memory, one core", "per second", "lowest – highest");
-        for (String variant : variants) {
+        for (String variant : work.keySet()) {
             table.row(variant, String.format("%,.0f", rates.median(variant)), rates.range(variant));
         }
         return table.toString();
+    }
+
+    private static double rate(LongConsumer work, Duration duration) {
+        long begin = System.nanoTime();
+        long done = 0;
+        for (; System.nanoTime() - begin < duration.toNanos(); done++) {
+            work.accept(done);
+        }
+        return done * 1e9 / (System.nanoTime() - begin);
     }
 
     /** Both services run; the one that is not measured has nothing to do. */

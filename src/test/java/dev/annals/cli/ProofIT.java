@@ -4,11 +4,14 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import com.sun.net.httpserver.HttpServer;
 import dev.annals.AuditLogFixture.Project;
 import dev.annals.Await;
 import dev.annals.PackagedService;
 import dev.annals.SqlFixture;
 import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
@@ -223,6 +226,42 @@ class ProofIT {
                                 "--from-start")
                         .output())
                 .hasLineCount(700);
+    }
+
+    /** What stands between the service and the reader, or the service itself, changes one record of a page. */
+    @Test
+    void pagesThatAreChangedOnTheWayAreNeitherPrintedNorExported() throws Exception {
+        append(1, 400);
+        HttpServer liar = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+        liar.createContext("/", exchange -> {
+            try (exchange) {
+                String path = exchange.getRequestURI().toString().substring("/v1/project-logs".length());
+                byte[] body = get(path)
+                        .replace("\"message\":\"300\"", "\"message\":\"301\"")
+                        .getBytes(UTF_8);
+                exchange.sendResponseHeaders(200, body.length);
+                exchange.getResponseBody().write(body);
+            } catch (InterruptedException e) {
+                throw new IOException(e);
+            }
+        });
+        liar.start();
+        try {
+            String url = "--url=http://127.0.0.1:" + liar.getAddress().getPort();
+            Result tail = run(
+                    "tail",
+                    "--verify",
+                    "--vkey=" + vkey,
+                    "--cursor-file=" + folder.resolve("cursor"),
+                    "--from-start",
+                    url);
+            assertThat(tail.error()).contains("are not those of the log");
+            assertThat(tail.exitCode()).isEqualTo(6);
+            assertThat(tail.output()).isEmpty();
+            assertEnds(6, "are not those of the log", "export", "--proof", url, "--vkey=" + vkey);
+        } finally {
+            liar.stop(0);
+        }
     }
 
     @Test

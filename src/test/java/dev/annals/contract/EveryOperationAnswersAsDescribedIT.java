@@ -113,7 +113,7 @@ class EveryOperationAnswersAsDescribedIT extends ProjectTest {
         project.request().get(LOGS + "/" + id + "/proof").then().statusCode(200);
         project.request().get(LOGS + "/log").then().statusCode(200).body("state", equalTo("signed"));
         project.request().get(LOGS + "/log/1/checkpoint").then().statusCode(200);
-        project.request().get(LOGS + "/log/1/tile/0/000.p/1").then().statusCode(200);
+        project.wrongRequest().get(LOGS + "/log/1/tile/0/000.p/1").then().statusCode(200);
         project.request().get(LOGS + "/log/consistency?from=1&to=1").then().statusCode(200);
     }
 

@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.annals.AuditLogFixture;
 import dev.annals.AuditLogFixture.Project;
-import dev.annals.Await;
 import dev.annals.OneByOne;
 import io.quarkus.test.common.WithTestResource;
 import io.quarkus.test.common.http.TestHTTPResource;
@@ -19,7 +18,12 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.logging.Handler;
+import java.util.logging.Level;
+import java.util.logging.LogRecord;
+import java.util.logging.Logger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -56,13 +60,21 @@ class HealedPathIT {
         for (CompletableFuture<HttpResponse<String>> each : requests(new ArrayList<>())) {
             assertThat(each.get(20, TimeUnit.SECONDS).statusCode()).isIn(200, 201);
         }
-        UnreliablePath.freeze();
-        int connections = UnreliablePath.connections();
+        CountDownLatch noticed = new CountDownLatch(1);
+        Handler listener = listener(noticed);
+        Logger path = Logger.getLogger(DatabasePath.class.getName());
+        path.addHandler(listener);
         List<UUID> ids = new ArrayList<>();
-        List<CompletableFuture<HttpResponse<String>>> underWay = requests(ids);
-        Await.until(
-                "the service has asked for the database more than once",
-                () -> UnreliablePath.connections() > connections + 1);
+        List<CompletableFuture<HttpResponse<String>>> underWay;
+        try {
+            UnreliablePath.freeze();
+            underWay = requests(ids);
+            assertThat(noticed.await(60, TimeUnit.SECONDS))
+                    .as("the service says that it cannot reach the database")
+                    .isTrue();
+        } finally {
+            path.removeHandler(listener);
+        }
 
         UnreliablePath.thaw();
         long thawed = System.nanoTime();
@@ -75,6 +87,23 @@ class HealedPathIT {
         assertThat(Duration.ofNanos(System.nanoTime() - thawed)).isLessThan(LIMIT);
         assertThat(log.feed(project.id())).containsAll(ids);
         log.checkFeed(project.id());
+    }
+
+    private static Handler listener(CountDownLatch noticed) {
+        return new Handler() {
+            @Override
+            public void publish(LogRecord entry) {
+                if (entry.getLevel().intValue() >= Level.WARNING.intValue()) {
+                    noticed.countDown();
+                }
+            }
+
+            @Override
+            public void flush() {}
+
+            @Override
+            public void close() {}
+        };
     }
 
     /** Writes and reads that are sent at once. */

@@ -92,10 +92,10 @@ class MaliciousOwnerTest {
         return all;
     }
 
+    private static final String NOTHING = "select 1";
+
     /** How the owner hides it: not at all; or as if the log had been so from the beginning. */
-    private static final Map<String, String> COVERS = Map.of(
-            "", "select 1",
-            ", and begins the tree anew", """
+    private static final Map<String, String> COVERS = Map.of("", NOTHING, ", and begins the tree anew", """
             delete from annals.merkle_tile where project_id = '?';
             delete from annals.merkle_log where project_id = '?';
             update annals.projection_checkpoint set sequence_id = 0 where project_id = '?' and projection = 'log'""");
@@ -117,7 +117,7 @@ class MaliciousOwnerTest {
 
     @Test
     void whatIsLeftAsItIsIsVerified() throws Exception {
-        assertThat(isNoticed(100, "select 1", COVERS.get(", and begins the tree anew")))
+        assertThat(isNoticed(100, NOTHING, COVERS.get(", and begins the tree anew")))
                 .as("a tree that is made anew of the same records")
                 .isFalse();
     }
@@ -137,6 +137,14 @@ class MaliciousOwnerTest {
                 filled(tampering, project, id, place),
                 filled(cover, project, id, place));
         append(project, 300);
+        if (tampering.equals(NOTHING)) {
+            // Until then a proof for the checkpoint of a moment ago lacks tiles, which is noticed as well.
+            Await.until(
+                    "the tree is there again",
+                    () -> log.number("select coalesce(max(size), 0) from annals.merkle_log where project_id = '"
+                                    + project.id() + "'")
+                            == RECORDS + 300);
+        }
         try {
             for (int round = 0; round < 200; round++) {
                 Checkpoint checkpoint = reader.next();

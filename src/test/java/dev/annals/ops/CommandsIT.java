@@ -81,7 +81,7 @@ class CommandsIT {
     void aWrongCommandLineIsToldWhatThereIs() throws Exception {
         assertThat(run(2, owner, "vacuum"))
                 .isEqualTo(
-                        "There is no command vacuum; there are serve, tail, append, export, help, migrate, verify, log"
+                        "There is no command vacuum; there are serve, tail, append, export, check, help, migrate, verify, log"
                                 + " and sequence-benchmark. Without one, the service runs.");
         assertThat(run(0, owner, "--help")).contains("serve", "tail", "append", "export", "migrate", "verify");
         assertThat(run(0, owner, "help", "sequence-benchmark")).contains("--low-water-mark");

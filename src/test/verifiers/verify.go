@@ -256,16 +256,11 @@ var fields = map[string]bool{"action": true, "actor.id": true, "actor.name": tru
 	"subject.name": true, "subject.type": true, "timestamp": true}
 
 func entryOf(record map[string]any) ([]byte, error) {
-	text, _ := record["seed"].(string)
-	seed, err := base64.RawURLEncoding.Strict().DecodeString(text)
-	if err != nil || len(seed) != sha256.Size {
-		return nil, errors.New("it has no seed")
-	}
 	set := map[string]any{}
 	leaf := map[string]any{"annals": "leaf/1"}
 	for name, value := range record {
 		switch name {
-		case "seed":
+		case "seed", "salts", "redacted":
 		case "id", "recorded_at", "sequence_id":
 			leaf[name] = value
 		case "actor", "subject":
@@ -280,19 +275,61 @@ func entryOf(record map[string]any) ([]byte, error) {
 	if metadata, ok := set["metadata"].(map[string]any); ok && len(metadata) == 0 {
 		delete(set, "metadata")
 	}
-	digests := map[string]any{}
+	salts, digests, err := saltsOf(record, set)
+	if err != nil {
+		return nil, err
+	}
 	for name, value := range set {
-		if !fields[name] {
+		_, gone := digests[name]
+		if !fields[name] || gone {
 			return nil, fmt.Errorf("no leaf covers %s", name)
 		}
-		hash := sha256.Sum256(append(seed[:len(seed):len(seed)], name...))
-		salt := base64.RawURLEncoding.EncodeToString(hash[:16])
-		digest := sha256.Sum256([]byte(canonical([]any{salt, name, value})))
+		digest := sha256.Sum256([]byte(canonical([]any{salts[name], name, value})))
 		digests[name] = base64.RawURLEncoding.EncodeToString(digest[:])
 	}
 	leaf["fields"] = digests
 	entry := sha256.Sum256([]byte(canonical(leaf)))
 	return entry[:], nil
+}
+
+// saltsOf gives the salt of each field that is set, and the digest of each that was redacted.
+func saltsOf(record, set map[string]any) (salts, digests map[string]any, err error) {
+	digests = map[string]any{}
+	if redacted, ok := record["redacted"].(map[string]any); ok {
+		salts, _ = record["salts"].(map[string]any)
+		if len(salts) != len(set) {
+			return nil, nil, errors.New("it has other salts than fields")
+		}
+		for name := range set {
+			if !isBase64URL(salts[name], 16) {
+				return nil, nil, fmt.Errorf("it has no salt of %s", name)
+			}
+		}
+		for name, digest := range redacted {
+			if !fields[name] || !isBase64URL(digest, sha256.Size) {
+				return nil, nil, fmt.Errorf("it has no digest of %s", name)
+			}
+			digests[name] = digest
+		}
+		return salts, digests, nil
+	}
+	text, _ := record["seed"].(string)
+	seed, err := base64.RawURLEncoding.Strict().DecodeString(text)
+	if err != nil || len(seed) != sha256.Size {
+		return nil, nil, errors.New("it has neither a seed nor salts")
+	}
+	salts = map[string]any{}
+	for name := range set {
+		hash := sha256.Sum256(append(seed[:len(seed):len(seed)], name...))
+		salts[name] = base64.RawURLEncoding.EncodeToString(hash[:16])
+	}
+	return salts, digests, nil
+}
+
+func isBase64URL(value any, size int) bool {
+	text, _ := value.(string)
+	decoded, err := base64.RawURLEncoding.Strict().DecodeString(text)
+	return err == nil && len(decoded) == size
 }
 
 func canonical(value any) string {

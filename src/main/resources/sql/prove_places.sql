@@ -4,11 +4,11 @@
 -- :sequence_id  bigint[]  one known place per feed; 0 is the start
 --
 -- Rows in any order: project_id uuid and sequence_id bigint as given; record_id uuid, what stands there, null if nothing does;
--- head bigint, the sequence id of the newest record, 0 if there is none. And what tells one history from another:
+-- head bigint, the sequence id of the newest record, 0 if there is none; redactions bigint, how many the project has seen. And what tells one history from another:
 -- server_started timestamptz, which a promoted standby or a restored server has of its own; database_oid bigint, which a
 -- restored database has of its own.
 --
--- Index probes alone: two or three per feed.
+-- Index probes alone: three or four per feed.
 select
   known.project_id,
   known.sequence_id,
@@ -30,6 +30,9 @@ select
      where feed_segment.project_id = known.project_id
      order by first_sequence_id desc
      limit 1), 0) as head,
+  coalesce(
+    (select number from annals.redaction where redaction.project_id = known.project_id order by number desc limit 1), 0)
+    as redactions,
   pg_postmaster_start_time() as server_started,
   (select oid::bigint from pg_database where datname = current_database()) as database_oid
 from unnest(:project_id::uuid[], :sequence_id::bigint[]) as known (project_id, sequence_id)

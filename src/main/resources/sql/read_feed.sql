@@ -6,7 +6,8 @@
 --
 -- The first row names the places of the page: record_ids uuid[] in their order, without a gap up to last_sequence_id.
 -- Where :sequence_id is not 0, its own place comes first, so that the caller can check its cursor. Both columns are empty where
--- there is none. Then one row per record, in any order: those two columns null, and the columns of the record.
+-- there is none. It also says how many redactions the project has seen: redactions bigint. Then one row per record, in any order:
+-- those three columns null, and the columns of the record.
 --
 -- A message or metadata of more than 2 KiB, as they are stored, is left out, so that a page of any records is small here:
 -- metadata is then '', which is no JSON, and read_whole_records.sql brings as many of them as the page may have bytes. The
@@ -53,6 +54,8 @@ with segment as materialized (
 select
   last_sequence_id,
   record_ids,
+  coalesce(
+    (select number from annals.redaction where project_id = :project_id order by number desc limit 1), 0) as redactions,
   null::uuid as id,
   null::timestamptz as "timestamp",
   null::timestamptz as recorded_at,
@@ -70,10 +73,12 @@ select
   null::varchar as number_sequence,
   null::bigint as number_value,
   null::uuid as recorded_by_token,
-  null::varchar as recorded_by_role
+  null::varchar as recorded_by_role,
+  null::text as redaction
 from page
 union all
 select
+  null,
   null,
   null,
   r.id,
@@ -93,7 +98,8 @@ select
   r.number_sequence,
   r.number_value,
   r.recorded_by_token,
-  r.recorded_by_role
+  r.recorded_by_role,
+  r.redaction::text
 from annals.audit_record r
 where r.project_id = :project_id
   and r.id = any ((select record_ids[least(:sequence_id, 1) + 1 :] from page)::uuid[])

@@ -25,7 +25,8 @@ select
   r.number_sequence,
   r.number_value,
   r.recorded_by_token,
-  r.recorded_by_role
+  r.recorded_by_role,
+  r.redaction::text as redaction
 from annals.places(:project_id, :first::bigint, :last::bigint) as place
 -- a lateral subquery, so that a bad estimate by the planner cannot make it read all records of the project
 left join lateral (

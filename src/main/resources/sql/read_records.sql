@@ -24,6 +24,7 @@ select
   r.number_sequence,
   r.number_value,
   r.recorded_by_token,
-  r.recorded_by_role
+  r.recorded_by_role,
+  r.redaction::text as redaction
 from annals.audit_record r
 where r.project_id = :project_id and r.id = any (:id::uuid[])

@@ -43,7 +43,8 @@ select
   r.number_sequence,
   r.number_value,
   r.recorded_by_token,
-  r.recorded_by_role
+  r.recorded_by_role,
+  r.redaction::text as redaction
 from whole
 cross join lateral (
   select * from annals.audit_record where project_id = :project_id and id = whole.id

@@ -55,7 +55,8 @@ select
   r.number_sequence,
   r.number_value,
   r.recorded_by_token,
-  r.recorded_by_role
+  r.recorded_by_role,
+  r.redaction::text as redaction
 from (
   -- an ordered subquery: records after the last one that is wanted are never fetched
   select p.sequence_id, p.record_id, p.sequence_id * :direction::integer as turn

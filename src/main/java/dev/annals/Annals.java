@@ -4,6 +4,7 @@ import dev.annals.benchmark.SequenceBenchmark;
 import dev.annals.cli.AppendCommand;
 import dev.annals.cli.CheckCommand;
 import dev.annals.cli.ExportCommand;
+import dev.annals.cli.RedactCommand;
 import dev.annals.cli.TailCommand;
 import dev.annals.embedded.EmbeddedDatabaseException;
 import dev.annals.ops.LogCommand;
@@ -33,6 +34,7 @@ import picocli.CommandLine.UnmatchedArgumentException;
             AppendCommand.class,
             ExportCommand.class,
             CheckCommand.class,
+            RedactCommand.class,
             HelpCommand.class,
             Migrate.class,
             Verify.class,
@@ -40,7 +42,8 @@ import picocli.CommandLine.UnmatchedArgumentException;
             SequenceBenchmark.class
         },
         synopsisSubcommandLabel = "COMMAND",
-        description = "Without a command, runs the service. tail, append and export are clients of a running service.",
+        description =
+                "Without a command, runs the service. tail, append, export and redact are clients of a running service.",
         footer = {
             "",
             "ANNALS_URL     the URL of the service; default: http://localhost:8080",

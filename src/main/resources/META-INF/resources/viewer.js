@@ -131,6 +131,10 @@ let detached = false;
 const cell = (kind, ...children) => make('td', {role: 'cell', class: kind}, ...children);
 const value = (text, kind = '') => make('bdi', {class: kind}, line(text));
 
+/** A mark in place of a value that was redacted. */
+const valueOrMark = (text, record, name) =>
+  text || !Object.keys(record.redacted ?? {}).some((gone) => gone.startsWith(name)) ? value(text) : value('redacted', 'dim');
+
 function row(record) {
   const time = record.timestamp;
   const spoken = [record.action, partyText(record.actor), record.outcome ?? ''].filter(Boolean).join(', ');
@@ -140,16 +144,16 @@ function row(record) {
     make('time', {datetime: time}, make('span', {class: 'dim'}, `${time.slice(0, 10)} `), time.slice(11, 19)));
   const subject = record.subject?.type && partyText(record.subject) !== record.subject.type
     ? [make('bdi', {class: 'dim'}, `${line(record.subject.type)} `), value(partyText(record.subject))]
-    : [value(partyText(record.subject))];
+    : [valueOrMark(partyText(record.subject), record, 'subject.')];
   return make(
     'tr',
     {role: 'row', 'data-id': record.id},
     cell('time', link),
     cell('action', value(record.action)),
-    cell('actor', value(partyText(record.actor))),
+    cell('actor', valueOrMark(partyText(record.actor), record, 'actor.')),
     cell('subject', ...subject),
     cell('outcome', ...(record.outcome ? [value(record.outcome, `badge ${outcomeKind(record.outcome)}`)] : [])),
-    cell('message', value(record.message ?? '')),
+    cell('message', valueOrMark(record.message ?? '', record, 'message')),
     cell('number', String(record.sequence_id)));
 }
 
@@ -524,6 +528,7 @@ function showDetail(record) {
       ...partyField('Actor', record.actor, 'actor'),
       ...partyField('Subject', record.subject, 'subject'),
       ...field('IP address', record.ip_address, 'ip_address'),
+      ...field('Redacted', record.redacted && Object.keys(record.redacted).join(', ')),
       ...field('Number', number && `${number.sequence} ${exact(number.value)}`),
       ...field('Recorded', record.recorded_at),
       ...field('Recorded by', record.recorded_by, 'recorded_by'),

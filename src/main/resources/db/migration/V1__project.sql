@@ -56,7 +56,7 @@ create table annals.access_token (
   constraint access_token_hash_length check (octet_length(token_hash) = 32),
   constraint access_token_scopes check (
     case when project_id is null then scopes = array['admin']
-    else scopes <@ array['read', 'write', 'sequence'] and cardinality(scopes) between 1 and 3 end),
+    else scopes <@ array['read', 'write', 'sequence', 'redact'] and cardinality(scopes) between 1 and 4 end),
   constraint access_token_description_length check (char_length(description) <= 1024)
 );
 -- If several instances start for the first time together, only one of them makes the admin token.

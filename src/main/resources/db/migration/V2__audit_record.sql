@@ -37,8 +37,13 @@ return ('0000000000008000' || to_hex(nextval('annals.shared_append_number') / 25
 -- Years that a four-digit year can name; neither infinity nor BC.
 create domain annals.moment as timestamptz
   constraint moment_range check (value >= '0001-01-01 00:00:00+00' and value < '10000-01-01 00:00:00+00');
+-- Actions that begin with annals. are the schema's own: what only its functions do, and nobody can claim to have done.
+create function annals.is_owner() returns boolean
+language sql stable
+return pg_has_role(current_user, (select nspowner from pg_namespace where nspname = 'annals'), 'member');
 create domain annals.action as varchar(255)
-  constraint action_not_empty check (value <> '');
+  constraint action_not_empty check (value <> '')
+  constraint action_reserved check (not starts_with(value::text, 'annals.') or annals.is_owner());
 create domain annals.outcome as varchar(64)
   constraint outcome_not_empty check (value <> '');
 create domain annals.message as text
@@ -126,6 +131,9 @@ create table annals.audit_record (
   -- Who wrote it: the token of a request, or the role that logged in. Writers have no right to either column.
   recorded_by_token  uuid,
   recorded_by_role   varchar(63)       default session_user,
+  -- Of a record of which something was redacted: the salts of the fields that are left, and the digests of those that are gone (see
+  -- V10). Nobody has a right to it.
+  redaction          jsonb,
   -- No foreign key to project: it would be checked for every record. Placing an append checks the project, once per append.
   constraint audit_record_pkey primary key (project_id, id),
   constraint audit_record_one_recorder check (recorded_by_token is null or recorded_by_role is null)

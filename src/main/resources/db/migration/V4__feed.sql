@@ -68,7 +68,8 @@ select place.project_id,
        record.metadata,
        record.number_sequence,
        record.number_value,
-       coalesce('token:' || record.recorded_by_token, 'role:' || record.recorded_by_role) as recorded_by
+       coalesce('token:' || record.recorded_by_token, 'role:' || record.recorded_by_role) as recorded_by,
+       record.redaction -> 'redacted' as redacted
 from annals.place
 cross join lateral (
   select * from annals.audit_record

@@ -23,10 +23,12 @@ alter table annals.merkle_tile alter column hashes set storage external;
 create table annals.merkle_seed (
   project_id  uuid    not null,
   tile        bigint  not null,
+  -- Once one of the records was redacted (see V10), the seeds of the others instead: 32 bytes for each, zeros where it is gone.
   seed        bytea   not null,
   constraint merkle_seed_pkey primary key (project_id, tile),
-  constraint merkle_seed_size check (octet_length(seed) = 32)
+  constraint merkle_seed_size check (octet_length(seed) in (32, 8192))
 );
+alter table annals.merkle_seed alter column seed set storage external;
 
 -- Where a log stands. The service locks the row while it signs, so that no two instances sign trees that differ.
 create table annals.merkle_log (

@@ -61,6 +61,9 @@ class RoomsTest {
                     "append",
                     Set.of("config", "database", "feed", "guid", "http", "live", "project", "record", "sequence")),
             Map.entry("export", Set.of("config", "database", "feed", "http", "memory", "project", "record", "search")),
+            Map.entry(
+                    "redaction",
+                    Set.of("database", "feed", "guid", "http", "project", "projection", "proof", "record")),
             Map.entry("ops", Set.of("command", "database", "embedded", "http", "log", "proof", "record")),
             Map.entry("viewer", Set.of("http")),
             Map.entry("cli", Set.of("follower", "guid", "proof")),

@@ -144,7 +144,7 @@ final class AppendRequest {
             StoredRecord there = found[i] == null ? stored.get(record.id()) : null;
             if (there != null) {
                 any = true;
-                if (record.sameContentAs(there.record())) {
+                if (there.isSentAs(record)) {
                     found[i] = there;
                     // The id was drawn for this request, so an earlier attempt stored the record and its answer was
                     // lost.

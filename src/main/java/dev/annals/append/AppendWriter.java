@@ -440,7 +440,7 @@ class AppendWriter implements ProjectQueues.Flush {
                 .execute(pool, row -> {
                     StoredRecord stored = RecordRow.record(row);
                     return sent.getOrDefault(RecordRow.recordId(row), List.of()).stream()
-                                    .anyMatch(record -> record.sameContentAs(stored.record()))
+                                    .anyMatch(stored::isSentAs)
                             ? stored
                             : stored.withoutContent();
                 })

@@ -2,13 +2,15 @@ package dev.annals.cli;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
 
 /** A record as one line for people. */
 final class RecordLine {
 
     private RecordLine() {}
 
-    /** Time, sequence id, outcome, action, actor → subject, IP address and message, all texts escaped. */
+    /** Time, sequence id, outcome, action, actor → subject, IP address and message, and which fields were redacted, all texts escaped. */
     static String of(byte[] json) throws IOException {
         JsonNode record = Connection.JSON.readTree(json);
         StringBuilder line = new StringBuilder(160);
@@ -21,6 +23,13 @@ final class RecordLine {
         add(line, " \u2192 ", party(record.path("subject")));
         add(line, "  ", record.path("ip_address").asText());
         add(line, "  ", record.path("message").asText());
+        List<String> redacted = new ArrayList<>();
+        record.path("redacted").fieldNames().forEachRemaining(redacted::add);
+        if (!redacted.isEmpty()) {
+            line.append("  [redacted: ")
+                    .append(Terminal.escaped(String.join(", ", redacted)))
+                    .append(']');
+        }
         return line.append('\n').toString();
     }
 

@@ -11,8 +11,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A record as a row of RFC 4180: UTF-8 without a byte order mark, CRLF after every row, and columns that never change their
- * order; later versions add theirs at the end. Text is quoted, an absent value is an empty cell without quotes. Metadata is
- * JSON text.
+ * order; later versions add theirs at the end. Text is quoted, an absent value is an empty cell without quotes. Metadata and
+ * what was redacted are JSON text.
  *
  * <p>Spreadsheets run a cell that begins with one of {@code = + - @}, a tab or a line break as a formula, even in quotes
  * (CWE-1236; the list is OWASP's). A cell gets one apostrophe in front if such a character, or a full-width form of one, is
@@ -41,7 +41,8 @@ final class CsvRecord {
                             "metadata",
                             "number_sequence",
                             "number_value",
-                            "recorded_by"))
+                            "recorded_by",
+                            "redacted"))
             + "\r\n";
 
     private static final Party NOBODY = new Party(null, null, null);
@@ -74,6 +75,7 @@ final class CsvRecord {
             out.append(stored.numberValue());
         }
         cell(stored.recordedBy(), out);
+        cell(stored.redaction() == null ? null : stored.redaction().digestsAsJson(), out);
         out.append("\r\n");
     }
 

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.core.JsonGenerator;
 import dev.annals.record.AuditRecord;
 import dev.annals.record.Party;
 import dev.annals.record.RecordWriter;
+import dev.annals.record.Redaction;
 import dev.annals.record.StoredRecord;
 import dev.annals.record.Timestamps;
 import java.io.IOException;
@@ -20,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  * it is Other, with the action as its name. The outcomes {@code success} and {@code failure}, and a few words that mean the
  * same, become status ids; any other outcome is Other. What the schema requires and the record lacks is {@code Unknown}.
  * Nothing is lost: {@code api.operation} and {@code status_code} have the words as they were sent; {@code unmapped} has the
- * sequence id, the actor's type, the number, who recorded it and the metadata; {@code time_dt} and {@code
+ * sequence id, the actor's type, the number, who recorded it, the metadata and what was redacted; {@code time_dt} and {@code
  * metadata.logged_time_dt} have the times to the microsecond.
  */
 final class OcsfEvent {
@@ -192,6 +193,10 @@ final class OcsfEvent {
         string("recorded_by", stored.recordedBy(), json);
         json.writeFieldName("metadata");
         json.writeRawValue(record.metadata() == null ? "{}" : record.metadata());
+        Redaction redaction = stored.redaction();
+        if (redaction != null) {
+            redaction.write(json);
+        }
         json.writeEndObject();
     }
 

@@ -102,13 +102,18 @@ public class FeedReader {
      */
     public Uni<StoredRecord> require(UUID projectId, String id) {
         return Uni.createFrom()
-                .deferred(() -> find(projectId, parseId(id)))
+                .deferred(() -> find(projectId, id(id)))
                 .onItem()
                 .ifNull()
                 .failWith(FeedReader::noSuchRecord);
     }
 
-    private static UUID parseId(String id) {
+    /**
+     * The id of a record, as a path has it.
+     *
+     * @throws ProblemException {@code not-found} if it is none
+     */
+    public static UUID id(String id) {
         try {
             // UUID.fromString is lenient: "1-1-1-1-1" would be another record's id.
             UUID parsed = UUID.fromString(id);
@@ -134,18 +139,27 @@ public class FeedReader {
 
     private Uni<FeedPage> readOn(UUID projectId, FeedQuery query, RecordEncoder.Format format) {
         if (recent == null || format != RecordEncoder.Format.JSON) {
-            return readFeed(projectId, query, format);
+            return readFeed(projectId, query, format).map(Fed::page);
         }
         return recent.page(projectId, query).chain(page -> {
             if (page != null) {
                 return Uni.createFrom().item(page);
             }
             PlaceProofs.History history = recent.history();
-            return readFeed(projectId, query, format).invoke(read -> recent.keep(projectId, query, read, history));
+            return readFeed(projectId, query, format)
+                    .invoke(read -> recent.keep(projectId, query, read.page, read.redactions, history))
+                    .map(Fed::page);
         });
     }
 
-    private Uni<FeedPage> readFeed(UUID projectId, FeedQuery query, RecordEncoder.Format format) {
+    /**
+     * A page that was read from the database.
+     *
+     * @param redactions how many the project had seen by then
+     */
+    private record Fed(FeedPage page, long redactions) {}
+
+    private Uni<Fed> readFeed(UUID projectId, FeedQuery query, RecordEncoder.Format format) {
         Cursor cursor = query.cursor() == null ? Cursor.START : query.cursor();
         Read read = new Read(projectId, cursor, query, format);
         return READ_FEED
@@ -160,7 +174,7 @@ public class FeedReader {
                 .chain(all -> fetched(projectId, read.records).map(fitting -> {
                     Cursor behind = fitting.isEmpty() ? cursor : behind(projectId, fitting.get(fitting.size() - 1));
                     boolean more = read.more || read.records.isCut();
-                    return new FeedPage(fitting, more ? behind : null, null, behind);
+                    return new Fed(new FeedPage(fitting, more ? behind : null, null, behind), read.redactions);
                 }));
     }
 
@@ -266,6 +280,8 @@ public class FeedReader {
         final PageRecords records;
         /** Whether there are records behind the page's last place. */
         boolean more;
+        /** How many redactions the project had seen. */
+        long redactions;
 
         private final UUID projectId;
         private final Cursor cursor;
@@ -287,6 +303,7 @@ public class FeedReader {
                 return;
             }
             placed = true;
+            redactions = row.getLong("redactions");
             Long last = row.getLong("last_sequence_id");
             // Where the head lies before the cursor, the statement found the last segment, which has none of the places
             // asked for.

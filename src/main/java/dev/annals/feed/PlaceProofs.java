@@ -57,8 +57,9 @@ class PlaceProofs {
      *
      * @param recordId null if nothing did
      * @param head the sequence id of the newest record; 0 if there is none
+     * @param redactions how many the project has seen
      */
-    record Proof(@Nullable UUID recordId, long head, History history) {}
+    record Proof(@Nullable UUID recordId, long head, long redactions, History history) {}
 
     private record Place(UUID projectId, long sequenceId) {}
 
@@ -126,7 +127,7 @@ class PlaceProofs {
             history = read;
             proofs.put(
                     new Place(row.getUUID("project_id"), row.getLong("sequence_id")),
-                    new Proof(row.getUUID("record_id"), row.getLong("head"), read));
+                    new Proof(row.getUUID("record_id"), row.getLong("head"), row.getLong("redactions"), read));
         }
         batch.forEach((place, callers) -> callers.forEach(
                 caller -> caller.context.runOnContext(now -> caller.answer.complete(proofs.get(place)))));

@@ -18,7 +18,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * The ends of feeds, which nearly all readers read, in memory. A page that was read up to the head of its feed is kept for a
  * moment. A later page comes from it if the database says, after the request came, that the last record kept still stands at
- * its place in the same history: records never change, and sequence ids have no gap, so all before it stand where they stood.
+ * its place in the same history, and that nothing of the project was redacted since: records do not change otherwise, and
+ * sequence ids have no gap, so all before it stand where they stood.
  *
  * <p>Nothing is kept that was only committed, and not read. Safe for any thread.
  */
@@ -57,16 +58,19 @@ class RecentRecords {
         final Cursor end;
         final List<EncodedRecord> records;
         final History history;
+        /** How many redactions the project had seen when they were read. */
+        final long redactions;
         /** When the first of them was read. */
         final long readAt;
 
         final int bytes;
 
-        Stretch(Cursor before, Cursor end, List<EncodedRecord> records, History history, long readAt) {
+        Stretch(Cursor before, Cursor end, List<EncodedRecord> records, History history, long redactions, long readAt) {
             this.before = before;
             this.end = end;
             this.records = records;
             this.history = history;
+            this.redactions = redactions;
             this.readAt = readAt;
             long sum = RECORD_OVERHEAD;
             for (EncodedRecord record : records) {
@@ -117,7 +121,7 @@ class RecentRecords {
     private static boolean holds(UUID projectId, Stretch stretch, Proof proof) {
         boolean there = stretch.end.sequenceId() == 0
                 || (proof.recordId() != null && stretch.end.matches(projectId, proof.recordId()));
-        return there && stretch.history.equals(proof.history());
+        return there && stretch.history.equals(proof.history()) && stretch.redactions == proof.redactions();
     }
 
     /** Null if the feed has gone on, and the page with it. */
@@ -156,9 +160,10 @@ class RecentRecords {
     /**
      * Keeps a page that was read from the database, if it reaches the head of its feed.
      *
+     * @param redactions how many the project had seen when it was read
      * @param history from before it was read
      */
-    void keep(UUID projectId, FeedQuery query, FeedPage page, @Nullable History history) {
+    void keep(UUID projectId, FeedQuery query, FeedPage page, long redactions, @Nullable History history) {
         Cursor cursor = query.cursor() == null ? Cursor.START : query.cursor();
         boolean known = cursor.sequenceId() == 0 || cursor.check() != null;
         if (page.next() != null || !known || maxBytes == 0) {
@@ -169,7 +174,7 @@ class RecentRecords {
             proofs.ask(projectId, 0).subscribe().with(proof -> {}, failure -> {});
             return;
         }
-        Stretch read = new Stretch(cursor, page.pollMore(), page.records(), history, System.nanoTime());
+        Stretch read = new Stretch(cursor, page.pollMore(), page.records(), history, redactions, System.nanoTime());
         if (isSmall(read)) {
             kept.asMap().merge(projectId, read, (before, added) -> join(projectId, before, added));
         }
@@ -182,8 +187,11 @@ class RecentRecords {
 
     /** Both in one if the second begins in the first, otherwise the one that reaches further. */
     private Stretch join(UUID projectId, Stretch known, Stretch added) {
-        if (known.isOld() || !known.history.equals(added.history)) {
+        if (known.isOld() || !known.history.equals(added.history) || known.redactions < added.redactions) {
             return added;
+        }
+        if (known.redactions > added.redactions) {
+            return known;
         }
         if (known.end.sequenceId() > added.end.sequenceId()) {
             return known;
@@ -195,7 +203,7 @@ class RecentRecords {
         List<EncodedRecord> all = new ArrayList<>(position + added.records.size());
         all.addAll(known.records.subList(0, position));
         all.addAll(added.records);
-        Stretch both = new Stretch(known.before, added.end, all, added.history, known.readAt);
+        Stretch both = new Stretch(known.before, added.end, all, added.history, added.redactions, known.readAt);
         return isSmall(both) ? both : added;
     }
 }

@@ -79,6 +79,34 @@ public final class RequestFields {
         return value == null || value.isNull() ? null : value;
     }
 
+    /**
+     * A field's text; null if it is left out, or null. Notes what is wrong with it.
+     *
+     * @param maxLength in characters
+     * @param required whether it has to be there, and not be blank
+     */
+    public @Nullable String text(String name, int maxLength, boolean required) {
+        JsonNode value = get(name);
+        if (value == null) {
+            if (required) {
+                wrong(name, "It is missing.");
+            }
+            return null;
+        }
+        String text = value.isTextual() ? value.textValue() : "";
+        if (!value.isTextual() || (required && isBlank(text)) || text.codePointCount(0, text.length()) > maxLength) {
+            wrong(name, "It must be a string of at most " + maxLength + " characters, and not blank.");
+        } else if (text.codePoints().anyMatch(c -> c == 0 || (c >= 0xD800 && c <= 0xDFFF))) {
+            wrong(name, "It must not contain a NUL character or half a surrogate pair.");
+        }
+        return text;
+    }
+
+    /** Unlike {@link String#isBlank}, this counts non-breaking spaces and the next-line character as blank. */
+    private static boolean isBlank(String text) {
+        return text.codePoints().allMatch(c -> Character.isWhitespace(c) || Character.isSpaceChar(c) || c == '\u0085');
+    }
+
     /** Notes what is wrong with a field, or with an element of it. */
     public void wrong(String path, String detail) {
         errors.add(new FieldError("/" + path, detail));

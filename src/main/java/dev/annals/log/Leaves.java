@@ -7,9 +7,11 @@ import dev.annals.proof.Hash;
 import dev.annals.proof.LeafRecord;
 import dev.annals.proof.Seed;
 import dev.annals.proof.Tile;
+import dev.annals.proof.TileSeed;
 import dev.annals.record.AuditRecord;
 import dev.annals.record.Party;
 import dev.annals.record.RecordRow;
+import dev.annals.record.Redaction;
 import dev.annals.record.StoredRecord;
 import dev.annals.record.Timestamps;
 import io.smallrye.mutiny.Uni;
@@ -60,7 +62,7 @@ record Leaves(long start, List<Hash> entries) {
      * @param tileSeed of the tile that they all belong to
      * @return fails with {@link DamagedLog} if the record of a place is not there
      */
-    static Uni<Leaves> read(SqlClient client, UUID projectId, long start, long end, Seed tileSeed) {
+    static Uni<Leaves> read(SqlClient client, UUID projectId, long start, long end, TileSeed tileSeed) {
         Hash[] entries = new Hash[Tile.WIDTH];
         return READ_LEAF_RECORDS
                 .bind("project_id", projectId)
@@ -78,12 +80,29 @@ record Leaves(long start, List<Hash> entries) {
                                 .toList()));
     }
 
-    private static Hash entry(Row row, long sequenceId, Seed tileSeed) {
+    private static Hash entry(Row row, long sequenceId, TileSeed tileSeed) {
         if (!COLUMNS.hasRecord(row)) {
             throw new DamagedLog(
                     "record " + COLUMNS.recordId(row) + " with the sequence id " + sequenceId + " is gone");
         }
-        return of(COLUMNS.record(row, sequenceId)).entry(tileSeed.ofRecord(sequenceId));
+        return entry(COLUMNS.record(row, sequenceId), tileSeed);
+    }
+
+    private static Hash entry(StoredRecord record, TileSeed tileSeed) {
+        Redaction redaction = record.redaction();
+        if (redaction == null) {
+            Seed seed = tileSeed.ofRecord(record.sequenceId());
+            if (seed == null) {
+                throw new DamagedLog("the seed of record " + record.record().id() + " with the sequence id "
+                        + record.sequenceId() + " is gone, and nothing of it was redacted");
+            }
+            return of(record).entry(seed);
+        }
+        try {
+            return of(record).entry(redaction.salts(), redaction.digests());
+        } catch (IllegalArgumentException e) {
+            throw new DamagedLog("of what was redacted something is not as it was: " + e.getMessage());
+        }
     }
 
     /** A record as its leaf sees it. */

@@ -8,6 +8,7 @@ import dev.annals.proof.CompactRange;
 import dev.annals.proof.Hash;
 import dev.annals.proof.Seed;
 import dev.annals.proof.Tile;
+import dev.annals.proof.TileSeed;
 import io.smallrye.mutiny.Uni;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.mutiny.sqlclient.SqlConnection;
@@ -187,13 +188,13 @@ public class LogTree implements Projection {
                         full && tilesLeft > 1 ? grow(connection, growth, tilesLeft - 1) : move(connection, growth));
     }
 
-    private static Uni<Leaves> begun(SqlConnection connection, Growth growth, long start, long from, Seed seed) {
+    private static Uni<Leaves> begun(SqlConnection connection, Growth growth, long start, long from, TileSeed seed) {
         return start == from
                 ? Uni.createFrom().item(new Leaves(start, List.of()))
                 : Leaves.read(connection, growth.projectId, start, from, seed);
     }
 
-    private Uni<Seed> seed(SqlConnection connection, UUID projectId, long tile) {
+    private Uni<TileSeed> seed(SqlConnection connection, UUID projectId, long tile) {
         byte[] drawn = new byte[Seed.BYTES];
         random.nextBytes(drawn);
         return DRAW_SEED
@@ -201,7 +202,8 @@ public class LogTree implements Projection {
                 .bind("tile", tile)
                 .bind("seed", Buffer.buffer(drawn))
                 .execute(connection)
-                .map(rows -> Seed.of(rows.iterator().next().getBuffer("seed").getBytes()));
+                .map(rows ->
+                        TileSeed.of(rows.iterator().next().getBuffer("seed").getBytes()));
     }
 
     private static Uni<Long> move(SqlConnection connection, Growth growth) {

@@ -13,8 +13,8 @@ import dev.annals.project.Requires;
 import dev.annals.proof.Hash;
 import dev.annals.proof.MerkleTree;
 import dev.annals.proof.ProvedRecord;
-import dev.annals.proof.Seed;
 import dev.annals.proof.Tile;
+import dev.annals.proof.TileSeed;
 import dev.annals.proof.TlogProof;
 import dev.annals.record.RecordEncoder;
 import dev.annals.record.StoredRecord;
@@ -77,32 +77,53 @@ public class ProofResource {
         return checkpoints.withAtLeast(projectId, record.sequenceId()).chain(log -> {
             TreeReader tree = new TreeReader(pool, projectId);
             Uni<TlogProof> proof = DatabaseFailure.retried(tree.seeds(tile, tile))
-                    .chain(seeds -> DatabaseFailure.retried(
-                                    tree.hashes(MerkleTree.inclusion(index, log.size()), log.size()))
-                            .map(path -> proof(record, seeds, path, log)));
+                    .chain(seeds -> asOf(seeds, projectId, record)
+                            .chain(found -> DatabaseFailure.retried(
+                                            tree.hashes(MerkleTree.inclusion(index, log.size()), log.size()))
+                                    .map(path -> proof(found, seeds, path, log))));
             return checkpoints.guarded(log, proof);
         });
     }
 
-    private static TlogProof proof(StoredRecord record, Map<Long, Seed> seeds, List<Hash> path, SignedLog log) {
+    /** The record as it is when its seed is known: a redaction in between took the seed away. */
+    private Uni<StoredRecord> asOf(Map<Long, TileSeed> seeds, UUID projectId, StoredRecord record) {
+        return hasSeed(record, seeds)
+                ? Uni.createFrom().item(record)
+                : reader.require(projectId, record.record().id().toString());
+    }
+
+    private static boolean hasSeed(StoredRecord record, Map<Long, TileSeed> seeds) {
+        TileSeed seed = seeds.get((record.sequenceId() - 1) / Tile.WIDTH);
+        return seed != null && seed.ofRecord(record.sequenceId()) != null;
+    }
+
+    private static TlogProof proof(StoredRecord record, Map<Long, TileSeed> seeds, List<Hash> path, SignedLog log) {
         long index = record.sequenceId() - 1;
-        if (!seeds.containsKey(index / Tile.WIDTH)) {
+        if (record.redaction() == null && !hasSeed(record, seeds)) {
             throw new DamagedLog("the seed of record " + record.record().id() + " is missing");
         }
         String json = encoded(record, seeds);
-        if (!MerkleTree.includes(
-                ProvedRecord.parse(json).entry().leaf(),
-                index,
-                log.size(),
-                path,
-                log.checkpoint().root())) {
+        if (!isIncluded(json, index, path, log)) {
             throw new DamagedLog("record " + record.record().id() + " with the sequence id " + record.sequenceId()
                     + " is not the one that was taken into the tree");
         }
         return new TlogProof(json, index, path, log.note());
     }
 
-    private static String encoded(StoredRecord record, Map<Long, Seed> seeds) {
+    private static boolean isIncluded(String json, long index, List<Hash> path, SignedLog log) {
+        try {
+            return MerkleTree.includes(
+                    ProvedRecord.parse(json).entry().leaf(),
+                    index,
+                    log.size(),
+                    path,
+                    log.checkpoint().root());
+        } catch (IllegalArgumentException e) {
+            return false; // salts or digests that are not those of any redaction
+        }
+    }
+
+    private static String encoded(StoredRecord record, Map<Long, TileSeed> seeds) {
         RecordEncoder.Format format = ProvedPages.withSeeds(seeds);
         return new String(JsonBody.toBytes(1024, json -> format.write(record, json)), StandardCharsets.UTF_8);
     }

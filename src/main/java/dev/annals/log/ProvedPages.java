@@ -15,8 +15,10 @@ import dev.annals.proof.Node;
 import dev.annals.proof.PageProof;
 import dev.annals.proof.Seed;
 import dev.annals.proof.Tile;
+import dev.annals.proof.TileSeed;
 import dev.annals.record.RecordEncoder;
 import dev.annals.record.RecordWriter;
+import dev.annals.record.Redaction;
 import io.smallrye.mutiny.Uni;
 import io.vertx.mutiny.sqlclient.Pool;
 import jakarta.enterprise.context.ApplicationScoped;
@@ -44,7 +46,7 @@ public class ProvedPages {
     /**
      * A page that ends with the checkpoint's last record, at the latest.
      *
-     * @param page its records have seeds
+     * @param page its records have seeds or salts
      * @param checkpoint the signed note
      */
     public record Proved(FeedPage page, String checkpoint, PageProof proof) {
@@ -103,14 +105,22 @@ public class ProvedPages {
                         : new FeedPage(page.records(), null, null, page.pollMore()));
     }
 
-    /** Records as on other pages, each with its seed. */
-    static RecordEncoder.Format withSeeds(Map<Long, Seed> seeds) {
+    /**
+     * Records as on other pages, each with its seed, or, where something was redacted, with the salts of what is left.
+     *
+     * @param seeds read before the records, since a redaction takes a seed away
+     */
+    static RecordEncoder.Format withSeeds(Map<Long, TileSeed> seeds) {
         return (record, json) -> {
             json.writeStartObject();
             RecordWriter.fields(record, json);
-            Seed tile = seeds.get((record.sequenceId() - 1) / Tile.WIDTH);
-            if (tile != null) {
-                json.writeStringField("seed", tile.ofRecord(record.sequenceId()).toString());
+            TileSeed tile = seeds.get((record.sequenceId() - 1) / Tile.WIDTH);
+            Redaction redaction = record.redaction();
+            Seed seed = tile == null || redaction != null ? null : tile.ofRecord(record.sequenceId());
+            if (seed != null) {
+                json.writeStringField("seed", seed.toString());
+            } else if (redaction != null) {
+                redaction.writeSalts(json);
             }
             json.writeEndObject();
         };

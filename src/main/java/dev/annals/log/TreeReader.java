@@ -5,8 +5,8 @@ import dev.annals.proof.CompactRange;
 import dev.annals.proof.Hash;
 import dev.annals.proof.MerkleTree;
 import dev.annals.proof.Node;
-import dev.annals.proof.Seed;
 import dev.annals.proof.Tile;
+import dev.annals.proof.TileSeed;
 import io.smallrye.mutiny.Multi;
 import io.smallrye.mutiny.Uni;
 import io.vertx.mutiny.sqlclient.Row;
@@ -178,7 +178,7 @@ final class TreeReader {
         long start = tile.index() * Tile.WIDTH;
         return seeds(tile.index(), tile.index())
                 .chain(seeds -> {
-                    Seed seed = seeds.get(tile.index());
+                    TileSeed seed = seeds.get(tile.index());
                     if (seed == null) {
                         throw new DamagedLog("the seed of tile " + tile.index() + " is missing");
                     }
@@ -188,16 +188,17 @@ final class TreeReader {
     }
 
     /** The seeds of consecutive tiles, as many as there are. */
-    Uni<Map<Long, Seed>> seeds(long first, long last) {
+    Uni<Map<Long, TileSeed>> seeds(long first, long last) {
         return READ_SEEDS
                 .bind("project_id", projectId)
                 .bind("first", first)
                 .bind("last", last)
                 .execute(client)
                 .map(rows -> {
-                    Map<Long, Seed> seeds = new HashMap<>();
+                    Map<Long, TileSeed> seeds = new HashMap<>();
                     rows.forEach(row -> seeds.put(
-                            row.getLong("tile"), Seed.of(row.getBuffer("seed").getBytes())));
+                            row.getLong("tile"),
+                            TileSeed.of(row.getBuffer("seed").getBytes())));
                     return seeds;
                 });
     }

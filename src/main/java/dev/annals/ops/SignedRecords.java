@@ -8,9 +8,11 @@ import dev.annals.proof.LeafRecord;
 import dev.annals.proof.Node;
 import dev.annals.proof.Seed;
 import dev.annals.proof.Tile;
+import dev.annals.proof.TileSeed;
 import dev.annals.record.AuditRecord;
 import dev.annals.record.Party;
 import dev.annals.record.RecordWriter;
+import dev.annals.record.Redaction;
 import dev.annals.record.StoredRecord;
 import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
@@ -79,7 +81,7 @@ final class SignedRecords {
 
     /** Takes in the records of one tile; false where they end. */
     private boolean compareTile(long start, int count, Findings findings) throws SQLException {
-        Seed seed;
+        TileSeed seed;
         byte[] stored;
         try (PreparedStatement select = VERIFY_TILE
                         .bind("project_id", projectId)
@@ -88,7 +90,7 @@ final class SignedRecords {
                 ResultSet row = select.executeQuery()) {
             row.next();
             byte[] bytes = row.getBytes("seed");
-            seed = bytes == null ? null : Seed.of(bytes);
+            seed = bytes == null ? null : TileSeed.of(bytes);
             stored = row.getBytes("hashes");
         }
         @Nullable Hash[] entries = new Hash[count];
@@ -119,7 +121,7 @@ final class SignedRecords {
     }
 
     private int readEntries(
-            long start, @Nullable Hash[] entries, @Nullable Seed seed, byte @Nullable [] stored, Findings findings)
+            long start, @Nullable Hash[] entries, @Nullable TileSeed seed, byte @Nullable [] stored, Findings findings)
             throws SQLException {
         int read = 0;
         try (PreparedStatement select = READ_LEAF_RECORDS
@@ -143,7 +145,7 @@ final class SignedRecords {
         return read;
     }
 
-    private @Nullable Hash entry(ResultSet row, long sequenceId, Seed seed, String named, Findings findings)
+    private @Nullable Hash entry(ResultSet row, long sequenceId, TileSeed seed, String named, Findings findings)
             throws SQLException {
         if (row.getObject("id") == null) {
             find(findings, named + " is gone");
@@ -151,7 +153,17 @@ final class SignedRecords {
         }
         try {
             String json = new String(RecordWriter.toBytes(record(row, sequenceId)), StandardCharsets.UTF_8);
-            return LeafRecord.parse(json).entry(seed.ofRecord(sequenceId));
+            LeafRecord record = LeafRecord.parse(json);
+            String stored = row.getString("redaction");
+            if (stored != null) {
+                Redaction redaction = Redaction.parse(stored);
+                return record.entry(redaction.salts(), redaction.digests());
+            }
+            Seed own = seed.ofRecord(sequenceId);
+            if (own == null) {
+                find(findings, named + " has lost its seed, and nothing of it was redacted");
+            }
+            return own == null ? null : record.entry(own);
         } catch (IllegalArgumentException | DateTimeException e) {
             find(findings, named + " cannot be served, and so is not the one that was taken into the log");
             return null;

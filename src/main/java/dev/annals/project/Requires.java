@@ -29,6 +29,12 @@ public final class Requires {
     @Target({ElementType.METHOD, ElementType.TYPE})
     public @interface Sequence {}
 
+    /** The token must be for a project, with the scope {@code redact}. */
+    @NameBinding
+    @Retention(RetentionPolicy.RUNTIME)
+    @Target({ElementType.METHOD, ElementType.TYPE})
+    public @interface Redact {}
+
     /** The token must be the admin's. */
     @NameBinding
     @Retention(RetentionPolicy.RUNTIME)

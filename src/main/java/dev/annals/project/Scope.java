@@ -12,6 +12,8 @@ public enum Scope {
     WRITE,
     /** Defining a project's sequences, and deleting them for good. */
     SEQUENCE,
+    /** Redacting fields of a project's records. */
+    REDACT,
     /** Making projects and tokens. */
     ADMIN;
 

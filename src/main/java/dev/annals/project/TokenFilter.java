@@ -48,6 +48,12 @@ class TokenFilter {
     }
 
     @ServerRequestFilter
+    @Requires.Redact
+    Uni<@Nullable Response> redact(ContainerRequestContext request) {
+        return require(request, Scope.REDACT);
+    }
+
+    @ServerRequestFilter
     @Requires.Admin
     Uni<@Nullable Response> admin(ContainerRequestContext request) {
         return require(request, Scope.ADMIN);

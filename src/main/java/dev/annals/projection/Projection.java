@@ -29,4 +29,19 @@ public interface Projection {
      * much: each of its statements takes a bounded part.
      */
     Uni<Void> reset(SqlConnection connection, UUID projectId);
+
+    /**
+     * Takes back what was derived from one record, in the transaction that is about to redact fields of it. {@link Projector} holds
+     * the checkpoint. Does nothing where nothing is derived that a redaction changes.
+     *
+     * @param sequenceId of a record that has been taken in
+     */
+    default Uni<Void> takeBack(SqlConnection connection, UUID projectId, long sequenceId) {
+        return Uni.createFrom().voidItem();
+    }
+
+    /** Takes the same record in again, as it is now. What is derived then is what a rebuild would give. */
+    default Uni<Void> takeAgain(SqlConnection connection, UUID projectId, long sequenceId) {
+        return Uni.createFrom().voidItem();
+    }
 }

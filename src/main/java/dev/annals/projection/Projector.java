@@ -23,12 +23,15 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.Function;
+import java.util.function.Supplier;
 import java.util.function.ToDoubleFunction;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
@@ -46,6 +49,7 @@ public class Projector {
     private static final Logger LOG = Logger.getLogger(Projector.class);
     private static final Sql FIND_LAGGING = Sql.named("find_lagging");
     private static final Sql BEGIN_PROJECTION = Sql.named("begin_projection");
+    private static final Sql HOLD_CHECKPOINT = Sql.named("hold_checkpoint");
     private static final Sql LOCK_CHECKPOINT = Sql.named("lock_checkpoint");
     private static final Sql MOVE_CHECKPOINT = Sql.named("move_checkpoint");
     /** How many failures are remembered; a project beyond that is tried again at every look. */
@@ -300,6 +304,55 @@ public class Projector {
         }
         return takeOn(new Lagging(new Target(projection, projectId), Long.MAX_VALUE, 1), config.steps())
                 .replaceWithVoid();
+    }
+
+    /**
+     * Changes a record that projections may have taken in, and what they have derived from it, in the caller's transaction. It takes
+     * the checkpoints of all of the project's projections, in one order for everybody, and waits for whoever has them: so changes
+     * of a project follow one another.
+     *
+     * @param sequenceId of the record
+     * @param change of the record
+     */
+    public <T> Uni<T> around(SqlConnection connection, UUID projectId, long sequenceId, Supplier<Uni<T>> change) {
+        List<Target> targets =
+                names().stream().map(name -> target(name, projectId)).toList();
+        return inTurn(targets, target -> hold(connection, target))
+                .map(checkpoints -> IntStream.range(0, targets.size())
+                        .filter(at -> checkpoints.get(at) >= sequenceId)
+                        .mapToObj(at -> targets.get(at).projection())
+                        .toList())
+                .chain(taken -> inTurn(
+                                taken,
+                                projection -> projection
+                                        .takeBack(connection, projectId, sequenceId)
+                                        .replaceWith(true))
+                        .chain(change::get)
+                        .call(changed -> inTurn(
+                                taken,
+                                projection -> projection
+                                        .takeAgain(connection, projectId, sequenceId)
+                                        .replaceWith(true))));
+    }
+
+    private Target target(String name, UUID projectId) {
+        return new Target(Objects.requireNonNull(projections.get(name)), projectId);
+    }
+
+    private static Uni<Long> hold(SqlConnection connection, Target target) {
+        return target.bind(BEGIN_PROJECTION)
+                .execute(connection)
+                .chain(() -> target.bind(HOLD_CHECKPOINT).execute(connection))
+                .map(rows -> rows.iterator().next().getLong("sequence_id"));
+    }
+
+    private static <T, R> Uni<List<R>> inTurn(List<T> all, Function<T, Uni<R>> each) {
+        return Multi.createFrom()
+                .iterable(all)
+                .onItem()
+                .transformToUniAndConcatenate(each::apply)
+                .collect()
+                .asList();
     }
 
     // No further than the look saw: what has come since then waits for the next look, which finds more to take in at

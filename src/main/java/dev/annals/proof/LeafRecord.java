@@ -98,6 +98,31 @@ public record LeafRecord(String id, long sequenceId, String recordedAt, SortedMa
         return entry(digests);
     }
 
+    /**
+     * The entry of this record, of which something was redacted.
+     *
+     * @param salts of the fields that are set
+     * @param redacted the digests of those that are gone
+     * @throws IllegalArgumentException if they are not those, or are not in base64url
+     */
+    public Hash entry(Map<String, String> salts, Map<String, String> redacted) {
+        SortedMap<String, Hash> digests = new TreeMap<>();
+        fields.forEach((name, value) -> {
+            String salt = salts.get(name);
+            if (salt == null || salts.size() != fields.size()) {
+                throw new IllegalArgumentException("record " + id + " has other salts than fields");
+            }
+            Base64Url.parse(salt, Seed.SALT_BYTES);
+            digests.put(name, digest(salt, name, value));
+        });
+        redacted.forEach((name, digest) -> {
+            if (!FIELDS.contains(name) || digests.put(name, Hash.at(Base64Url.parse(digest, Hash.BYTES), 0)) != null) {
+                throw new IllegalArgumentException("record " + id + " cannot have redacted its field " + name);
+            }
+        });
+        return entry(digests);
+    }
+
     /** The entry of a record with these digests, one for each field that is set or was. */
     Hash entry(SortedMap<String, Hash> digests) {
         StringBuilder out = new StringBuilder(1024).append("{\"annals\":\"leaf/1\",\"fields\":{");

@@ -1,8 +1,6 @@
 package dev.annals.proof;
 
-import java.util.Map;
 import java.util.SortedMap;
-import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -13,8 +11,6 @@ import org.jspecify.annotations.Nullable;
  * @param entry what its leaf hashes
  */
 public record ProvedRecord(LeafRecord record, Hash entry) {
-
-    private static final int SALT_BYTES = 16;
 
     /**
      * Reads a record that a page with {@code proof} or a proof shows.
@@ -32,32 +28,14 @@ public record ProvedRecord(LeafRecord record, Hash entry) {
             return new ProvedRecord(record, record.entry(Seed.parse(CanonicalJson.string(seed))));
         }
         if (seed == null && salts != null && redacted != null) {
-            return new ProvedRecord(
-                    record,
-                    record.entry(digests(record, CanonicalJson.members(salts), CanonicalJson.members(redacted))));
+            return new ProvedRecord(record, record.entry(strings(salts), strings(redacted)));
         }
         throw new IllegalArgumentException("record " + record.id() + " has neither a seed, nor salts and redacted");
     }
 
-    private static SortedMap<String, Hash> digests(
-            LeafRecord record, SortedMap<String, String> salts, SortedMap<String, String> redacted) {
-        SortedMap<String, Hash> digests = new TreeMap<>();
-        record.fields().forEach((name, value) -> {
-            String salt = salts.get(name);
-            if (salt == null || salts.size() != record.fields().size()) {
-                throw new IllegalArgumentException("record " + record.id() + " has other salts than fields");
-            }
-            String text = CanonicalJson.string(salt);
-            Base64Url.parse(text, SALT_BYTES);
-            digests.put(name, LeafRecord.digest(text, name, value));
-        });
-        for (Map.Entry<String, String> gone : redacted.entrySet()) {
-            Hash digest = Hash.at(Base64Url.parse(CanonicalJson.string(gone.getValue()), Hash.BYTES), 0);
-            if (!LeafRecord.FIELDS.contains(gone.getKey()) || digests.put(gone.getKey(), digest) != null) {
-                throw new IllegalArgumentException(
-                        "record " + record.id() + " cannot have redacted its field " + gone.getKey());
-            }
-        }
-        return digests;
+    private static SortedMap<String, String> strings(String json) {
+        SortedMap<String, String> members = CanonicalJson.members(json);
+        members.replaceAll((name, value) -> CanonicalJson.string(value));
+        return members;
     }
 }

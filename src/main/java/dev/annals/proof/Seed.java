@@ -13,7 +13,8 @@ public final class Seed {
     /** How many bytes a seed has. */
     public static final int BYTES = 32;
 
-    private static final int SALT_BYTES = 16;
+    /** How many bytes a salt has. */
+    static final int SALT_BYTES = 16;
 
     private final byte[] bytes;
 

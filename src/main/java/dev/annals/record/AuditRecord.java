@@ -2,11 +2,12 @@ package dev.annals.record;
 
 import java.time.OffsetDateTime;
 import java.util.Objects;
+import java.util.Set;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a client says happened. It never changes once it is stored.
+ * What a client says happened. It never changes once it is stored, except that fields may be redacted.
  *
  * @param id unique in its project
  * @param idAssigned whether the service drew the id because the client sent none; if so, only an earlier attempt of the same
@@ -35,6 +36,9 @@ public record AuditRecord(
         boolean timestampAssigned,
         @Nullable String metadata,
         @Nullable String numberSequence) {
+
+    /** With what the actions begin that only the database records: what was done to records themselves. */
+    public static final String RESERVED = "annals.";
 
     /** A record with an id from its client, and without a number. */
     public AuditRecord(
@@ -78,6 +82,34 @@ public record AuditRecord(
                 timestampAssigned,
                 metadata,
                 numberSequence);
+    }
+
+    /** This record without some of its fields, by the names that docs/leaf-format.md gives them. */
+    AuditRecord without(Set<String> fields) {
+        return new AuditRecord(
+                id,
+                idAssigned,
+                action,
+                without("actor.", actor, fields),
+                without("subject.", subject, fields),
+                fields.contains("outcome") ? null : outcome,
+                fields.contains("ip_address") ? null : ipAddress,
+                fields.contains("message") ? null : message,
+                timestamp,
+                timestampAssigned,
+                fields.contains("metadata") ? null : metadata,
+                numberSequence);
+    }
+
+    private static @Nullable Party without(String prefix, @Nullable Party party, Set<String> fields) {
+        if (party == null) {
+            return null;
+        }
+        Party left = new Party(
+                fields.contains(prefix + "type") ? null : party.type(),
+                fields.contains(prefix + "id") ? null : party.id(),
+                fields.contains(prefix + "name") ? null : party.name());
+        return left.type() == null && left.id() == null && left.name() == null ? null : left;
     }
 
     /**

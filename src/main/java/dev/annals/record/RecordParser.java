@@ -178,7 +178,12 @@ final class RecordParser {
             wrong("is required: a string of 1 to " + MAX_ACTION + " characters");
             return null;
         }
-        return string(1, MAX_ACTION);
+        String text = string(1, MAX_ACTION);
+        if (text != null && text.startsWith(AuditRecord.RESERVED)) {
+            wrong("must not begin with " + AuditRecord.RESERVED + ": these are the service's own");
+            return null;
+        }
+        return text;
     }
 
     private @Nullable String ipAddress() throws IOException {

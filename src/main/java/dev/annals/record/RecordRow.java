@@ -47,6 +47,7 @@ public final class RecordRow {
         final int numberValue;
         final int recordedByToken;
         final int recordedByRole;
+        final int redaction;
 
         Positions(Row row) {
             sequenceId = row.getColumnIndex("sequence_id");
@@ -69,6 +70,7 @@ public final class RecordRow {
             numberValue = row.getColumnIndex("number_value");
             recordedByToken = row.getColumnIndex("recorded_by_token");
             recordedByRole = row.getColumnIndex("recorded_by_role");
+            redaction = row.getColumnIndex("redaction");
         }
     }
 
@@ -129,7 +131,12 @@ public final class RecordRow {
                     sequenceId,
                     row.getOffsetDateTime(at.recordedAt),
                     row.getLong(at.numberValue),
-                    recordedBy(row));
+                    recordedBy(row),
+                    redaction(row.getString(at.redaction)));
+        }
+
+        private static @Nullable Redaction redaction(@Nullable String stored) {
+            return stored == null ? null : Redaction.parse(stored);
         }
 
         /** Most records of a page came from one writer, whose name takes longer to write than any other field. */

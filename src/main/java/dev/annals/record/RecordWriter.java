@@ -69,6 +69,10 @@ public final class RecordWriter {
         number(stored, json);
         json.writeFieldName(METADATA);
         json.writeRawValue(record.metadata() == null ? "{}" : record.metadata());
+        Redaction redaction = stored.redaction();
+        if (redaction != null) {
+            redaction.write(json);
+        }
     }
 
     /**

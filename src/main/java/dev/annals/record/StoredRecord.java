@@ -13,13 +13,25 @@ import org.jspecify.annotations.Nullable;
  * @param numberValue its number: the value of the sequence that the record names; null if it names none
  * @param recordedBy who wrote it: {@code token:} and the token's id, or {@code role:} and the database role's name; null
  *     only if the schema's owner stored neither
+ * @param redaction what is left of fields that were redacted; null if none was
  */
 public record StoredRecord(
         AuditRecord record,
         long sequenceId,
         OffsetDateTime recordedAt,
         @Nullable Long numberValue,
-        @Nullable String recordedBy) {
+        @Nullable String recordedBy,
+        @Nullable Redaction redaction) {
+
+    /** A record of which nothing was redacted. */
+    public StoredRecord(
+            AuditRecord record,
+            long sequenceId,
+            OffsetDateTime recordedAt,
+            @Nullable Long numberValue,
+            @Nullable String recordedBy) {
+        this(record, sequenceId, recordedAt, numberValue, recordedBy, null);
+    }
 
     /** A record without a number. */
     public StoredRecord(AuditRecord record, long sequenceId, OffsetDateTime recordedAt, @Nullable String recordedBy) {
@@ -36,6 +48,20 @@ public record StoredRecord(
         return "role:" + role;
     }
 
+    /**
+     * Whether a record, as a client sends it, is this one. What was redacted cannot be compared: it may be anything.
+     *
+     * @see AuditRecord#sameContentAs
+     */
+    public boolean isSentAs(AuditRecord sent) {
+        return (redaction == null ? sent : sent.without(redaction.digests().keySet())).sameContentAs(record);
+    }
+
+    /** The same record, as if its fields that are gone had never been there. */
+    public StoredRecord withoutRedaction() {
+        return new StoredRecord(record, sequenceId, recordedAt, numberValue, recordedBy);
+    }
+
     /** The same place, with a record that has the same id but content that nobody ever sent. */
     public StoredRecord withoutContent() {
         AuditRecord empty =
@@ -45,6 +71,6 @@ public record StoredRecord(
 
     /** The same record at this place. */
     public StoredRecord at(long place) {
-        return new StoredRecord(record, place, recordedAt, numberValue, recordedBy);
+        return new StoredRecord(record, place, recordedAt, numberValue, recordedBy, redaction);
     }
 }

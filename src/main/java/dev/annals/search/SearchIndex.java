@@ -29,6 +29,7 @@ import org.jspecify.annotations.Nullable;
 public class SearchIndex implements Projection {
 
     private static final Sql PROJECT_SEARCH = Sql.named("project_search");
+    private static final Sql FORGET_BLOCK = Sql.named("forget_block");
     private static final Sql RESET_SEARCH = Sql.named("reset_search");
     private static final Sql SEARCH_BLOCKS = Sql.named("search_blocks");
     private static final Sql SEARCH_BLOCKS_BY_TIME = Sql.named("search_blocks_by_time");
@@ -69,6 +70,21 @@ public class SearchIndex implements Projection {
                 .bind("words", config.indexedWords())
                 .execute(connection)
                 .map(rows -> rows.iterator().next().getLong("sequence_id"));
+    }
+
+    @Override
+    public Uni<Void> takeBack(SqlConnection connection, UUID projectId, long sequenceId) {
+        return FORGET_BLOCK
+                .bind("project_id", projectId)
+                .bind("block", (sequenceId - 1) / BLOCK)
+                .execute(connection)
+                .replaceWithVoid();
+    }
+
+    /** Its whole block. */
+    @Override
+    public Uni<Void> takeAgain(SqlConnection connection, UUID projectId, long sequenceId) {
+        return project(connection, projectId, (sequenceId - 1) / BLOCK * BLOCK).replaceWithVoid();
     }
 
     @Override

@@ -19,6 +19,8 @@ public class DailyCounts implements Projection {
 
     private static final Sql PROJECT_STATISTICS = Sql.named("project_statistics");
     private static final Sql RESET_STATISTICS = Sql.named("reset_statistics");
+    private static final Sql UNCOUNT_RECORD = Sql.named("uncount_record");
+    private static final Sql RECOUNT_RECORD = Sql.named("recount_record");
     private static final int DAYS_PER_RESET = 100;
 
     private final StatisticsConfig config;
@@ -48,6 +50,25 @@ public class DailyCounts implements Projection {
                 .bind("combinations", config.combinations())
                 .execute(connection)
                 .map(rows -> rows.iterator().next().getLong("sequence_id"));
+    }
+
+    @Override
+    public Uni<Void> takeBack(SqlConnection connection, UUID projectId, long sequenceId) {
+        return UNCOUNT_RECORD
+                .bind("project_id", projectId)
+                .bind("sequence_id", sequenceId)
+                .execute(connection)
+                .replaceWithVoid();
+    }
+
+    @Override
+    public Uni<Void> takeAgain(SqlConnection connection, UUID projectId, long sequenceId) {
+        return RECOUNT_RECORD
+                .bind("project_id", projectId)
+                .bind("sequence_id", sequenceId)
+                .bind("combinations", config.combinations())
+                .execute(connection)
+                .replaceWithVoid();
     }
 
     @Override

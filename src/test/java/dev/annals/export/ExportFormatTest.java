@@ -121,6 +121,9 @@ class ExportFormatTest {
             ((ObjectNode) record.get("number")).put("value", Integer.parseInt(row.get("number_value")));
         }
         record.set("metadata", ExportClient.JSON.readTree(row.get("metadata")));
+        if (row.get("redacted") != null) {
+            record.set("redacted", ExportClient.JSON.readTree(row.get("redacted")));
+        }
         return record;
     }
 

@@ -13,8 +13,8 @@ import dev.annals.projection.RandomRecords;
 import dev.annals.projection.TestProjector;
 import dev.annals.proof.CompactRange;
 import dev.annals.proof.Hash;
-import dev.annals.proof.Seed;
 import dev.annals.proof.Tile;
+import dev.annals.proof.TileSeed;
 import io.vertx.mutiny.sqlclient.Pool;
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -277,7 +277,7 @@ class LogTreeTest {
                             project,
                             start,
                             start + Tile.WIDTH,
-                            Seed.of(HexFormat.of().parseHex(seed)))
+                            TileSeed.of(HexFormat.of().parseHex(seed)))
                     .await()
                     .indefinitely();
             tree.append(leaves.range());

@@ -11,7 +11,16 @@ public final class CountsFixture {
     private CountsFixture() {}
 
     public static Projection dailyCounts() {
+        return dailyCounts(Map.of());
+    }
+
+    /**
+     * The same with other limits.
+     *
+     * @param settings where they are not as by default; they have the prefix annals.statistics
+     */
+    public static Projection dailyCounts(Map<String, String> settings) {
         return new DailyCounts(
-                Settings.of(StatisticsConfig.class, Map.of()), Settings.of(ProjectionConfig.class, Map.of()));
+                Settings.of(StatisticsConfig.class, settings), Settings.of(ProjectionConfig.class, Map.of()));
     }
 }

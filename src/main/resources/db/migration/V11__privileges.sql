@@ -11,19 +11,28 @@ grant insert (project_id, id, "timestamp", action, actor_type, actor_id, actor_n
   subject_name, outcome, ip_address, message, metadata, number_sequence)
   on annals.audit_record to annals_writer;
 -- Defaults and the checks of types are evaluated as the writer.
-grant execute on function annals.sequential_guid(), annals.shared_append_id(), annals.is_servable_metadata(jsonb)
+grant execute on function annals.sequential_guid(), annals.shared_append_id(), annals.is_servable_metadata(jsonb),
+  annals.is_owner()
   to annals_writer;
 grant usage on sequence annals.shared_append_number to annals_writer;
 
 -- annals_service: appends and reads records, makes projects and tokens, never changes or removes any of them.
 grant select on annals.project, annals.access_token, annals.audit_record, annals.append, annals.feed_segment, annals.place,
   annals.feed to annals_service;
-grant insert on annals.project, annals.access_token, annals.audit_record, annals.append to annals_service;
+grant insert on annals.project, annals.access_token, annals.append to annals_service;
+grant insert (project_id, id, placed_with, "timestamp", recorded_at, action, actor_type, actor_id, actor_name, subject_type,
+  subject_id, subject_name, outcome, ip_address, message, metadata, number_sequence, number_value, recorded_by_token,
+  recorded_by_role)
+  on annals.audit_record to annals_service;
 -- An instance that does not migrate looks whether the schema is old.
 grant select on annals.flyway_schema_history to annals_service;
 grant execute on function annals.sequence_id(uuid, uuid, uuid), annals.places(uuid, bigint, bigint),
-  annals.is_servable_metadata(jsonb), annals.is_held_id(text), annals.held_ids(uuid, integer[], uuid[]),
-  annals.append_apart to annals_service;
+  annals.is_servable_metadata(jsonb), annals.is_owner(), annals.is_held_id(text),
+  annals.held_ids(uuid, integer[], uuid[]), annals.append_apart to annals_service;
+
+-- The one change of records. What it writes, it writes as the owner.
+grant select on annals.redaction to annals_service;
+grant execute on function annals.redact(uuid, uuid, text[], text, text, bytea, uuid, uuid) to annals_service;
 
 -- Sequences: their rows stay, their values are drawn.
 grant select, insert, update (next_value, reserved_from, deleted_at) on annals.sequence to annals_service;

@@ -1,0 +1,122 @@
+package dev.annals.redaction;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import dev.annals.http.FieldError;
+import dev.annals.http.Problem;
+import dev.annals.http.ProblemException;
+import dev.annals.http.ProblemType;
+import dev.annals.http.RequestFields;
+import dev.annals.proof.CanonicalJson;
+import java.util.ArrayList;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.SortedSet;
+import java.util.TreeSet;
+
+/**
+ * The body of {@code POST /v1/project-logs/{id}/redactions}: {@code {"fields": ["actor.name", …], "reason": "…"}}.
+ *
+ * @param fields each once, by the names of docs/leaf-format.md
+ * @param reason for everybody who reads the feed
+ */
+record RedactionRequest(Set<String> fields, String reason) {
+
+    private static final int MAX_REASON = 1_024;
+    /** Shorter values stand in many sentences by chance. */
+    private static final int SHORTEST_LOOKED_FOR = 4;
+
+    private static final List<String> REDACTABLE = List.of(
+            "actor.type",
+            "actor.id",
+            "actor.name",
+            "subject.type",
+            "subject.id",
+            "subject.name",
+            "outcome",
+            "ip_address",
+            "message",
+            "metadata");
+
+    private static final Map<String, String> KEPT = Map.of(
+            "action", "every record has one, by which it is found and counted",
+            "timestamp", "every record has one, by which it is found and counted",
+            "recorded_by", "it says who is answerable for the record",
+            "number", "numbers have no gap, and the record is what shows it");
+
+    /** @throws ProblemException {@code malformed-json} or {@code invalid-body} */
+    static RedactionRequest read(byte[] body) {
+        RequestFields fields = new RequestFields(body, Set.of("fields", "reason"));
+        Set<String> named = named(fields);
+        String reason = fields.text("reason", MAX_REASON, true);
+        fields.requireValid();
+        return new RedactionRequest(named, reason == null ? "" : reason);
+    }
+
+    private static Set<String> named(RequestFields fields) {
+        Set<String> named = new LinkedHashSet<>();
+        JsonNode value = fields.get("fields");
+        if (value == null || !value.isArray() || value.isEmpty() || value.size() > REDACTABLE.size()) {
+            fields.wrong("fields", "It must be an array of 1 to " + REDACTABLE.size() + " of " + names() + ".");
+            return named;
+        }
+        for (int i = 0; i < value.size(); i++) {
+            String name = value.get(i).isTextual() ? value.get(i).textValue() : "";
+            if (KEPT.containsKey(name)) {
+                fields.wrong("fields/" + i, "It cannot be redacted: " + KEPT.get(name) + ".");
+            } else if (!REDACTABLE.contains(name) || !named.add(name)) {
+                fields.wrong("fields/" + i, "It must be one of " + names() + ", each once.");
+            }
+        }
+        return named;
+    }
+
+    private static String names() {
+        return String.join(", ", REDACTABLE);
+    }
+
+    /**
+     * The fields that are still to be redacted.
+     *
+     * @param own whether it is one of the service's own records, which say what was redacted elsewhere
+     * @param set the fields of the record that are set, each in canonical JSON
+     * @param gone those that were redacted before
+     * @throws ProblemException {@code invalid-body} if a field is neither, or the reason tells what is to go
+     */
+    SortedSet<String> left(boolean own, Map<String, String> set, Set<String> gone) {
+        List<FieldError> errors = new ArrayList<>();
+        SortedSet<String> left = new TreeSet<>();
+        int at = 0;
+        for (String field : fields) {
+            String value = set.get(field);
+            if (own && !field.equals("message")) {
+                errors.add(new FieldError(
+                        "/fields/" + at,
+                        "This record says what was redacted: only its message, the reason, can be redacted."));
+            } else if (value != null) {
+                left.add(field);
+                if (tells(value)) {
+                    errors.add(new FieldError("/reason", "It contains the value of " + field + ", which is to go."));
+                }
+            } else if (!gone.contains(field)) {
+                errors.add(new FieldError("/fields/" + at, "The record has no " + field + "."));
+            }
+            at++;
+        }
+        if (!errors.isEmpty()) {
+            throw new ProblemException(
+                    Problem.of(ProblemType.INVALID_BODY, "Nothing was redacted: correct what errors names.")
+                            .withErrors(errors));
+        }
+        return left;
+    }
+
+    private boolean tells(String canonicalValue) {
+        if (!canonicalValue.startsWith("\"")) {
+            return false;
+        }
+        String text = CanonicalJson.string(canonicalValue);
+        return text.length() >= SHORTEST_LOOKED_FOR && reason.contains(text);
+    }
+}

@@ -1,0 +1,61 @@
+package dev.annals.redaction;
+
+import dev.annals.feed.FeedLinks;
+import dev.annals.feed.FeedQuery;
+import dev.annals.feed.FeedReader;
+import dev.annals.feed.PageAnswers;
+import dev.annals.http.RequestBodies;
+import dev.annals.project.Caller;
+import dev.annals.project.Requires;
+import dev.annals.record.RecordWriter;
+import io.smallrye.mutiny.Uni;
+import io.vertx.core.http.HttpServerRequest;
+import jakarta.ws.rs.Consumes;
+import jakarta.ws.rs.POST;
+import jakarta.ws.rs.Path;
+import jakarta.ws.rs.PathParam;
+import jakarta.ws.rs.Produces;
+import jakarta.ws.rs.container.ContainerRequestContext;
+import jakarta.ws.rs.core.Context;
+import jakarta.ws.rs.core.MediaType;
+import jakarta.ws.rs.core.Response;
+import java.util.UUID;
+
+/** Redaction over HTTP: {@code POST /v1/project-logs/{id}/redactions}. */
+@Path(FeedLinks.PATH + "/{id}/redactions")
+@Produces(MediaType.APPLICATION_JSON)
+@Consumes(MediaType.APPLICATION_JSON)
+public class RedactionResource {
+
+    private static final int MAX_BODY_BYTES = 65_536;
+
+    private final Redactions redactions;
+    private final RequestBodies bodies;
+    private final PageAnswers answers;
+
+    RedactionResource(Redactions redactions, RequestBodies bodies, PageAnswers answers) {
+        this.redactions = redactions;
+        this.bodies = bodies;
+        this.answers = answers;
+    }
+
+    /** Redacts fields of one record of the token's project; the same may be sent again. */
+    @POST
+    @Requires.Redact
+    public Uni<Response> redact(
+            @Context HttpServerRequest http, @PathParam("id") String id, @Context ContainerRequestContext request) {
+        Caller caller = Caller.of(request);
+        UUID projectId = caller.projectId();
+        return bodies.read(http, MAX_BODY_BYTES, projectId, body -> {
+            RedactionRequest redaction = RedactionRequest.read(body);
+            Redactions.Target target = new Redactions.Target(projectId, FeedReader.id(id), caller.tokenId());
+            return answers.within(
+                    projectId,
+                    FeedQuery.LARGEST_RECORD,
+                    held -> redactions
+                            .redact(target, redaction)
+                            .map(record -> answers.body(
+                                    http, RecordWriter.toBytes(record), MediaType.APPLICATION_JSON, held)));
+        });
+    }
+}

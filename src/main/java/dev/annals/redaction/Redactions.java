@@ -1,0 +1,174 @@
+package dev.annals.redaction;
+
+import dev.annals.database.DatabaseFailure;
+import dev.annals.database.Sql;
+import dev.annals.guid.SequentialGuid;
+import dev.annals.http.ProblemException;
+import dev.annals.http.ProblemType;
+import dev.annals.projection.Projector;
+import dev.annals.proof.Hash;
+import dev.annals.proof.LeafRecord;
+import dev.annals.proof.Seed;
+import dev.annals.proof.Tile;
+import dev.annals.proof.TileSeed;
+import dev.annals.record.AuditRecord;
+import dev.annals.record.RecordRow;
+import dev.annals.record.RecordWriter;
+import dev.annals.record.Redaction;
+import dev.annals.record.StoredRecord;
+import io.smallrye.mutiny.Uni;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.mutiny.sqlclient.Pool;
+import io.vertx.mutiny.sqlclient.SqlConnection;
+import jakarta.enterprise.context.ApplicationScoped;
+import java.nio.charset.StandardCharsets;
+import java.security.SecureRandom;
+import java.util.Objects;
+import java.util.Set;
+import java.util.SortedSet;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Redacts fields of records, each time in one transaction: the values, what the projections have derived from them, the seed from
+ * which the salts follow, and the record in the feed that says so.
+ *
+ * <p>It needs no key, and does not wait for the tree: the leaf of the record is the same before and after, whenever it is taken in.
+ */
+@ApplicationScoped
+class Redactions {
+
+    private static final Sql READ_RECORDS = Sql.named("read_records");
+    private static final Sql READ_SEEDS = Sql.named("read_seeds");
+    private static final Sql REDACT = Sql.named("redact");
+
+    private final Pool pool;
+    private final Projector projector;
+    private final SequentialGuid guids;
+    private final SecureRandom random = new SecureRandom();
+
+    Redactions(Pool pool, Projector projector, SequentialGuid guids) {
+        this.pool = pool;
+        this.projector = projector;
+        this.guids = guids;
+    }
+
+    /** Which record to redact, and who asks for it. */
+    record Target(UUID projectId, UUID recordId, UUID tokenId) {}
+
+    /**
+     * Redacts what of these fields is still there.
+     *
+     * @return the record as it is then. Fails with {@code not-found}, {@code invalid-body}, or, where other work on the project
+     *     takes too long, as the database being away
+     */
+    Uni<StoredRecord> redact(Target target, RedactionRequest request) {
+        return DatabaseFailure.retried(Uni.createFrom()
+                .deferred(() -> pool.withTransaction(connection -> find(connection, target)
+                        .chain(record -> left(record, request).isEmpty()
+                                ? Uni.createFrom().item(record)
+                                : projector.around(
+                                        connection,
+                                        target.projectId,
+                                        record.sequenceId(),
+                                        () -> redact(connection, target, request))))));
+    }
+
+    private static Uni<StoredRecord> find(SqlConnection connection, Target target) {
+        return READ_RECORDS
+                .bind("project_id", target.projectId)
+                .bind("id", new UUID[] {target.recordId})
+                .execute(connection)
+                .map(rows -> {
+                    if (rows.size() == 0) {
+                        throw new ProblemException(
+                                ProblemType.NOT_FOUND, "The project of this token has no record with this id.");
+                    }
+                    return RecordRow.record(rows.iterator().next());
+                });
+    }
+
+    private static SortedSet<String> left(StoredRecord record, RedactionRequest request) {
+        Redaction redaction = record.redaction();
+        return request.left(
+                record.record().action().startsWith(AuditRecord.RESERVED),
+                leaf(record).fields(),
+                redaction == null ? Set.of() : redaction.digests().keySet());
+    }
+
+    private static LeafRecord leaf(StoredRecord record) {
+        byte[] json = RecordWriter.toBytes(record.withoutRedaction());
+        return LeafRecord.parse(new String(json, StandardCharsets.UTF_8));
+    }
+
+    // Nobody else redacts anything of the project now.
+    private Uni<StoredRecord> redact(SqlConnection connection, Target target, RedactionRequest request) {
+        return find(connection, target).chain(before -> {
+            SortedSet<String> fields = left(before, request);
+            return fields.isEmpty()
+                    ? Uni.createFrom().item(before)
+                    : entry(connection, target, before)
+                            .chain(entry -> write(connection, target, request, before, fields)
+                                    .chain(() -> find(connection, target))
+                                    .invoke(after -> requireSame(entry, after)));
+        });
+    }
+
+    private Uni<Void> write(
+            SqlConnection connection,
+            Target target,
+            RedactionRequest request,
+            StoredRecord before,
+            SortedSet<String> fields) {
+        byte[] drawn = new byte[Seed.BYTES];
+        random.nextBytes(drawn);
+        return REDACT.bind("project_id", target.projectId)
+                .bind("record_id", target.recordId)
+                .bind("fields", fields.toArray(String[]::new))
+                .bind("reason", request.reason())
+                .bind(
+                        "canonical_metadata",
+                        fields.contains("metadata") ? leaf(before).fields().get("metadata") : null)
+                .bind("drawn_seed", Buffer.buffer(drawn))
+                .bind("event_id", guids.next())
+                .bind("recorded_by_token", target.tokenId)
+                .execute(connection)
+                .replaceWithVoid();
+    }
+
+    /** The entry of a record as it is now; null if it has no seed yet, and so is not in any tree. */
+    private static Uni<@Nullable Hash> entry(SqlConnection connection, Target target, StoredRecord record) {
+        Redaction redaction = record.redaction();
+        if (redaction != null) {
+            return Uni.createFrom().item(entry(record, redaction));
+        }
+        long tile = (record.sequenceId() - 1) / Tile.WIDTH;
+        return READ_SEEDS
+                .bind("project_id", target.projectId)
+                .bind("first", tile)
+                .bind("last", tile)
+                .execute(connection)
+                .map(rows -> {
+                    if (rows.size() == 0) {
+                        return null;
+                    }
+                    Seed seed = TileSeed.of(
+                                    rows.iterator().next().getBuffer("seed").getBytes())
+                            .ofRecord(record.sequenceId());
+                    return leaf(record).entry(Objects.requireNonNull(seed, "only redactions take seeds"));
+                });
+    }
+
+    private static Hash entry(StoredRecord record, Redaction redaction) {
+        return leaf(record).entry(redaction.salts(), redaction.digests());
+    }
+
+    // What is gone cannot be hashed again: better nothing is redacted than a leaf lost.
+    private static void requireSame(@Nullable Hash before, StoredRecord after) {
+        Hash now = entry(after, Objects.requireNonNull(after.redaction(), "it was redacted"));
+        if (before != null && !before.equals(now)) {
+            throw new IllegalStateException(
+                    "the leaf of record " + after.record().id() + " would be another one after the redaction");
+        }
+    }
+}

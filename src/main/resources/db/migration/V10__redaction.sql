@@ -1,0 +1,186 @@
+-- Redaction: the values of some fields of a record go, and with them their salts, from which a value could be guessed. Their
+-- digests stay, so the record's leaf in the log does not change (see docs/leaf-format.md). It is the only change that any
+-- record ever sees, and the triggers let pass only what a row of annals.redaction says.
+
+-- What was redacted, in the order of a project's redactions. Nobody but the schema's owner may write here, and so nobody else can
+-- make the triggers let anything pass.
+create table annals.redaction (
+  project_id  uuid    not null,
+  -- 1, 2, 3 … in the project: whoever keeps records in memory asks for the highest one.
+  number      bigint  not null,
+  record_id   uuid    not null,
+  -- What went now; other fields of the record may have gone before.
+  fields      text[]  not null,
+  -- The record in the same feed that says who did it, and why.
+  event_id    uuid    not null,
+  constraint redaction_pkey primary key (project_id, number),
+  constraint redaction_project_fkey foreign key (project_id) references annals.project (id),
+  constraint redaction_fields check (
+    cardinality(fields) between 1 and 10
+    and fields <@ array['actor.type', 'actor.id', 'actor.name', 'subject.type', 'subject.id', 'subject.name', 'outcome',
+      'ip_address', 'message', 'metadata'])
+);
+create index redaction_record_idx on annals.redaction (project_id, record_id);
+
+create trigger append_only before update or delete or truncate on annals.redaction
+  for each statement execute function annals.refuse_change();
+
+-- Lets a record change as far as a redaction of this very transaction says.
+create function annals.refuse_other_change() returns trigger
+language plpgsql set search_path = pg_catalog, pg_temp
+as $$
+declare
+  gone      text[];
+  expected  annals.audit_record := old;
+begin
+  select fields into gone from annals.redaction
+  where project_id = old.project_id and record_id = old.id and xmin = pg_current_xact_id()::xid
+  order by number desc limit 1;
+  if found then
+    expected.actor_type   := case when 'actor.type'   = any (gone) then null else old.actor_type end;
+    expected.actor_id     := case when 'actor.id'     = any (gone) then null else old.actor_id end;
+    expected.actor_name   := case when 'actor.name'   = any (gone) then null else old.actor_name end;
+    expected.subject_type := case when 'subject.type' = any (gone) then null else old.subject_type end;
+    expected.subject_id   := case when 'subject.id'   = any (gone) then null else old.subject_id end;
+    expected.subject_name := case when 'subject.name' = any (gone) then null else old.subject_name end;
+    expected.outcome      := case when 'outcome'      = any (gone) then null else old.outcome end;
+    expected.ip_address   := case when 'ip_address'   = any (gone) then null else old.ip_address end;
+    expected.message      := case when 'message'      = any (gone) then null else old.message end;
+    expected.metadata     := case when 'metadata'     = any (gone) then null else old.metadata end;
+    expected.redaction    := new.redaction;
+    if new *= expected then -- byte by byte
+      return new;
+    end if;
+  end if;
+  raise restrict_violation using
+    message = format('%s refused: %I.%I is append-only', tg_op, tg_table_schema, tg_table_name),
+    hint = 'To correct a record, append another one that says so; to remove values, redact them.';
+end $$;
+
+create trigger append_only_but_redactions before update on annals.audit_record
+  for each row execute function annals.refuse_other_change();
+
+create function annals.base64url(bytes bytea) returns text
+language sql immutable parallel safe
+return translate(rtrim(encode(bytes, 'base64'), '='), '+/', '-_');
+
+-- The fields of a record that are set, each with its value in canonical JSON; of fields that cannot be redacted it is empty.
+create function annals.leaf_fields(record annals.audit_record, canonical_metadata text) returns table (name text, value text)
+language sql stable set search_path = pg_catalog, pg_temp
+as $$
+  select field.name, field.value
+  from (values
+    ('action', ''),
+    ('timestamp', ''),
+    ('recorded_by', left(coalesce(record.recorded_by_token::text, record.recorded_by_role), 0)),
+    ('number', left(record.number_value::text, 0)),
+    ('actor.type', to_json(record.actor_type)::text),
+    ('actor.id', to_json(record.actor_id)::text),
+    ('actor.name', to_json(record.actor_name)::text),
+    ('subject.type', to_json(record.subject_type)::text),
+    ('subject.id', to_json(record.subject_id)::text),
+    ('subject.name', to_json(record.subject_name)::text),
+    ('outcome', to_json(record.outcome::text)::text),
+    ('ip_address', to_json(host(record.ip_address))::text),
+    ('message', to_json(record.message::text)::text),
+    ('metadata', case when record.metadata::jsonb <> '{}' then canonical_metadata end)) as field (name, value)
+  where field.value is not null
+$$;
+
+-- The seeds of the 256 records of a tile, one after the other. Where some have been redacted, they are stored like this, and those
+-- are zeros; otherwise they follow from one seed (see annals.merkle_seed).
+create function annals.record_seeds(seed bytea, tile bigint) returns bytea
+language sql immutable
+return case
+  when octet_length(seed) > 32 then seed
+  else (
+    select string_agg(sha256(seed || int8send(tile * 256 + place)), ''::bytea order by place)
+    from generate_series(1, 256) as place)
+end;
+
+-- Redacts fields of a record, all of which are set, and appends the record that says so. The caller holds the checkpoints of
+-- the projections 'search' and 'statistics', so that redactions of a project follow one another, and corrects what these two
+-- have derived from the record, in the same transaction.
+--
+--   canonical_metadata  the record's metadata in canonical JSON, where it goes; the database only checks that it is the same value
+--   drawn_seed          32 random bytes, for a record whose tile has no seed yet
+create function annals.redact(
+  project_id uuid, record_id uuid, fields text[], reason text, canonical_metadata text, drawn_seed bytea,
+  event_id uuid, recorded_by_token uuid) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_variable
+declare
+  record       annals.audit_record;
+  place        bigint;
+  tile         bigint;
+  seeds        bytea;
+  record_seed  bytea;
+  missing      text;
+  salts        jsonb;
+  digests      jsonb;
+begin
+  select r.* into record from annals.audit_record r where r.project_id = project_id and r.id = record_id for no key update;
+  if not found then
+    raise no_data_found using message = format('project %s has no record %s', project_id, record_id);
+  end if;
+  if starts_with(record.action, 'annals.') and fields <> array['message'] then
+    raise restrict_violation using
+      message = format('record %s is one of the schema''s own: only its message can be redacted', record_id);
+  end if;
+  if canonical_metadata::jsonb <> record.metadata then
+    raise data_exception using message = format('this is not the metadata of record %s', record_id);
+  end if;
+  missing := (
+    select field from unnest(fields) as field
+    where field not in (select name from annals.leaf_fields(record, canonical_metadata)) limit 1);
+  if missing is not null then
+    raise no_data_found using message = format('record %s has no %s', record_id, missing);
+  end if;
+  place := annals.sequence_id(project_id, record_id, record.placed_with);
+
+  salts := record.redaction -> 'salts';
+  digests := coalesce(record.redaction -> 'redacted', '{}');
+  if salts is null then
+    tile := (place - 1) / 256;
+    insert into annals.merkle_seed as s (project_id, tile, seed) values (project_id, tile, drawn_seed)
+    on conflict do nothing;
+    select annals.record_seeds(s.seed, tile) into seeds
+    from annals.merkle_seed s where s.project_id = project_id and s.tile = tile for update;
+    record_seed := substr(seeds, ((place - 1) % 256 * 32)::integer + 1, 32);
+    select jsonb_object_agg(name, annals.base64url(substr(sha256(record_seed || convert_to(name, 'UTF8')), 1, 16)))
+    into salts from annals.leaf_fields(record, coalesce(canonical_metadata, ''));
+    update annals.merkle_seed s
+    set seed = overlay(seeds placing decode(repeat('00', 32), 'hex') from ((place - 1) % 256 * 32)::integer + 1)
+    where s.project_id = project_id and s.tile = tile;
+  end if;
+  digests := digests || (
+    select jsonb_object_agg(name, annals.base64url(sha256(convert_to(
+      format('["%s","%s",%s]', salts ->> name, name, value), 'UTF8'))))
+    from annals.leaf_fields(record, canonical_metadata) where name = any (fields));
+
+  insert into annals.redaction (project_id, number, record_id, fields, event_id)
+  select project_id, coalesce(max(r.number), 0) + 1, record_id, fields, event_id
+  from annals.redaction r where r.project_id = project_id;
+  update annals.audit_record r set
+    actor_type   = case when 'actor.type'   = any (fields) then null else r.actor_type end,
+    actor_id     = case when 'actor.id'     = any (fields) then null else r.actor_id end,
+    actor_name   = case when 'actor.name'   = any (fields) then null else r.actor_name end,
+    subject_type = case when 'subject.type' = any (fields) then null else r.subject_type end,
+    subject_id   = case when 'subject.id'   = any (fields) then null else r.subject_id end,
+    subject_name = case when 'subject.name' = any (fields) then null else r.subject_name end,
+    outcome      = case when 'outcome'      = any (fields) then null else r.outcome end,
+    ip_address   = case when 'ip_address'   = any (fields) then null else r.ip_address end,
+    message      = case when 'message'      = any (fields) then null else r.message end,
+    metadata     = case when 'metadata'     = any (fields) then null else r.metadata end,
+    redaction    = jsonb_build_object('salts', salts - fields, 'redacted', digests)
+  where r.project_id = project_id and r.id = record_id;
+
+  insert into annals.audit_record (
+    project_id, id, placed_with, "timestamp", recorded_at, action, actor_type, actor_id, subject_type, subject_id, outcome,
+    message, metadata, recorded_by_token, recorded_by_role)
+  values (
+    project_id, event_id, event_id, statement_timestamp(), statement_timestamp(), 'annals.redact', 'token',
+    recorded_by_token, 'record', record_id, 'success', reason,
+    jsonb_build_object('fields', to_jsonb(fields), 'sequence_id', place), recorded_by_token, null);
+end $$;

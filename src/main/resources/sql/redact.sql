@@ -1,0 +1,13 @@
+-- Redacts fields of a record, and appends the record that says so: see V10__redaction.sql. Its transaction holds the checkpoints of
+-- the project's projections.
+--
+-- :project_id          uuid
+-- :record_id           uuid
+-- :fields              text[]   all of them are set
+-- :reason              text
+-- :canonical_metadata  text     the record's metadata in canonical JSON; null unless it is redacted
+-- :drawn_seed          bytea    32 random bytes
+-- :event_id            uuid     of the record that says so
+-- :recorded_by_token   uuid
+select annals.redact(
+  :project_id, :record_id, :fields, :reason, :canonical_metadata, :drawn_seed, :event_id, :recorded_by_token)

@@ -1,0 +1,257 @@
+package dev.annals.redaction;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.annals.BesideTheService;
+import dev.annals.SqlFixture;
+import dev.annals.config.Settings;
+import dev.annals.database.PoolFixture;
+import dev.annals.guid.SequentialGuid;
+import dev.annals.http.ProblemException;
+import dev.annals.log.TreeFixture;
+import dev.annals.projection.RandomRecords;
+import dev.annals.projection.TestProjector;
+import dev.annals.search.SearchConfig;
+import dev.annals.search.SearchIndex;
+import dev.annals.statistics.CountsFixture;
+import io.vertx.mutiny.sqlclient.Pool;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.Set;
+import java.util.UUID;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What was derived from records is, after a redaction, what a rebuild would derive, and the log is the one that it was. */
+@BesideTheService
+class RedactedProjectionsTest {
+
+    private static final Duration LIMIT = Duration.ofSeconds(60);
+    private static final List<String> FIELDS =
+            List.of("actor.id", "actor.name", "subject.id", "subject.name", "outcome", "ip_address", "message");
+
+    private final SqlFixture log = SqlFixture.ofTheSchemaAlone();
+    private final Random random = new Random(20260205);
+    private final Pool pool = new PoolFixture(log.database(), Map.of()).open(8);
+    private final UUID token = UUID.randomUUID();
+    private UUID project;
+
+    @BeforeEach
+    void makeAProject() throws SQLException {
+        project = log.insertProject();
+    }
+
+    @AfterEach
+    void theFeedIsWhole() throws SQLException {
+        log.checkFeed(project);
+        pool.close().await().indefinitely();
+    }
+
+    private TestProjector projector(int combinations) {
+        return new TestProjector(
+                pool,
+                List.of(
+                        new SearchIndex(pool, Settings.of(SearchConfig.class, Map.of())),
+                        CountsFixture.dailyCounts(
+                                Map.of("annals.statistics.combinations", Integer.toString(combinations))),
+                        TreeFixture.logTree()),
+                1000);
+    }
+
+    private void append(int count) throws SQLException {
+        try (Connection connection = log.connect()) {
+            RandomRecords.append(connection, project, count, random);
+            connection.commit();
+        }
+    }
+
+    private UUID recordAt(long sequenceId) throws SQLException {
+        return UUID.fromString(log.text(
+                "select id from annals.feed where project_id = '" + project + "' and sequence_id = " + sequenceId));
+    }
+
+    /** Redacts some fields of a record, of those that it has; gives whether it has any. */
+    private boolean redact(Redactions redactions, long sequenceId, Random choice) throws SQLException {
+        Set<String> fields = new LinkedHashSet<>();
+        for (String field : FIELDS) {
+            if (choice.nextBoolean()) {
+                fields.add(field);
+            }
+        }
+        for (String field : fields) {
+            try {
+                redactions
+                        .redact(
+                                new Redactions.Target(project, recordAt(sequenceId), token),
+                                new RedactionRequest(Set.of(field), "as the test wants it"))
+                        .await()
+                        .atMost(LIMIT);
+            } catch (ProblemException e) {
+                assertThat(e.getMessage()).as("the record has no such field").contains("Nothing was redacted");
+            }
+        }
+        return !fields.isEmpty();
+    }
+
+    /** All that projections have stored of the project. */
+    private List<String> derived() throws SQLException {
+        List<String> all = new ArrayList<>();
+        for (String table : List.of("search_block", "daily_count", "daily_total", "merkle_tile", "merkle_seed")) {
+            all.addAll(log.texts("select '" + table + " ' || t::text from annals." + table + " t where project_id = '"
+                    + project + "' order by t"));
+        }
+        all.addAll(log.texts(
+                "select size || ' ' || frontier || ' ' || coalesce(halted, '') from annals.merkle_log where project_id = '"
+                        + project + "'"));
+        return all;
+    }
+
+    private void rebuild() throws SQLException {
+        log.run("update annals.projection set generation = generation + 1");
+    }
+
+    /** With 10,000 combinations a day has room for all, with 40 for some. */
+    @ParameterizedTest
+    @ValueSource(ints = {10_000, 40})
+    void whatWasDerivedIsWhatARebuildDerives(int combinations) throws Exception {
+        TestProjector projector = projector(combinations);
+        Redactions redactions = new Redactions(pool, projector.projector(), new SequentialGuid());
+        append(3000);
+        projector.catchUp();
+        List<String> tiles = log.texts("select t::text from annals.merkle_tile t order by t");
+        for (int i = 0; i < 60; i++) {
+            redact(redactions, 1 + random.nextInt(3000), random);
+        }
+        assertThat(log.number("select count(*) from annals.redaction")).isGreaterThan(60);
+        assertThat(log.texts("select t::text from annals.merkle_tile t order by t"))
+                .isEqualTo(tiles);
+        projector.catchUp();
+        List<String> live = derived();
+        rebuild();
+        projector.catchUp();
+        assertThat(derived()).isEqualTo(live);
+        assertThat(live.toString()).doesNotContain("are not those");
+        assertThat(log.texts("select halted from annals.merkle_log")).containsOnlyNulls();
+    }
+
+    @Test
+    void whereADayHasRoomTheCountsAreRightAtOnce() throws Exception {
+        TestProjector projector = projector(10_000);
+        Redactions redactions = new Redactions(pool, projector.projector(), new SequentialGuid());
+        log.run("insert into annals.audit_record (project_id, action, actor_name, outcome) select '" + project
+                + "', 'a', 'Jane', 'o' from generate_series(1, 2)");
+        projector.catchUp();
+        for (int place = 1; place <= 2; place++) {
+            redactions
+                    .redact(
+                            new Redactions.Target(project, recordAt(place), token),
+                            new RedactionRequest(Set.of("actor.name"), "a reason"))
+                    .await()
+                    .atMost(LIMIT);
+            assertThat(log.texts(
+                            "select coalesce(actor, '-') || record_count from annals.daily_count where action = 'a'"
+                                    + " order by 1 desc"))
+                    .isEqualTo(place == 1 ? List.of("Jane1", "-1") : List.of("-2"));
+        }
+    }
+
+    @Test
+    void aRecordThatIsNotInTheTreeYetIsTakenInAsItWas() throws Exception {
+        TestProjector projector = projector(10_000);
+        Redactions redactions = new Redactions(pool, projector.projector(), new SequentialGuid());
+        append(300);
+        for (long place : new long[] {1, 256, 257, 290}) {
+            redact(redactions, place, random);
+        }
+        append(300);
+        projector.catchUp();
+        redact(redactions, 257, random);
+        redact(redactions, 600, random);
+        append(300);
+        projector.catchUp();
+        List<String> live = derived();
+        rebuild();
+        projector.catchUp();
+        assertThat(derived()).isEqualTo(live);
+        assertThat(log.texts("select halted from annals.merkle_log")).containsOnlyNulls();
+    }
+
+    @Test
+    void redactionsBesideAppendsProjectorsAndRebuildsLoseNothing() throws Exception {
+        append(2000);
+        TestProjector first = projector(10_000);
+        first.catchUp();
+        AtomicBoolean done = new AtomicBoolean();
+        AtomicInteger redacted = new AtomicInteger();
+        ExecutorService threads = Executors.newCachedThreadPool();
+        List<Future<?>> running = new ArrayList<>();
+        for (int i = 0; i < 2; i++) {
+            TestProjector projector = projector(10_000);
+            running.add(threads.submit(whileNot(done, projector::look)));
+        }
+        running.add(threads.submit(whileNot(done, () -> {
+            append(200);
+            return null;
+        })));
+        List<Future<?>> redacting = new ArrayList<>();
+        for (int i = 0; i < 3; i++) {
+            Random choice = new Random(i);
+            Redactions redactions = new Redactions(pool, projector(10_000).projector(), new SequentialGuid());
+            redacting.add(threads.submit(() -> {
+                for (int n = 0; n < 40; n++) {
+                    // few tiles and blocks, so that they meet
+                    redacted.addAndGet(redact(redactions, 1500 + choice.nextInt(600), choice) ? 1 : 0);
+                }
+                return null;
+            }));
+        }
+        for (int i = 0; i < 3; i++) {
+            Thread.sleep(300);
+            rebuild();
+        }
+        for (Future<?> each : redacting) {
+            each.get(2, TimeUnit.MINUTES);
+        }
+        done.set(true);
+        for (Future<?> each : running) {
+            each.get(1, TimeUnit.MINUTES);
+        }
+        threads.shutdown();
+        assertThat(redacted.get()).isGreaterThan(60);
+        first.catchUp();
+        List<String> live = derived();
+        rebuild();
+        first.catchUp();
+        assertThat(derived()).isEqualTo(live);
+        assertThat(log.texts("select halted from annals.merkle_log")).containsOnlyNulls();
+        assertThat(log.numbers("select number from annals.redaction order by number"))
+                .isEqualTo(log.numbers("select generate_series(1, count(*)) from annals.redaction"));
+        assertThat(log.number("select count(*) from annals.audit_record where action = 'annals.redact'"))
+                .isEqualTo(log.number("select count(*) from annals.redaction"));
+    }
+
+    private static Callable<Void> whileNot(AtomicBoolean done, Callable<?> work) {
+        return () -> {
+            while (!done.get()) {
+                work.call();
+            }
+            return null;
+        };
+    }
+}

@@ -74,3 +74,17 @@ cross join lateral (
     case when (number_sequence is null) <> (number_value is null) then 'number' end,
     case when (recorded_by_token is null) = (recorded_by_role is null) then 'recorded_by' end), '') as fields) as unfit
 where project_id = (select id from project) and fields is not null
+
+union all
+
+-- What was redacted is gone, and its digest is there.
+select format('record %s was to lose its %s in redaction %s, and has not', redaction.record_id, field, redaction.number)
+from (select * from annals.redaction where project_id = (select id from project)) as redaction
+cross join lateral unnest(redaction.fields) as field
+left join annals.audit_record as record on record.project_id = redaction.project_id and record.id = redaction.record_id
+where jsonb_exists(record.redaction -> 'redacted', field) is not true
+  or jsonb_build_object(
+    'actor.type', record.actor_type, 'actor.id', record.actor_id, 'actor.name', record.actor_name,
+    'subject.type', record.subject_type, 'subject.id', record.subject_id, 'subject.name', record.subject_name,
+    'outcome', record.outcome, 'ip_address', record.ip_address, 'message', record.message, 'metadata', record.metadata)
+    ->> field is not null

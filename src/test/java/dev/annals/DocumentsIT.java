@@ -53,6 +53,7 @@ class DocumentsIT {
             "operating.md",
             "proof.md",
             "reading.md",
+            "redacting.md",
             "searching.md",
             "using-sequences.md",
             "writing.md");
@@ -127,6 +128,13 @@ class DocumentsIT {
                     .isEqualTo(Stream.concat(TRIED_HERE.stream(), TRIED_ELSEWHERE.stream())
                             .collect(toCollection(TreeSet::new)));
         }
+    }
+
+    @Test
+    void redacting() throws Exception {
+        List<String> printed = runPage("redacting.md");
+        assertThat(printed.get(0)).contains("\"redacted\":{\"actor.name\":").doesNotContain("Jane Doe");
+        assertThat(printed.get(2)).contains("2 redactions are in effect");
     }
 
     @Test

@@ -106,6 +106,12 @@ public final class PackagedService implements AutoCloseable {
         return process.newProject(adminToken, scopes);
     }
 
+    /** The same project with another token, which has these scopes. */
+    public AuditLogFixture.Project token(AuditLogFixture.Project project, String... scopes)
+            throws IOException, InterruptedException {
+        return process.newToken(adminToken, project.id(), scopes);
+    }
+
     /** A command line of the client, with this service and its token in its environment. */
     public ProcessBuilder client(String... arguments) throws IOException {
         ProcessBuilder builder = ServiceProcess.command(List.of(), arguments);

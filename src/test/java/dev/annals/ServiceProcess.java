@@ -197,9 +197,15 @@ public final class ServiceProcess implements AutoCloseable {
     public AuditLogFixture.Project newProject(String adminToken, String... scopes)
             throws IOException, InterruptedException {
         String id = administer(adminToken, "/v1/projects", Map.of("name", UUID.randomUUID()), "id");
-        String tokens = "/v1/projects/" + id + "/tokens";
+        return newToken(adminToken, UUID.fromString(id), scopes);
+    }
+
+    /** The same project with another token, which has these scopes. */
+    public AuditLogFixture.Project newToken(String adminToken, UUID projectId, String... scopes)
+            throws IOException, InterruptedException {
+        String tokens = "/v1/projects/" + projectId + "/tokens";
         return new AuditLogFixture.Project(
-                UUID.fromString(id), administer(adminToken, tokens, Map.of("scopes", scopes), "token"));
+                projectId, administer(adminToken, tokens, Map.of("scopes", scopes), "token"));
     }
 
     private String administer(String adminToken, String path, Map<String, ?> body, String field)

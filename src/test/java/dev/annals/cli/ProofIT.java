@@ -289,6 +289,78 @@ class ProofIT {
         }
     }
 
+    @Test
+    void whatWasRedactedIsProvedAndIsRedactedAgainWhereABackupBringsItBack() throws Exception {
+        append(1, 300);
+        String id = json("?limit=1&cursor=99").get("results").get(0).get("id").textValue();
+        Path kept = folder.resolve("checkpoint");
+        Files.writeString(kept, get("/log/1/checkpoint"));
+        Path file = folder.resolve("proved");
+        assertEnds(3, "scope", "redact", id, "--field=message", "--reason=r");
+        Project reading = project;
+        Project redacting = service.token(project, "redact", "read");
+        project = redacting;
+        assertEnds(
+                0,
+                "Redacted: message, metadata",
+                "redact",
+                id,
+                "--field=message",
+                "--field=metadata",
+                "--reason=A reason");
+        assertEnds(1, "has no outcome", "redact", id, "--field=outcome", "--reason=r");
+        assertEnds(2, "--reason", "redact", id, "--field=message");
+        assertEnds(2, "no other", "redact", id, "--replay=" + file);
+        project = reading;
+        Await.until("the event is in the log", () -> get("/log/1/checkpoint").contains("\n301\n"));
+        succeed("export", "--proof", "--vkey=" + vkey, "-o", file.toString());
+        assertThat(Files.readString(file))
+                .contains("\"redacted\":{\"message\":")
+                .doesNotContain("\"message\":\"100\"");
+        assertEnds(0, "records 1 to 301", "check", file.toString(), "--vkey=" + vkey, "--against=" + kept);
+        assertEnds(0, "the first 300 as the log has signed", "verify", "--against=" + kept, "--vkey=" + vkey);
+        Path changed = folder.resolve("changed");
+        Files.writeString(
+                changed, Files.readString(file).replaceFirst("(\"redacted\":\\{\"message\":\").{3}", "$1AAA"));
+        assertEnds(1, id + " with the sequence id 100", "check", changed.toString(), "--vkey=" + vkey);
+        Path cursor = folder.resolve("cursor");
+        assertThat(succeed("tail", "--verify", "--vkey=" + vkey, "--cursor-file=" + cursor, "--from-start")
+                        .output())
+                .hasLineCount(301)
+                .contains("  100  n  [redacted: message, metadata]");
+
+        project = redacting;
+        assertEnds(0, "1 redaction is in effect", "redact", "--replay=" + file);
+        assertThat(json("?limit=1&order=desc")
+                        .get("results")
+                        .get(0)
+                        .get("sequence_id")
+                        .longValue())
+                .isEqualTo(301);
+        // as a backup would bring it back
+        Project restored = service.newProject();
+        project = restored;
+        append(id);
+        project = service.token(restored, "redact", "read");
+        assertEnds(0, "1 redaction is in effect", "redact", "--replay=" + file);
+        assertThat(get("/" + id)).contains("\"redacted\"").doesNotContain("\"100\"");
+        project = service.token(service.newProject(), "redact");
+        assertEnds(5, "1 is refused", "redact", "--replay=" + file);
+    }
+
+    private void append(String id) throws Exception {
+        HttpResponse<String> answer = HttpClient.newHttpClient()
+                .send(
+                        HttpRequest.newBuilder(service.uri().resolve("/v1/project-logs"))
+                                .header("Authorization", "Bearer " + project.token())
+                                .header("Content-Type", "application/json")
+                                .POST(HttpRequest.BodyPublishers.ofString("{\"id\": \"" + id
+                                        + "\", \"action\": \"n\", \"message\": \"100\", \"metadata\": {\"n\": 1}}"))
+                                .build(),
+                        HttpResponse.BodyHandlers.ofString());
+        assertThat(answer.statusCode()).as(answer.body()).isEqualTo(201);
+    }
+
     private static void awaitLines(Process process, Path output, int lines) throws Exception {
         while (Files.readAllLines(output).size() < lines) {
             assertThat(process.isAlive()).isTrue();

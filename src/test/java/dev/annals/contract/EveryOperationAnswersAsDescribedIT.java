@@ -118,6 +118,22 @@ class EveryOperationAnswersAsDescribedIT extends ProjectTest {
     }
 
     @Test
+    void aFieldIsRedacted() {
+        String id = json(project.request(), "{\"action\": \"a\", \"message\": \"too much\"}")
+                .post(LOGS)
+                .then()
+                .statusCode(201)
+                .extract()
+                .path("id");
+        RequestSpecification redacting = given().auth().preemptive().oauth2(log.newToken(project.id(), "redact"));
+        json(redacting, "{\"fields\": [\"message\"], \"reason\": \"It said too much\"}")
+                .post(LOGS + "/" + id + "/redactions")
+                .then()
+                .statusCode(200)
+                .body("message", equalTo(null));
+    }
+
+    @Test
     void whatCannotBeDoneIsAProblem() {
         json(project.wrongRequest(), "{\"action\": 1}").post(LOGS).then().statusCode(422);
         json(project.wrongRequest(), "{").post(LOGS).then().statusCode(400);

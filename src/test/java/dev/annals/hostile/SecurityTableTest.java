@@ -176,6 +176,8 @@ class SecurityTableTest {
             case "GET /v1/project-logs/statistics" ->
                 new Call(method, path + "?start=2026-01-01&end=2026-02-01&by=action", "", "");
             case "GET /v1/project-logs/log/consistency" -> new Call(method, path + "?from=0&to=1", "", "");
+            case "POST /v1/project-logs/{id}/redactions" ->
+                new Call(method, path, "{\"fields\": [\"message\"], \"reason\": \"a reason\"}", "");
             case "POST /v1/projects" -> new Call(method, path, "{\"name\": \"" + UUID.randomUUID() + "\"}", "");
             case "POST /v1/projects/{project}/tokens" -> new Call(method, path, "{\"scopes\": [\"read\"]}", "");
             default -> {
@@ -236,7 +238,8 @@ class SecurityTableTest {
 
     private String append(Project project) {
         String id = UUID.randomUUID().toString();
-        Call append = new Call("POST", "/v1/project-logs", "{\"id\": \"" + id + "\", \"action\": \"a\"}", "");
+        Call append = new Call(
+                "POST", "/v1/project-logs", "{\"id\": \"" + id + "\", \"action\": \"a\", \"message\": \"m\"}", "");
         assertThat(send(append, project.token()).statusCode()).isEqualTo(201);
         return id;
     }

@@ -115,6 +115,55 @@ class MaliciousOwnerTest {
         assertThat(unnoticed).isEmpty();
     }
 
+    /** The same done to a record of which something was redacted; % is the field. */
+    private static final Map<String, String> OF_REDACTED = Map.of(
+            "changes what is left", "update annals.audit_record set action = 'forged' where id = $",
+            "changes a digest",
+                    "update annals.audit_record set redaction = jsonb_set(redaction, '{redacted,%}', to_jsonb(repeat('A', 43)))"
+                            + " where id = $",
+            "changes a salt",
+                    "update annals.audit_record set redaction = jsonb_set(redaction, '{salts,action}', to_jsonb(repeat('A', 22)))"
+                            + " where id = $",
+            "hides that there was a field",
+                    "update annals.audit_record set redaction = redaction #- '{redacted,%}' where id = $",
+            "hides that anything was redacted", "update annals.audit_record set redaction = null where id = $",
+            "puts another value in its place",
+                    "update annals.audit_record set message = 'forged', outcome = 'forged', actor_id = 'forged' where id = $");
+
+    @Test
+    void everyTamperingWithARedactedRecordIsNoticedAsWell() throws Exception {
+        List<String> unnoticed = new ArrayList<>();
+        for (int place : PLACES) {
+            for (Map.Entry<String, String> tampering : OF_REDACTED.entrySet()) {
+                for (Map.Entry<String, String> cover : COVERS.entrySet()) {
+                    if (!isNoticed(place, tampering.getValue(), cover.getValue(), true)) {
+                        unnoticed.add("record " + place + ": " + tampering.getKey() + cover.getKey());
+                    }
+                }
+            }
+        }
+        assertThat(unnoticed).isEmpty();
+        assertThat(isNoticed(100, NOTHING, COVERS.get(", and begins the tree anew"), true))
+                .as("a tree that is made anew of the same records")
+                .isFalse();
+    }
+
+    private String redact(Project project, String id) {
+        Project redacting = new Project(project.id(), log.newToken(project.id(), "redact"));
+        for (String field : List.of("message", "outcome", "actor.id")) {
+            int status = redacting
+                    .wrongRequest()
+                    .contentType("application/json")
+                    .body("{\"fields\": [\"" + field + "\"], \"reason\": \"a reason\"}")
+                    .post(AuditLogFixture.LOGS + "/" + id + "/redactions")
+                    .statusCode();
+            if (status == 200) {
+                return field;
+            }
+        }
+        throw new AssertionError("the record has none of the fields");
+    }
+
     @Test
     void whatIsLeftAsItIsIsVerified() throws Exception {
         assertThat(isNoticed(100, NOTHING, COVERS.get(", and begins the tree anew")))
@@ -123,6 +172,10 @@ class MaliciousOwnerTest {
     }
 
     private boolean isNoticed(int place, String tampering, String cover) throws Exception {
+        return isNoticed(place, tampering, cover, false);
+    }
+
+    private boolean isNoticed(int place, String tampering, String cover, boolean redacted) throws Exception {
         Project project = log.newProject();
         append(project, RECORDS);
         LogReader reader = new LogReader(project);
@@ -130,11 +183,15 @@ class MaliciousOwnerTest {
         assertThatCode(() -> reader.walk(reader.next(), 500)).doesNotThrowAnyException();
         String id = log.text(
                 "select id from annals.feed where project_id = '" + project.id() + "' and sequence_id = " + place);
+        String field = redacted ? redact(project, id) : "";
+        int more = redacted ? 1 : 0;
+        Await.until("the redaction is in the log", () -> reader.next().size() == RECORDS + more);
+        assertThatCode(() -> reader.walk(reader.next(), 500)).doesNotThrowAnyException();
         // The projection must not be in the middle of a step.
         log.run(
                 "select from annals.projection_checkpoint where project_id = '" + project.id() + "' for update",
                 "set local session_replication_role = replica",
-                filled(tampering, project, id, place),
+                filled(tampering.replace("%", field), project, id, place),
                 filled(cover, project, id, place));
         append(project, 300);
         if (tampering.equals(NOTHING)) {
@@ -143,7 +200,7 @@ class MaliciousOwnerTest {
                     "the tree is there again",
                     () -> log.number("select coalesce(max(size), 0) from annals.merkle_log where project_id = '"
                                     + project.id() + "'")
-                            == RECORDS + 300);
+                            == RECORDS + more + 300);
         }
         try {
             for (int round = 0; round < 200; round++) {

@@ -206,6 +206,33 @@ class OtherVerifiersTest {
         }
     }
 
+    @Test
+    void theyAcceptRedactedRecordsAndRefuseOthersInTheirPlace() throws Exception {
+        String record = log.text("select id from annals.feed where project_id = '" + project.id()
+                + "' and message is not null order by sequence_id limit 1");
+        Project redacting = new Project(project.id(), log.newToken(project.id(), "redact"));
+        redacting
+                .wrongRequest()
+                .contentType("application/json")
+                .body("{\"fields\": [\"message\"], \"reason\": \"a reason\"}")
+                .post(AuditLogFixture.LOGS + "/" + record + "/redactions")
+                .then()
+                .statusCode(200);
+        awaitLog(RECORDS + 1);
+        assertVerified(RECORDS + 1);
+        assertThat(passesFsck()).isTrue();
+        for (String digest : List.of("\"redacted\":{\"message\":\"", "\"salts\":{\"action\":\"")) {
+            middle.change(AuditLogFixture.LOGS, text(body -> {
+                int at = body.indexOf(digest) + digest.length();
+                return at < digest.length()
+                        ? body
+                        : body.substring(0, at) + (body.charAt(at) == 'B' ? 'C' : 'B') + body.substring(at + 1);
+            }));
+            assertRefused(digest);
+            assertThat(middle.changed).as(digest).isTrue();
+        }
+    }
+
     /** What somebody between the service and the reader makes of an answer. */
     private interface Change {
         byte[] of(byte[] body) throws Exception;

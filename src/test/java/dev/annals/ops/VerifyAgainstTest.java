@@ -92,6 +92,47 @@ class VerifyAgainstTest {
         assertThat(findings()).isEmpty();
     }
 
+    /** A field that the record has. */
+    private String redact(int sequenceId) throws Exception {
+        Project redacting = new Project(project.id(), log.newToken(project.id(), "redact"));
+        for (String field : List.of("message", "outcome", "actor.id", "subject.id", "ip_address")) {
+            int status = redacting
+                    .wrongRequest()
+                    .contentType("application/json")
+                    .body("{\"fields\": [\"" + field + "\"], \"reason\": \"a reason\"}")
+                    .post(AuditLogFixture.LOGS + "/" + id(sequenceId) + "/redactions")
+                    .statusCode();
+            if (status == 200) {
+                return field;
+            }
+        }
+        throw new AssertionError("record " + sequenceId + " has none of the fields");
+    }
+
+    @Test
+    void redactedRecordsPassUntilADigestOrASaltOrWhatIsLeftIsAnother() throws Exception {
+        String field = redact(100);
+        redact(600);
+        assertThat(findings()).isEmpty();
+        String id = id(100);
+        String stored = log.text("select redaction from annals.audit_record where id = '" + id + "'");
+        for (String change : List.of(
+                "action = 'forged'",
+                "redaction = jsonb_set(redaction, '{redacted," + field + "}', to_jsonb(repeat('A', 43)))",
+                "redaction = jsonb_set(redaction, '{salts,action}', to_jsonb(repeat('A', 22)))",
+                "redaction = redaction #- '{redacted," + field + "}'")) {
+            String action = log.text("select action from annals.audit_record where id = '" + id + "'");
+            damage("update annals.audit_record set " + change + " where project_id = '?' and id = '" + id + "'");
+            assertThat(findings())
+                    .as(change)
+                    .anyMatch(finding -> finding.contains(
+                            "record " + id + " with the sequence id 100 is not the one that was taken into the log"));
+            damage("update annals.audit_record set action = '" + action + "', redaction = '" + stored
+                    + "' where project_id = '?' and id = '" + id + "'");
+        }
+        assertThat(findings()).isEmpty();
+    }
+
     @Test
     void aChangedRecordIsNamed() throws Exception {
         String id = id(100);

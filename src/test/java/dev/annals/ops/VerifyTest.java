@@ -43,6 +43,20 @@ class VerifyTest {
     }
 
     @Test
+    void aRedactedRecordPassesUntilTheValueIsThereAgain() throws SQLException {
+        UUID record = UUID.randomUUID();
+        schema.run("insert into annals.audit_record (project_id, id, action, message) values ('" + project + "', '"
+                + record + "', 'a', 'a message')");
+        schema.run("select annals.redact('" + project + "', '" + record + "', array['message'], 'a reason', null,"
+                + " sha256('drawn'), gen_random_uuid(), gen_random_uuid())");
+        assertThat(verify()).isZero();
+        damage("update annals.audit_record set message = 'a message' where id = '" + record + "'");
+        assertThat(findings()).singleElement().asString().contains(record.toString(), "its message in redaction 1");
+        damage("update annals.audit_record set redaction = null where id = '" + record + "'");
+        assertThat(findings()).singleElement().asString().contains(record.toString(), "its message in redaction 1");
+    }
+
+    @Test
     void aRecordOfAnAppendThatWasWrittenWithoutTriggersIsFound() throws SQLException {
         UUID record = UUID.randomUUID();
         damage("insert into annals.audit_record (project_id, id, action) values ('" + project + "', '" + record

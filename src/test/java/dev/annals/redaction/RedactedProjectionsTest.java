@@ -216,7 +216,7 @@ class RedactedProjectionsTest {
             redacting.add(threads.submit(() -> {
                 for (int n = 0; n < 40; n++) {
                     // few tiles and blocks, so that they meet
-                    redacted.addAndGet(redact(redactions, 1500 + choice.nextInt(600), choice) ? 1 : 0);
+                    redacted.addAndGet(redact(redactions, 1500 + choice.nextInt(500), choice) ? 1 : 0);
                 }
                 return null;
             }));

@@ -233,7 +233,9 @@ class RedactionTest {
         redact(id, fields("message")).then().statusCode(200);
         String event = get(LOGS + "?order=desc&limit=1").path("results[0].id");
         assertThat(redact(event, fields("subject.id")).statusCode()).isEqualTo(422);
-        redact(event, fields("message")).then().statusCode(200);
+        redact(event, fields("message").replace("Request", "At the wish"))
+                .then()
+                .statusCode(200);
     }
 
     @Test

@@ -85,6 +85,19 @@ class EveryOperationAnswersAsDescribedTest {
     }
 
     @Test
+    void aRedactionIsAnsweredWithTheRecord() {
+        String token = log.newProject("write", "redact").token();
+        Map<String, Object> sent = record();
+        json(client(token)).body(sent).post(LOGS).then().statusCode(201);
+        ValidatableResponse redacted = json(client(token))
+                .body(Map.of("fields", List.of("message", "metadata"), "reason", "of a test"))
+                .post(LOGS + "/" + sent.get("id") + "/redactions")
+                .then()
+                .statusCode(200);
+        assertThat(redacted.extract().<Map<String, String>>path("redacted")).containsOnlyKeys("message", "metadata");
+    }
+
+    @Test
     void anImportIsAnsweredWithASummary() {
         String token = log.newProject().token();
         ValidatableResponse summary = client(token)

@@ -51,9 +51,9 @@ class VerifyTest {
                 + " sha256('drawn'), gen_random_uuid(), gen_random_uuid())");
         assertThat(verify()).isZero();
         damage("update annals.audit_record set message = 'a message' where id = '" + record + "'");
-        assertThat(findings()).singleElement().asString().contains(record.toString(), "its message in redaction 1");
+        assertThat(findings()).last().asString().contains(record.toString(), "its message in redaction 1");
         damage("update annals.audit_record set redaction = null where id = '" + record + "'");
-        assertThat(findings()).singleElement().asString().contains(record.toString(), "its message in redaction 1");
+        assertThat(findings()).last().asString().contains(record.toString(), "its message in redaction 1");
     }
 
     @Test

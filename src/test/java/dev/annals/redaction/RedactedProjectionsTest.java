@@ -171,6 +171,28 @@ class RedactedProjectionsTest {
         }
     }
 
+    /** The seed of the tile would bring back every salt; the seeds of the other records bring back theirs alone. */
+    @Test
+    void ofTheSeedsOfATileOnlyThatOfTheRedactedRecordIsGone() throws Exception {
+        TestProjector projector = projector(10_000);
+        Redactions redactions = new Redactions(pool, projector.projector(), new SequentialGuid());
+        append(300);
+        projector.catchUp();
+        String before = log.text("select encode(seed, 'hex') from annals.merkle_seed where tile = 0");
+        while (log.number("select count(*) from annals.redaction where record_id = '" + recordAt(7) + "'") == 0) {
+            redact(redactions, 7, random);
+        }
+        assertThat(log.numbers("""
+                        select place from generate_series(1, 256) as place, annals.merkle_seed
+                        where tile = 0 and substr(seed, place * 32 - 31, 32)
+                          <> sha256(decode('%s', 'hex') || int8send(place)) order by 1""".formatted(before))).containsExactly(7L);
+        assertThat(log.text(
+                        "select encode(substr(seed, 6 * 32 + 1, 32), 'hex') from annals.merkle_seed where tile = 0"))
+                .isEqualTo("0".repeat(64));
+        assertThat(log.number("select octet_length(seed) from annals.merkle_seed where tile = 1"))
+                .isEqualTo(32);
+    }
+
     @Test
     void aRecordThatIsNotInTheTreeYetIsTakenInAsItWas() throws Exception {
         TestProjector projector = projector(10_000);

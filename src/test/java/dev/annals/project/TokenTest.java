@@ -262,7 +262,7 @@ class TokenTest extends ProjectTest {
                 arguments("{\"scopes\": null}", "/scopes"),
                 arguments("{\"scopes\": \"read\"}", "/scopes"),
                 arguments("{\"scopes\": []}", "/scopes"),
-                arguments("{\"scopes\": [\"read\", \"write\", \"sequence\", \"read\"]}", "/scopes"),
+                arguments("{\"scopes\": [\"read\", \"write\", \"sequence\", \"redact\", \"read\"]}", "/scopes"),
                 arguments("{\"scopes\": [\"read\", \"read\"]}", "/scopes/1"),
                 arguments("{\"scopes\": [\"admin\"]}", "/scopes/0"),
                 arguments("{\"scopes\": [\"READ\"]}", "/scopes/0"),

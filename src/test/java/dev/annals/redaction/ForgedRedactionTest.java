@@ -91,8 +91,8 @@ class ForgedRedactionTest {
     void nobodyCanInsertAnEventWhateverIsSet(String role) throws SQLException {
         String insert = role.equals("annals_writer")
                 ? "insert into annals.audit_record (project_id, action) values (?, 'annals.redact')"
-                : "insert into annals.audit_record (project_id, id, placed_with, action, recorded_by_token) select ?, i, i,"
-                        + " 'annals.redact', i from gen_random_uuid() as i";
+                : "insert into annals.audit_record (project_id, id, placed_with, action, recorded_by_token, recorded_by_role)"
+                        + " select ?, i, i, 'annals.redact', i, null from gen_random_uuid() as i";
         for (String before : new String[] {
             "select 1",
             "set annals.redacting = 'on'",

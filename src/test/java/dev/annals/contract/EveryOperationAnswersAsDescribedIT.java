@@ -126,7 +126,7 @@ class EveryOperationAnswersAsDescribedIT extends ProjectTest {
                 .extract()
                 .path("id");
         RequestSpecification redacting = given().auth().preemptive().oauth2(log.newToken(project.id(), "redact"));
-        json(redacting, "{\"fields\": [\"message\"], \"reason\": \"It said too much\"}")
+        json(redacting, "{\"fields\": [\"message\"], \"reason\": \"By request\"}")
                 .post(LOGS + "/" + id + "/redactions")
                 .then()
                 .statusCode(200)

@@ -1,5 +1,6 @@
 package dev.annals.record;
 
+import io.vertx.mutiny.core.buffer.Buffer;
 import io.vertx.mutiny.sqlclient.Row;
 import java.util.Objects;
 import java.util.UUID;
@@ -120,7 +121,7 @@ public final class RecordRow {
                     party(row, at.actorType, at.actorId, at.actorName),
                     party(row, at.subjectType, at.subjectId, at.subjectName),
                     row.getString(at.outcome),
-                    row.getString(at.ipAddress),
+                    ipAddress(row, at.ipAddress),
                     row.getString(at.message),
                     row.getOffsetDateTime(at.timestamp),
                     false,
@@ -137,6 +138,11 @@ public final class RecordRow {
 
         private static @Nullable Redaction redaction(@Nullable String stored) {
             return stored == null ? null : Redaction.parse(stored);
+        }
+
+        private static @Nullable String ipAddress(Row row, int column) {
+            Buffer sent = row.getBuffer(column);
+            return sent == null ? null : IpAddress.ofSent(sent.getBytes());
         }
 
         /** Most records of a page came from one writer, whose name takes longer to write than any other field. */

@@ -5,6 +5,8 @@ import dev.annals.config.Settings;
 import dev.annals.projection.TestProjector;
 import dev.annals.proof.Checkpoint;
 import dev.annals.proof.MasterKey;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import io.vertx.core.Vertx;
 import io.vertx.mutiny.sqlclient.Pool;
 import java.time.Duration;
 import java.util.HashMap;
@@ -17,7 +19,11 @@ final class TestLogs {
 
     private static final Duration LIMIT = Duration.ofSeconds(60);
 
+    private static final Vertx VERTX = Vertx.vertx();
+
     final LogKeys keys;
+    final Witnesses witnesses;
+    final WitnessRounds rounds;
     final Checkpoints checkpoints;
     final Pool pool;
     final TestProjector projector;
@@ -35,7 +41,10 @@ final class TestLogs {
         this.pool = pool;
         this.projector = projector;
         this.keys = new LogKeys(config, Settings.of(AnnalsConfig.class, Map.of()));
-        this.checkpoints = new Checkpoints(pool, pool, projector.projector(), keys, new SeenNotes(keys), config);
+        this.witnesses = new Witnesses(config, pool, pool, VERTX, new SimpleMeterRegistry());
+        this.checkpoints =
+                new Checkpoints(pool, pool, projector.projector(), keys, new SeenNotes(keys), witnesses, config);
+        this.rounds = new WitnessRounds(pool, VERTX, checkpoints, witnesses, keys, config);
     }
 
     private static Map<String, String> withKey(Map<String, String> settings, MasterKey key) {

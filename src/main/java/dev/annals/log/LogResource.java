@@ -213,18 +213,35 @@ public class LogResource {
         }
         UUID projectId = Caller.of(request).projectId();
         int number = epoch(epoch);
-        return checkpoints.withAtLeast(projectId, wanted.treeSize()).chain(log -> {
-            if (number != log.epoch()) {
-                throw noSuchEpoch();
-            }
-            TreeReader tree = new TreeReader(pool, projectId);
-            return checkpoints
-                    .guarded(log, DatabaseFailure.retried(entries ? tree.bundle(wanted) : tree.tile(wanted)))
-                    .map(hashes -> Response.ok(bytes(hashes, entries))
-                            .type(MediaType.APPLICATION_OCTET_STREAM)
-                            .header(HttpHeaders.CACHE_CONTROL, FOR_GOOD)
-                            .build());
-        });
+        return checkpoints
+                .withAtLeast(projectId, wanted.treeSize())
+                .chain(log -> requireTile(log, number, wanted).chain(() -> tile(log, wanted, entries)));
+    }
+
+    /** Also a log that has ended has its tiles, unless another tree has begun since. */
+    private Uni<Void> requireTile(SignedLog log, int epoch, Tile wanted) {
+        if (epoch == log.epoch()) {
+            return Uni.createFrom().voidItem();
+        }
+        return epochs(log.projectId())
+                .chain(ended -> checkpoints.ended(log, epoch, lastOf(epoch, ended)))
+                .invoke(ended -> {
+                    if (ended == null || wanted.treeSize() > ended.size()) {
+                        throw noSuchEpoch();
+                    }
+                })
+                .replaceWithVoid();
+    }
+
+    private Uni<Response> tile(SignedLog log, Tile wanted, boolean entries) {
+        UUID projectId = log.projectId();
+        TreeReader tree = checkpoints.tree(projectId);
+        return checkpoints
+                .guarded(log, DatabaseFailure.retried(entries ? tree.bundle(wanted) : tree.tile(wanted)))
+                .map(hashes -> Response.ok(bytes(hashes, entries))
+                        .type(MediaType.APPLICATION_OCTET_STREAM)
+                        .header(HttpHeaders.CACHE_CONTROL, FOR_GOOD)
+                        .build());
     }
 
     private static byte[] bytes(List<Hash> hashes, boolean entries) {
@@ -275,7 +292,7 @@ public class LogResource {
         parts.add(MerkleTree.whole(from));
         return checkpoints.guarded(
                 log,
-                DatabaseFailure.retried(new TreeReader(pool, log.projectId()).hashes(parts, log.size()))
+                DatabaseFailure.retried(checkpoints.tree(log.projectId()).hashes(parts, log.size()))
                         .map(hashes -> {
                             List<Hash> proof = hashes.subList(0, hashes.size() - 1);
                             Hash before = hashes.get(hashes.size() - 1);
@@ -304,7 +321,7 @@ public class LogResource {
 
     private static ProblemException noSuchEpoch() {
         return new ProblemException(
-                ProblemType.NOT_FOUND, "The log has no such epoch, or no longer its tiles: see GET " + PATH + ".");
+                ProblemType.NOT_FOUND, "The log has no such epoch, or the epoch no such tile: see GET " + PATH + ".");
     }
 
     private static ProblemException noSuchTile() {

@@ -316,11 +316,22 @@ public class Witnesses {
                         : Uni.createFrom().item(said));
     }
 
+    /** A proof that holds, as far as this service can tell: so what a witness refuses is not for a tile that was misread. */
     private Uni<List<Hash>> proof(SignedLog log, long old) {
-        List<MerkleTree.Part> parts = MerkleTree.consistency(old, log.size());
-        return parts.isEmpty()
-                ? Uni.createFrom().item(List.of())
-                : new TreeReader(reads, log.projectId()).hashes(parts, log.size());
+        if (old == 0 || old == log.size()) {
+            return Uni.createFrom().item(List.of());
+        }
+        List<MerkleTree.Part> parts = new ArrayList<>(MerkleTree.consistency(old, log.size()));
+        parts.add(MerkleTree.whole(old));
+        return new TreeReader(reads, log.projectId()).hashes(parts, log.size()).map(hashes -> {
+            List<Hash> proof = hashes.subList(0, hashes.size() - 1);
+            Hash before = hashes.get(hashes.size() - 1);
+            if (!MerkleTree.isConsistent(
+                    old, before, log.size(), log.checkpoint().root(), proof)) {
+                throw new DamagedLog("the tree of " + log.size() + " records does not begin with that of " + old);
+            }
+            return proof;
+        });
     }
 
     private Uni<Void> take(Asked asked, Offer offer, Answer said) {

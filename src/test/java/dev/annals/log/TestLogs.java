@@ -41,9 +41,10 @@ final class TestLogs {
         this.pool = pool;
         this.projector = projector;
         this.keys = new LogKeys(config, Settings.of(AnnalsConfig.class, Map.of()));
+        KeptTiles tiles = new KeptTiles(config, new SimpleMeterRegistry());
         this.witnesses = new Witnesses(config, pool, pool, VERTX, new SimpleMeterRegistry());
         this.checkpoints =
-                new Checkpoints(pool, pool, projector.projector(), keys, new SeenNotes(keys), witnesses, config);
+                new Checkpoints(pool, pool, projector.projector(), keys, new SeenNotes(keys), witnesses, config, tiles);
         this.rounds = new WitnessRounds(pool, VERTX, checkpoints, witnesses, keys, config);
     }
 

@@ -56,7 +56,7 @@ public class Witnesses {
     /** For so long what the witnesses have said of a log is enough to sign more of it. */
     private static final Duration HEARD = Duration.ofMinutes(1);
     /** How long a log is not offered to a witness that does not cosign it. */
-    private static final Duration REFUSED = Duration.ofMinutes(5);
+    private static final Duration REFUSED = Duration.ofMinutes(1);
 
     private static final Duration FIRST_PAUSE = Duration.ofSeconds(1);
     private static final Duration LONGEST_PAUSE = Duration.ofMinutes(5);
@@ -95,13 +95,8 @@ public class Witnesses {
                 .toList();
         this.policy =
                 new WitnessPolicy(all.stream().map(asked -> asked.witness.key()).toList(), needed);
-        all.forEach(asked -> register(asked, metrics));
-    }
-
-    private static void register(Asked asked, MeterRegistry metrics) {
-        Gauge.builder("annals.log.witness.failing", asked, of -> of.failures)
-                .description("Calls of a witness that have failed here one after the other")
-                .tag("witness", asked.witness.name())
+        Gauge.builder("annals.log.witnesses.failing", () -> failing().size())
+                .description("Witnesses that have not answered this instance the last time")
                 .register(metrics);
     }
 

@@ -24,9 +24,9 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /** A witness on this machine that answers whatever a test wants. */
-final class HostileWitness implements AutoCloseable {
+public final class HostileWitness implements AutoCloseable {
 
-    static final String NAME = "witness.example/hostile";
+    public static final String NAME = "witness.example/hostile";
 
     private final KeyPair keys;
     private final byte[] id;
@@ -43,7 +43,7 @@ final class HostileWitness implements AutoCloseable {
         void answer(HostileWitness witness, HttpExchange exchange, Note note) throws Exception;
     }
 
-    HostileWitness() throws Exception {
+    public HostileWitness() throws Exception {
         keys = KeyPairGenerator.getInstance("Ed25519").generateKeyPair();
         byte[] encoded = keys.getPublic().getEncoded();
         byte[] key = Arrays.copyOfRange(encoded, encoded.length - 32, encoded.length);
@@ -59,7 +59,7 @@ final class HostileWitness implements AutoCloseable {
         server.start();
     }
 
-    String vkey() {
+    public String vkey() {
         return vkey;
     }
 
@@ -93,7 +93,7 @@ final class HostileWitness implements AutoCloseable {
     }
 
     /** The line of a cosignature. */
-    String line(String text, Instant at) throws GeneralSecurityException {
+    public String line(String text, Instant at) throws GeneralSecurityException {
         Signature signer = Signature.getInstance("Ed25519");
         signer.initSign(keys.getPrivate());
         signer.update(("cosignature/v1\ntime " + at.getEpochSecond() + "\n" + text).getBytes(StandardCharsets.UTF_8));

@@ -94,6 +94,11 @@ public final class TestWitness implements AutoCloseable {
         return vkey;
     }
 
+    /** The file with the keys of the logs that it knows. */
+    Path logs() {
+        return logs;
+    }
+
     /** As the service's setting names it. */
     public String setting() {
         return vkey + " http://127.0.0.1:" + port;

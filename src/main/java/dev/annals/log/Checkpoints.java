@@ -75,6 +75,12 @@ public class Checkpoints {
 
     private record Pinned(UUID projectId, int epoch, long size) {}
 
+    /** Logs that have ended, with which the present one is known to begin. */
+    private final Cache<Ended, Boolean> begun =
+            Caffeine.newBuilder().maximumSize(KEPT_PINNED).build();
+
+    private record Ended(UUID projectId, int epoch, int present) {}
+
     @Inject
     Checkpoints(
             Pool pool,
@@ -151,6 +157,18 @@ public class Checkpoints {
                         ? Uni.createFrom().item(log)
                         : offered.get(projectId, project -> offer(log).memoize().indefinitely())
                                 .map(newest -> cosigned(newest, needed)));
+    }
+
+    /** The same of an epoch that may have begun since the last one was signed for others. */
+    Uni<SignedLog> witnessed(UUID projectId, int epoch, int needed) {
+        return witnessed(projectId, needed).chain(log -> {
+            if (log.epoch() >= epoch) {
+                return Uni.createFrom().item(log);
+            }
+            newest.invalidate(projectId);
+            offered.invalidate(projectId);
+            return witnessed(projectId, needed);
+        });
     }
 
     /** Offers a checkpoint to the witnesses. Gives the log as it is then, or fails where one of them has halted it. */
@@ -242,17 +260,19 @@ public class Checkpoints {
         if (ended == null || ended.size() > now.size()) {
             return Uni.createFrom().nullItem();
         }
-        Pinned key = new Pinned(now.projectId(), epoch, ended.size());
-        if (pinned.getIfPresent(key) != null) {
+        Ended key = new Ended(now.projectId(), epoch, now.epoch());
+        if (begun.getIfPresent(key) != null) {
             return Uni.createFrom().item(ended);
         }
-        return DatabaseFailure.retried(tree(now.projectId()).root(ended.size())).map(root -> {
-            if (!root.equals(ended.checkpoint().root())) {
-                return null;
-            }
-            pinned.put(key, ended);
-            return ended;
-        });
+        // Tiles that are kept may be those from before the tree was made anew.
+        return DatabaseFailure.retried(new TreeReader(reads, now.projectId()).root(ended.size()))
+                .map(root -> {
+                    if (!root.equals(ended.checkpoint().root())) {
+                        return null;
+                    }
+                    begun.put(key, true);
+                    return ended;
+                });
     }
 
     /** The state of a log; that of a log without any record where there is none. */

@@ -169,7 +169,7 @@ public class LogResource {
                         throw noSuchEpoch();
                     }
                     return number == state.epoch()
-                            ? checkpoints.witnessed(projectId, needed).map(SignedLog::note)
+                            ? checkpoints.witnessed(projectId, number, needed).map(SignedLog::note)
                             : epochs(projectId).map(ended -> lastOf(number, ended));
                 })
                 .map(note -> Response.ok(note).type(TEXT).build());

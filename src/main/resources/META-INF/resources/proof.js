@@ -14,7 +14,7 @@ export class NotProved extends Error {
 export class OtherLog extends NotProved {}
 
 /** @typedef {Uint8Array<ArrayBuffer>} Bytes */
-/** @typedef {null | boolean | string | Digits | Value[] | Members} Value a JSON value, with all digits of its numbers */
+/** @typedef {null | boolean | string | Digits | any[] | Members} Value a JSON value, with all digits of its numbers */
 /** @typedef {Map<string, any>} Members a JSON object; its values are values, too */
 
 /** A number as it was written. */

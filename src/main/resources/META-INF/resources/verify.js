@@ -13,7 +13,7 @@ const LOG = /^(.+\/v1\/projects\/([0-9a-f-]{36}))\/log\/([1-9][0-9]{0,8})$/;
 const MAX_KEYS = 32;
 const BEHIND_MS = 1_000;
 const MAX_BEHIND_MS = 10_000;
-const LOST_TRIES = 10;
+const LOST_TRIES = 5;
 
 /** The log does not continue the checkpoint that is kept here. */
 class Forked extends NotProved {}
@@ -105,12 +105,14 @@ async function keep(found, signal) {
 
 const STATES = {none: 'Not verified', checking: 'Verifying', proved: 'Verified', unable: 'Not verified', wrong: 'Does not match'};
 
+const PROVED = 'The log is signed with a key that you have pinned, and continues what this browser has verified before.';
+
 /** Shows in the bar, and in the dialog, how it stands with the log. */
-function showLog(state, why = '') {
+function showLog(state, why = state === 'proved' ? PROVED : STATES[state]) {
   byId('proof-state').dataset.state = state;
   byId('proof-state').setAttribute('aria-label', `Proof: ${STATES[state]}`);
   byId('proof-text').textContent = STATES[state];
-  byId('log-state').textContent = line(why) || STATES[state];
+  byId('log-state').textContent = line(why);
   byId('log-state').className = state === 'wrong' ? 'error' : '';
   showPins();
 }
@@ -179,7 +181,7 @@ async function check(signal) {
       keys = await Promise.all(pinned.map(parseKey));
       await keep(await openCheckpoint(await askText(`${FEED}/log/${log.epoch}/checkpoint`, signal), keys), signal);
       if (!signal.aborted) {
-        showLog('proved', `The log is signed by the key that you have pinned, and continues what this browser has verified before.`);
+        showLog('proved');
       }
     } catch (problem) {
       if (!signal.aborted) {
@@ -242,6 +244,7 @@ export async function verifyRecord(shown, place, signal, replace) {
     return;
   }
   let wait = BEHIND_MS;
+  let lost = 0;
   showRecord(place, 'checking', 'Verifying …');
   while (!signal.aborted) {
     try {
@@ -255,7 +258,9 @@ export async function verifyRecord(shown, place, signal, replace) {
       if (signal.aborted) {
         return;
       }
-      if (problem.type === 'log-behind' && !(keptCheckpoint()?.size >= shown.sequence_id)) {
+      // What the log had before cannot come later, unless another instance answers that is a moment behind.
+      lost += keptCheckpoint()?.size >= shown.sequence_id ? 1 : 0;
+      if (problem.type === 'log-behind' && lost < LOST_TRIES) {
         showRecord(place, 'behind', 'Not in the log yet', 'The log follows the feed within moments. Trying again …');
         await pause(Math.max(wait, problem.retryAfter * 1000), signal);
         wait = Math.min(2 * wait, MAX_BEHIND_MS);
@@ -276,6 +281,7 @@ function showFailure(place, problem) {
     showFork(text);
   }
   if (state === 'wrong') {
+    showLog(state, text);
     showRecord(place, state, 'Does not match', line(text), ADVICE);
   } else {
     showRecord(place, state, 'Not verified', line(text), button({class: 'link'}, openProof, 'Proof'));
@@ -287,7 +293,7 @@ function showProved(shown, proved, checkpoint, place, replace) {
   const record = parseJson(canonical(proved.record));
   const redacted = Object.keys(record.redacted ?? {});
   if (appearance(shown, redacted) !== appearance(record, redacted)) {
-    showRecord(place, 'wrong', 'Does not match', 'The log proves another record than the service has shown in the list.', ADVICE);
+    showFailure(place, new NotProved('the log proves another record than the service has shown'));
     return;
   }
   if (redacted.length > 0 && appearance(shown) !== appearance(record)) {
@@ -297,7 +303,10 @@ function showProved(shown, proved, checkpoint, place, replace) {
   const by = checkpoint.witnesses > 0 ? ` with ${count.format(checkpoint.witnesses)} ${checkpoint.witnesses === 1 ? 'witness' : 'witnesses'}` : '';
   proven(shown.id);
   showRecord(place, 'proved', `Proved at size ${count.format(checkpoint.size)}${by}`);
-  showLog('proved');
+  // Once something was wrong, the bar says so until all is verified anew.
+  if (byId('proof-state').dataset.state !== 'wrong') {
+    showLog('proved');
+  }
 }
 
 // ---- The dialog ----------------------------------------------------------------------------------------------------

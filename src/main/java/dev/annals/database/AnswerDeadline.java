@@ -178,9 +178,12 @@ public final class AnswerDeadline {
                     "The database has not answered for %d ms: the connection to it is given up",
                     TimeUnit.NANOSECONDS.toMillis(limit));
             close(context);
+            if (loggedIn) {
+                path.giveUpSilentSince(since);
+            }
         }
 
-        /** The path to the other end was broken then, and is whole again. */
+        /** The path to the other end was broken then, and may be whole again. */
         void closeIfSilentSince(long then) {
             ChannelHandlerContext there = context;
             if (there != null && heard - then < 0) {

@@ -18,7 +18,8 @@ import org.jboss.logging.Logger;
  * it asks the database, on a connection of its own, whether it speaks TLS: every PostgreSQL answers that with one byte, before
  * any login (PostgreSQL's documentation, "SSL Session Encryption"). Where that fails and later succeeds, whatever was silent
  * in between has lost its path and is closed, instead of waiting for its {@link AnswerDeadline}. Where it succeeds at once,
- * the answer is only slow.
+ * the answer is only slow, unless the path has forgotten that one connection. Then the answer's deadline ends it, and with it
+ * the others that were silent since.
  *
  * <p>Safe for any thread.
  */
@@ -60,6 +61,14 @@ public final class DatabasePath {
         ask(database, eventLoop);
     }
 
+    /**
+     * Closes the connections whose other end was last heard before then: the path has lost them, or one like them. An idle one that
+     * was not lost costs a new connection, and one whose statement runs for as long, an attempt.
+     */
+    void giveUpSilentSince(long then) {
+        watches.forEach(watch -> watch.closeIfSilentSince(then));
+    }
+
     // A failed attempt to connect, too, ends in the handler: it is then closed without an answer.
     private void ask(SocketAddress database, EventLoop eventLoop) {
         Question question = new Question(database, eventLoop);
@@ -92,7 +101,7 @@ public final class DatabasePath {
         }
         if (there) {
             LOG.infof("The database at %s can be reached again", database);
-            watches.forEach(watch -> watch.closeIfSilentSince(since));
+            giveUpSilentSince(since);
         }
     }
 

@@ -62,6 +62,7 @@ public class Checkpoints {
     private final LogKeys keys;
     private final SeenNotes seenNotes;
     private final LogConfig config;
+    private final KeptTiles tiles;
     /** Who asks within the interval shares what the first one has got. */
     private final Cache<UUID, Uni<SignedLog>> newest;
     /** Older sizes, to which readers hold on for a walk through many pages. */
@@ -72,13 +73,20 @@ public class Checkpoints {
 
     @Inject
     Checkpoints(
-            Pool pool, @Reads Pool reads, Projector projector, LogKeys keys, SeenNotes seenNotes, LogConfig config) {
+            Pool pool,
+            @Reads Pool reads,
+            Projector projector,
+            LogKeys keys,
+            SeenNotes seenNotes,
+            LogConfig config,
+            KeptTiles tiles) {
         this.pool = pool;
         this.reads = reads;
         this.projector = projector;
         this.keys = keys;
         this.seenNotes = seenNotes;
         this.config = config;
+        this.tiles = tiles;
         this.newest = Caffeine.newBuilder()
                 .maximumSize(KEPT)
                 .expireAfterWrite(config.interval())
@@ -153,24 +161,25 @@ public class Checkpoints {
     private Uni<SignedLog> beginning(SignedLog log, long size) {
         List<MerkleTree.Part> parts = new ArrayList<>(MerkleTree.consistency(size, log.size()));
         parts.add(MerkleTree.whole(size));
-        return guarded(log, DatabaseFailure.retried(new TreeReader(reads, log.projectId()).hashes(parts, log.size())))
-                .chain(hashes -> {
-                    Hash root = hashes.get(hashes.size() - 1);
-                    List<Hash> proof = hashes.subList(0, hashes.size() - 1);
-                    if (!MerkleTree.isConsistent(
-                            size, root, log.size(), log.checkpoint().root(), proof)) {
-                        return damaged(
-                                log, "the tree of " + log.size() + " records does not begin with that of " + size);
-                    }
-                    Checkpoint older = new Checkpoint(log.checkpoint().origin(), size, root);
-                    return Uni.createFrom()
-                            .item(new SignedLog(
+        return guarded(
+                log,
+                DatabaseFailure.retried(tree(log.projectId()).hashes(parts, log.size()))
+                        .map(hashes -> {
+                            Hash root = hashes.get(hashes.size() - 1);
+                            List<Hash> proof = hashes.subList(0, hashes.size() - 1);
+                            if (!MerkleTree.isConsistent(
+                                    size, root, log.size(), log.checkpoint().root(), proof)) {
+                                throw new DamagedLog(
+                                        "the tree of " + log.size() + " records does not begin with that of " + size);
+                            }
+                            Checkpoint older = new Checkpoint(log.checkpoint().origin(), size, root);
+                            return new SignedLog(
                                     log.projectId(),
                                     log.epoch(),
                                     older.sign(keys.of(log.projectId(), log.epoch()))
                                             .toString(),
-                                    older));
-                });
+                                    older);
+                        }));
     }
 
     /** The state of a log; that of a log without any record where there is none. */
@@ -181,13 +190,27 @@ public class Checkpoints {
                 .map(state -> state == null ? LogState.NEW : state));
     }
 
-    /** Makes the problem {@code log-forked} of what shows that a log's records are not those that were signed; halts the log. */
+    /** What reads the tree of a log for many. */
+    TreeReader tree(UUID projectId) {
+        return new TreeReader(reads, projectId, tiles);
+    }
+
+    /**
+     * Makes the problem {@code log-forked} of what shows that a log's records are not those that were signed; halts the log. What
+     * does not fit is first read once more, without the tiles that are kept.
+     */
     <T> Uni<T> guarded(SignedLog log, Uni<T> reading) {
-        return reading.onFailure(DamagedLog.class).recoverWithUni(failure -> damaged(log, failure.finding()));
+        return reading.onFailure(DamagedLog.class)
+                .recoverWithUni(() -> {
+                    tiles.forget(log.projectId());
+                    return reading;
+                })
+                .onFailure(DamagedLog.class)
+                .recoverWithUni(failure -> damaged(log, failure.finding()));
     }
 
     /** Halts a log, and fails with {@code log-forked}. */
-    <T> Uni<T> damaged(SignedLog log, String finding) {
+    private <T> Uni<T> damaged(SignedLog log, String finding) {
         newest.invalidate(log.projectId());
         return pool.withTransaction(connection -> LogTree.halt(connection, log.projectId(), finding))
                 .onFailure()

@@ -1,6 +1,8 @@
 package dev.annals.log;
 
 import dev.annals.config.ConfigLimits.Durations;
+import dev.annals.config.ConfigLimits.Max;
+import dev.annals.config.ConfigLimits.Min;
 import dev.annals.config.ConfigLimits.Texts;
 import io.quarkus.runtime.annotations.RegisterForReflection;
 import io.smallrye.config.ConfigMapping;
@@ -55,6 +57,12 @@ public interface LogConfig {
      */
     @WithDefault("false")
     boolean trustPromotion();
+
+    /** How much memory the tiles take that were read a moment ago, in bytes. */
+    @WithDefault("8388608")
+    @Min(1_048_576)
+    @Max(1_073_741_824)
+    long keptBytes();
 
     /** How often to look whether logs are halted ({@code annals_log_halted}). */
     @WithDefault("15s")

@@ -173,7 +173,7 @@ public class LogResource {
             if (number != log.epoch()) {
                 throw noSuchEpoch();
             }
-            TreeReader tree = new TreeReader(pool, projectId);
+            TreeReader tree = checkpoints.tree(projectId);
             return checkpoints
                     .guarded(log, DatabaseFailure.retried(entries ? tree.bundle(wanted) : tree.tile(wanted)))
                     .map(hashes -> Response.ok(bytes(hashes, entries))
@@ -231,7 +231,7 @@ public class LogResource {
         parts.add(MerkleTree.whole(from));
         return checkpoints.guarded(
                 log,
-                DatabaseFailure.retried(new TreeReader(pool, log.projectId()).hashes(parts, log.size()))
+                DatabaseFailure.retried(checkpoints.tree(log.projectId()).hashes(parts, log.size()))
                         .map(hashes -> {
                             List<Hash> proof = hashes.subList(0, hashes.size() - 1);
                             Hash before = hashes.get(hashes.size() - 1);

@@ -1,7 +1,6 @@
 package dev.annals.log;
 
 import dev.annals.database.DatabaseFailure;
-import dev.annals.database.Reads;
 import dev.annals.feed.FeedLinks;
 import dev.annals.feed.FeedQuery;
 import dev.annals.feed.FeedReader;
@@ -20,7 +19,6 @@ import dev.annals.record.RecordEncoder;
 import dev.annals.record.StoredRecord;
 import io.smallrye.mutiny.Uni;
 import io.vertx.core.http.HttpServerRequest;
-import io.vertx.mutiny.sqlclient.Pool;
 import jakarta.ws.rs.GET;
 import jakarta.ws.rs.Path;
 import jakarta.ws.rs.PathParam;
@@ -42,13 +40,11 @@ public class ProofResource {
     private final FeedReader reader;
     private final PageAnswers answers;
     private final Checkpoints checkpoints;
-    private final Pool pool;
 
-    ProofResource(FeedReader reader, PageAnswers answers, Checkpoints checkpoints, @Reads Pool pool) {
+    ProofResource(FeedReader reader, PageAnswers answers, Checkpoints checkpoints) {
         this.reader = reader;
         this.answers = answers;
         this.checkpoints = checkpoints;
-        this.pool = pool;
     }
 
     /** The proof of one record of the token's project, with the record and what recomputes its leaf. */
@@ -75,7 +71,7 @@ public class ProofResource {
         long index = record.sequenceId() - 1;
         long tile = index / Tile.WIDTH;
         return checkpoints.withAtLeast(projectId, record.sequenceId()).chain(log -> {
-            TreeReader tree = new TreeReader(pool, projectId);
+            TreeReader tree = checkpoints.tree(projectId);
             Uni<TlogProof> proof = DatabaseFailure.retried(tree.seeds(tile, tile))
                     .chain(seeds -> DatabaseFailure.retried(
                                     tree.hashes(MerkleTree.inclusion(index, log.size()), log.size()))

@@ -2,7 +2,6 @@ package dev.annals.log;
 
 import com.fasterxml.jackson.core.JsonGenerator;
 import dev.annals.database.DatabaseFailure;
-import dev.annals.database.Reads;
 import dev.annals.feed.Cursor;
 import dev.annals.feed.FeedPage;
 import dev.annals.feed.FeedParameters;
@@ -18,7 +17,6 @@ import dev.annals.proof.Tile;
 import dev.annals.record.RecordEncoder;
 import dev.annals.record.RecordWriter;
 import io.smallrye.mutiny.Uni;
-import io.vertx.mutiny.sqlclient.Pool;
 import jakarta.enterprise.context.ApplicationScoped;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -33,12 +31,10 @@ public class ProvedPages {
 
     private final FeedReader reader;
     private final Checkpoints checkpoints;
-    private final Pool pool;
 
-    ProvedPages(FeedReader reader, Checkpoints checkpoints, @Reads Pool pool) {
+    ProvedPages(FeedReader reader, Checkpoints checkpoints) {
         this.reader = reader;
         this.checkpoints = checkpoints;
-        this.pool = pool;
     }
 
     /**
@@ -96,7 +92,7 @@ public class ProvedPages {
             return reader.read(projectId, query.withLimit(1)).map(page -> new FeedPage(List.of(), null, null, cursor));
         }
         return DatabaseFailure.retried(
-                        new TreeReader(pool, projectId).seeds(start / Tile.WIDTH, (start + limit - 1) / Tile.WIDTH))
+                        checkpoints.tree(projectId).seeds(start / Tile.WIDTH, (start + limit - 1) / Tile.WIDTH))
                 .chain(seeds -> reader.read(projectId, query.withLimit(limit), withSeeds(seeds)))
                 .map(page -> page.pollMore().sequenceId() < size
                         ? page
@@ -121,7 +117,7 @@ public class ProvedPages {
         List<Node> nodes = new ArrayList<>(Node.covering(0, start));
         nodes.addAll(Node.covering(start, end));
         nodes.addAll(Node.covering(end, log.size()));
-        TreeReader tree = new TreeReader(pool, log.projectId());
+        TreeReader tree = checkpoints.tree(log.projectId());
         return checkpoints
                 .guarded(
                         log,

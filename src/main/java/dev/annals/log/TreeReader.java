@@ -14,6 +14,7 @@ import io.vertx.mutiny.sqlclient.SqlClient;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
@@ -35,9 +36,18 @@ final class TreeReader {
     private final SqlClient client;
     private final UUID projectId;
 
+    private final KeptTiles kept;
+
+    /** Reads everything anew. */
     TreeReader(SqlClient client, UUID projectId) {
+        this(client, projectId, KeptTiles.none());
+    }
+
+    /** Reads what is not kept. */
+    TreeReader(SqlClient client, UUID projectId, KeptTiles kept) {
         this.client = client;
         this.projectId = projectId;
+        this.kept = kept;
     }
 
     /** The place of a tile, whatever its width. */
@@ -92,48 +102,77 @@ final class TreeReader {
     }
 
     private Uni<Tiles> tiles(Set<Tile> wanted) {
+        return Uni.createFrom().deferred(() -> {
+            Map<Place, Uni<List<Hash>>> reads = new LinkedHashMap<>();
+            List<Tile> unknown = new ArrayList<>();
+            for (Tile tile : wanted) {
+                Uni<List<Hash>> known = kept.find(projectId, false, tile);
+                reads.put(Place.of(tile), known == null ? partial(tile) : known);
+                if (known == null) {
+                    unknown.add(tile);
+                }
+            }
+            return whole(unknown)
+                    .chain(stored -> {
+                        stored.forEach((place, hashes) -> {
+                            kept.put(projectId, false, place.level(), place.index(), hashes);
+                            reads.put(place, Uni.createFrom().item(hashes));
+                        });
+                        return Multi.createFrom()
+                                .iterable(reads.entrySet())
+                                .onItem()
+                                .transformToUniAndConcatenate(
+                                        read -> read.getValue().map(hashes -> Map.entry(read.getKey(), hashes)))
+                                .collect()
+                                .asMap(Map.Entry::getKey, Map.Entry::getValue);
+                    })
+                    .map(Tiles::new);
+        });
+    }
+
+    /** Those that are stored. */
+    private Uni<Map<Place, List<Hash>>> whole(List<Tile> wanted) {
         if (wanted.isEmpty()) {
-            return Uni.createFrom().item(new Tiles(Map.of()));
+            return Uni.createFrom().item(Map.of());
         }
         return READ_TILES
                 .bind("project_id", projectId)
                 .bind("level", wanted.stream().map(Tile::level).toArray(Integer[]::new))
                 .bind("tile", wanted.stream().map(Tile::index).toArray(Long[]::new))
                 .execute(client)
-                .chain(rows -> {
+                .map(rows -> {
                     Map<Place, List<Hash>> tiles = new HashMap<>();
                     for (Row row : rows) {
                         int level = row.getInteger("level");
-                        tiles.put(new Place(level, row.getLong("tile")), hashes(row, level));
+                        List<Hash> hashes = hashes(row);
+                        tiles.put(new Place(level, row.getLong("tile")), level == 0 ? leaves(hashes) : hashes);
                     }
-                    List<Tile> partial = wanted.stream()
-                            .filter(tile -> !tiles.containsKey(Place.of(tile)))
-                            .toList();
-                    return Multi.createFrom()
-                            .iterable(partial)
-                            .onItem()
-                            .transformToUniAndConcatenate(
-                                    tile -> partial(tile).invoke(hashes -> tiles.put(Place.of(tile), hashes)))
-                            .collect()
-                            .asList()
-                            .map(all -> new Tiles(tiles));
+                    return tiles;
                 });
     }
 
-    private static List<Hash> hashes(Row row, int level) {
+    private static List<Hash> hashes(Row row) {
         byte[] bytes = row.getBuffer("hashes").getBytes();
         List<Hash> hashes = new ArrayList<>(Tile.WIDTH);
         for (int at = 0; at < bytes.length; at += Hash.BYTES) {
-            Hash hash = Hash.at(bytes, at);
-            hashes.add(level == 0 ? hash.leaf() : hash);
+            hashes.add(Hash.at(bytes, at));
         }
         return hashes;
     }
 
+    private static List<Hash> leaves(List<Hash> entries) {
+        return entries.stream().map(Hash::leaf).toList();
+    }
+
     private Uni<List<Hash>> partial(Tile tile) {
-        if (tile.level() == 0) {
-            return entries(tile).map(leaves -> leaves.stream().map(Hash::leaf).toList());
-        }
+        return Uni.createFrom()
+                .deferred(() -> kept.partial(
+                        projectId,
+                        tile,
+                        () -> tile.level() == 0 ? entries(tile).map(TreeReader::leaves) : roots(tile)));
+    }
+
+    private Uni<List<Hash>> roots(Tile tile) {
         return READ_TILE_ROOTS
                 .bind("project_id", projectId)
                 .bind("level", tile.level() - 1)
@@ -152,6 +191,15 @@ final class TreeReader {
 
     /** The entries of a tile of level 0, as many as it is wide: those of an entry bundle. */
     Uni<List<Hash>> bundle(Tile tile) {
+        return Uni.createFrom()
+                .deferred(() -> {
+                    Uni<List<Hash>> known = kept.find(projectId, true, tile);
+                    return known == null ? stored(tile) : known;
+                })
+                .map(entries -> cut(entries, tile));
+    }
+
+    private Uni<List<Hash>> stored(Tile tile) {
         return READ_TILES
                 .bind("project_id", projectId)
                 .bind("level", new Integer[] {0})
@@ -159,12 +207,12 @@ final class TreeReader {
                 .execute(client)
                 .chain(rows -> {
                     for (Row row : rows) {
-                        // entries are stored there as they are: what is hashed are the leaves
-                        return Uni.createFrom().item(hashes(row, 1));
+                        List<Hash> entries = hashes(row);
+                        kept.put(projectId, true, 0, tile.index(), entries);
+                        return Uni.createFrom().item(entries);
                     }
                     return entries(tile);
-                })
-                .map(entries -> cut(entries, tile));
+                });
     }
 
     private static List<Hash> cut(List<Hash> hashes, Tile tile) {
@@ -175,6 +223,11 @@ final class TreeReader {
     }
 
     private Uni<List<Hash>> entries(Tile tile) {
+        return kept.partialEntries(projectId, tile, begun -> hashed(tile, begun));
+    }
+
+    /** The entries of a tile behind the first ones. */
+    private Uni<List<Hash>> hashed(Tile tile, long begun) {
         long start = tile.index() * Tile.WIDTH;
         return seeds(tile.index(), tile.index())
                 .chain(seeds -> {
@@ -182,7 +235,7 @@ final class TreeReader {
                     if (seed == null) {
                         throw new DamagedLog("the seed of tile " + tile.index() + " is missing");
                     }
-                    return Leaves.read(client, projectId, start, start + tile.width(), seed);
+                    return Leaves.read(client, projectId, start + begun, start + tile.width(), seed);
                 })
                 .map(Leaves::entries);
     }

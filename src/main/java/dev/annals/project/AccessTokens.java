@@ -8,6 +8,7 @@ import dev.annals.database.DatabaseFailure;
 import dev.annals.database.Reads;
 import dev.annals.database.Sql;
 import dev.annals.guid.SequentialGuid;
+import dev.annals.http.Bulkhead;
 import dev.annals.http.ProblemException;
 import dev.annals.http.ProblemType;
 import io.smallrye.mutiny.Uni;
@@ -43,6 +44,7 @@ public class AccessTokens {
     private static final Sql ADD_TOKEN = Sql.named("add_token");
     private static final Sql ADD_ADMIN_TOKEN = Sql.named("add_admin_token");
     private static final Pattern FORM = Pattern.compile("annals_[A-Za-z0-9_-]{43}");
+    private static final String TOO_MANY = "Too many tokens are being looked up. Send the request again later.";
     private static final Caller ADMIN = new Caller(null, EnumSet.of(Scope.ADMIN), null);
 
     private final Pool reads;
@@ -67,9 +69,9 @@ public class AccessTokens {
     private final Cache<Hash, Boolean> unknown;
 
     private final TokenFailures failures;
-    private final LookUpLane lane;
+    private final Bulkhead lane;
     /** For addresses with too many failures, because a valid token may come from there, too. */
-    private final LookUpLane suspectLane;
+    private final Bulkhead suspectLane;
 
     /** Queries in flight: requests with the same token share one query. */
     private final Map<Hash, Uni<@Nullable Caller>> lookUps = new ConcurrentHashMap<>();
@@ -84,8 +86,8 @@ public class AccessTokens {
                 .expireAfterWrite(limits.unknownTime())
                 .build();
         this.failures = new TokenFailures(limits);
-        this.lane = new LookUpLane(limits.lookUps(), limits.waitingLookUps(), limits.lookUpWait());
-        this.suspectLane = new LookUpLane(1, limits.waitingSuspects(), limits.lookUpWait());
+        this.lane = new Bulkhead(limits.lookUps(), limits.waitingLookUps(), limits.lookUpWait(), TOO_MANY);
+        this.suspectLane = new Bulkhead(1, limits.waitingSuspects(), limits.lookUpWait(), TOO_MANY);
     }
 
     /** The SHA-256 of a token, as hexadecimal digits: comparing hashes tells an attacker nothing about tokens. */
@@ -154,7 +156,7 @@ public class AccessTokens {
         return tooMany ? failures.problem() : new ProblemException(ProblemType.UNAUTHORIZED, detail);
     }
 
-    private Uni<@Nullable Caller> inTurn(Hash hash, LookUpLane turns) {
+    private Uni<@Nullable Caller> inTurn(Hash hash, Bulkhead turns) {
         return turns.run(() -> find(hash))
                 .onTermination()
                 .invoke(() -> lookUps.remove(hash))

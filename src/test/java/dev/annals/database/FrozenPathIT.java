@@ -30,6 +30,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -156,6 +157,40 @@ class FrozenPathIT {
                 .atMost(Duration.ofSeconds(30));
 
         assertThat(backend).isPositive();
+    }
+
+    /**
+     * An outage that is over before anybody asks for the database: the path has forgotten the connections, and new ones work.
+     * Whoever takes the next connection out of the pool must not meet a dead one, and wait for its deadline again.
+     */
+    @Test
+    void whatWasSilentSinceAnAnswerIsOverdueIsGivenUpWithIt() throws Exception {
+        CountDownLatch closed = new CountDownLatch(2);
+        List<SqlConnection> connected = new ArrayList<>();
+        for (int i = 0; i < 3; i++) {
+            SqlConnection connection = connections.connect().await().atMost(Duration.ofSeconds(30));
+            backend(connection).await().atMost(Duration.ofSeconds(30));
+            connected.add(connection);
+        }
+        connected.subList(1, 3).forEach(idle -> idle.closeHandler(closed::countDown));
+        UnreliablePath.freeze();
+        UnreliablePath.thaw();
+
+        failing(connected.get(0), "select 1").await().atMost(Duration.ofSeconds(30));
+
+        assertThat(closed.await(30, TimeUnit.SECONDS))
+                .as("those that nobody used are closed, too")
+                .isTrue();
+        assertThat(connections
+                        .connect()
+                        .chain(FrozenPathIT::backendOnce)
+                        .await()
+                        .atMost(DEADLINE))
+                .isPositive();
+    }
+
+    private static Uni<Long> backendOnce(SqlConnection connection) {
+        return backend(connection).eventually(connection::close);
     }
 
     /** The server ends it at its own time limit; the client only waits for that. */

@@ -13,13 +13,23 @@ import dev.annals.proof.Checkpoint;
 import dev.annals.proof.CompactRange;
 import dev.annals.proof.Hash;
 import dev.annals.proof.ProvedRecord;
+import io.micrometer.core.instrument.MeterRegistry;
 import io.quarkus.test.common.QuarkusTestResource;
 import io.quarkus.test.junit.QuarkusTest;
+import io.restassured.RestAssured;
 import io.restassured.response.Response;
+import jakarta.inject.Inject;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
 import java.sql.Connection;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Random;
+import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
 /** A reader who trusts nothing but a key checks the log over HTTP. */
@@ -30,6 +40,12 @@ class LogOverHttpTest extends ProjectTest {
     private static final String LOGS = AuditLogFixture.LOGS;
 
     private final Random random = new Random(20260203);
+
+    @Inject
+    KeptTiles tiles;
+
+    @Inject
+    MeterRegistry metrics;
 
     @Test
     void aRecordIsProvedOnceItsRequestIsAnswered() throws Exception {
@@ -144,6 +160,53 @@ class LogOverHttpTest extends ProjectTest {
         assertProblem(reader.get(LOGS + "/00000000-0000-0000-0000-000000000000/proof"), ProblemType.NOT_FOUND);
         assertProblem(reader.get(LOGS + "/log/proof"), ProblemType.NOT_FOUND);
         assertProblem(reader.get(LOGS + "/log?size=1"), ProblemType.INVALID_PARAMETER);
+    }
+
+    /** Hashing the end of a log is the dearest thing that readers can ask for: they share it. */
+    @Test
+    void eachRecordOfTheLastTileIsHashedOnceForAllWhoAsk() throws Exception {
+        append(256 + 200);
+        LogReader reader = new LogReader(project);
+        long size = reader.next().size();
+        double before = hashed();
+        List<String> paths = new ArrayList<>();
+        for (int n = 0; n < 20; n++) {
+            paths.add(reader.prefix() + "/tile/0/001.p/" + (200 - n));
+            paths.add(reader.prefix() + "/tile/entries/001.p/" + (181 + n));
+            paths.add(LOGS + "?proof=" + size + "&limit=" + (n + 1));
+            paths.add(LOGS + "/log/consistency?from=" + n + "&to=" + size);
+        }
+        HttpClient client = HttpClient.newHttpClient();
+        List<CompletableFuture<HttpResponse<Void>>> answers = new ArrayList<>();
+        for (String path : paths) {
+            HttpRequest request = HttpRequest.newBuilder(
+                            URI.create(RestAssured.baseURI + ":" + RestAssured.port + path))
+                    .header("Authorization", "Bearer " + project.token())
+                    .build();
+            answers.add(client.sendAsync(request, BodyHandlers.discarding()));
+        }
+        for (CompletableFuture<HttpResponse<Void>> answer : answers) {
+            assertThat(answer.get().statusCode()).isEqualTo(200);
+        }
+        // As wide as the widest, and not as often as they were asked for
+        assertThat(hashed() - before).isEqualTo(200);
+    }
+
+    private double hashed() {
+        return metrics.get("annals.log.hashed.records").counter().count();
+    }
+
+    /** As after a backup was restored under a running service. */
+    @Test
+    void aTileThatIsKeptAndFitsNoLongerIsReadAgain() throws Exception {
+        append(256 + 3);
+        LogReader reader = new LogReader(project);
+        Checkpoint checkpoint = reader.next();
+        List<Hash> wrong = Collections.nCopies(256, Hash.EMPTY_TREE);
+        tiles.put(project.id(), false, 0, 0, wrong);
+        tiles.put(project.id(), false, 0, 1, wrong);
+        assertThat(reader.walk(checkpoint, 100)).hasSize(259);
+        assertThat(reader.next().size()).isGreaterThanOrEqualTo(259);
     }
 
     /** The same by the contract. */

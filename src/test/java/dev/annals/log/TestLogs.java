@@ -5,6 +5,7 @@ import dev.annals.config.Settings;
 import dev.annals.projection.TestProjector;
 import dev.annals.proof.Checkpoint;
 import dev.annals.proof.MasterKey;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.vertx.mutiny.sqlclient.Pool;
 import java.time.Duration;
 import java.util.HashMap;
@@ -35,7 +36,14 @@ final class TestLogs {
         this.pool = pool;
         this.projector = projector;
         this.keys = new LogKeys(config, Settings.of(AnnalsConfig.class, Map.of()));
-        this.checkpoints = new Checkpoints(pool, pool, projector.projector(), keys, new SeenNotes(keys), config);
+        this.checkpoints = new Checkpoints(
+                pool,
+                pool,
+                projector.projector(),
+                keys,
+                new SeenNotes(keys),
+                config,
+                new KeptTiles(config, new SimpleMeterRegistry()));
     }
 
     private static Map<String, String> withKey(Map<String, String> settings, MasterKey key) {

@@ -1,53 +1,57 @@
-package dev.annals.project;
+package dev.annals.http;
 
-import dev.annals.http.ProblemException;
-import dev.annals.http.ProblemType;
 import io.smallrye.mutiny.Uni;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** Runs a few look-ups at a time; a limited number may wait for a while. */
-final class LookUpLane {
+/** Lets a few pieces of work of one kind run at a time; a limited number may wait for a while. Safe for any thread. */
+public final class Bulkhead {
 
     private final int maxRunning;
     private final int maxWaiting;
     private final Duration maxWait;
+    private final String refusal;
     private final ArrayDeque<Runnable> waiting = new ArrayDeque<>();
     private int running;
 
-    LookUpLane(int maxRunning, int maxWaiting, Duration maxWait) {
+    /**
+     * @param maxWait from asking to the end of the work
+     * @param refusal what the problem {@code overloaded} tells those for whom there is no room
+     */
+    public Bulkhead(int maxRunning, int maxWaiting, Duration maxWait, String refusal) {
         this.maxRunning = maxRunning;
         this.maxWaiting = maxWaiting;
         this.maxWait = maxWait;
+        this.refusal = refusal;
     }
 
-    /** Runs a look-up in its turn. Fails with {@code overloaded} if too many are waiting, or if it has waited too long. */
-    <T> Uni<@Nullable T> run(Supplier<Uni<@Nullable T>> lookUp) {
+    /** Runs work in its turn. Fails with {@code overloaded} if too many are waiting, or if it has taken too long. */
+    public <T extends @Nullable Object> Uni<T> run(Supplier<Uni<T>> work) {
         return Uni.createFrom()
-                .<@Nullable T>emitter(emitter -> begin(() -> lookUp.get()
+                .<T>emitter(emitter -> begin(() -> work.get()
                         .onTermination()
                         .invoke(this::next)
                         .subscribe()
                         .with(emitter::complete, emitter::fail)))
                 .ifNoItem()
                 .after(maxWait)
-                .failWith(LookUpLane::overloaded);
+                .failWith(this::overloaded);
     }
 
-    private void begin(Runnable lookUp) {
+    private void begin(Runnable work) {
         synchronized (waiting) {
             if (running == maxRunning) {
                 if (waiting.size() >= maxWaiting) {
                     throw overloaded();
                 }
-                waiting.add(lookUp);
+                waiting.add(work);
                 return;
             }
             running++;
         }
-        lookUp.run();
+        work.run();
     }
 
     private void next() {
@@ -62,8 +66,7 @@ final class LookUpLane {
         next.run();
     }
 
-    private static ProblemException overloaded() {
-        return new ProblemException(
-                ProblemType.OVERLOADED, "Too many tokens are being looked up. Send the request again later.");
+    private ProblemException overloaded() {
+        return new ProblemException(ProblemType.OVERLOADED, refusal);
     }
 }

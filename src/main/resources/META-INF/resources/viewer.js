@@ -541,7 +541,7 @@ function showDetail(record) {
   openRecord = record;
   const json = JSON.stringify(record, null, 2);
   const number = record.number;
-  byId('detail-title').replaceChildren(value(record.action ?? ''));
+  byId('detail-title').replaceChildren(value(record.action));
   byId('detail-body').replaceChildren(
     make('div', {id: 'detail-proof', class: 'proof', role: 'status'}),
     ...(record.message ? [long(record.message, 'p')] : []),
@@ -556,8 +556,7 @@ function showDetail(record) {
       ...field('Recorded', record.recorded_at),
       ...field('Recorded by', record.recorded_by, 'recorded_by'),
       ...field('Sequence id', record.sequence_id),
-      ...field('Id', record.id),
-      ...field('Redacted', record.redacted && Object.keys(record.redacted).join(', '))),
+      ...field('Id', record.id)),
     make('div', {class: 'copy'},
       make('h3', {}, 'JSON'),
       copyButton('Copy JSON', json),

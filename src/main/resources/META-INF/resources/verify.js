@@ -301,7 +301,7 @@ function showProved(shown, proved, checkpoint, place, replace) {
     return;
   }
   const by = checkpoint.witnesses > 0 ? ` with ${count.format(checkpoint.witnesses)} ${checkpoint.witnesses === 1 ? 'witness' : 'witnesses'}` : '';
-  proven(shown.id);
+  proven(shown);
   showRecord(place, 'proved', `Proved at size ${count.format(checkpoint.size)}${by}`);
   // Once something was wrong, the bar says so until all is verified anew.
   if (byId('proof-state').dataset.state !== 'wrong') {

@@ -527,6 +527,13 @@ function copyButton(label, text) {
   return button({}, copy, label);
 }
 
+/** Marks the row of a record that was proved, if it shows that record. */
+function markRow(record) {
+  if (JSON.stringify(shown.get(record.id)) === JSON.stringify(record)) {
+    rowOf(record.id)?.classList.add('proved');
+  }
+}
+
 /** Proves the record that is open. */
 function verifyOpen() {
   if (openRecord === null) {
@@ -674,7 +681,7 @@ document.addEventListener('visibilitychange', showArrived);
 systemDark.addEventListener('change', showTheme);
 
 byId('single-keys').checked = localStorage.getItem('annals.single-keys') !== 'false';
-listen({changed: verifyOpen, proven: (id) => rowOf(id)?.classList.add('proved')});
+listen({changed: verifyOpen, proven: markRow});
 showTheme();
 showLive();
 start();

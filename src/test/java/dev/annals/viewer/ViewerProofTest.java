@@ -126,9 +126,13 @@ class ViewerProofTest {
             assertThat(proof(page)).containsText("does not have record");
             page.unrouteAll();
 
+            page.keyboard().press("Escape");
             alter(page, "**/project-logs?*", text -> text.replace("step_298", "step_299"));
             page.reload();
-            page.locator("#rows tr").nth(1).click();
+            openNewest(page);
+            assertThat(proof(page)).hasText("Proved at size 300");
+            assertThat(page.locator("#rows tr.proved")).hasCount(1);
+            page.keyboard().press("j");
             assertThat(proof(page)).containsText("The log proves another record than the service has shown");
             page.unrouteAll();
 

@@ -19,7 +19,7 @@ select
   r.subject_id,
   r.subject_name,
   r.outcome,
-  host(r.ip_address) as ip_address,
+  inet_send(r.ip_address) as ip_address,
   r.message,
   r.metadata::text as metadata,
   r.number_sequence,

@@ -37,7 +37,7 @@ select
   r.subject_id,
   r.subject_name,
   r.outcome,
-  host(r.ip_address) as ip_address,
+  inet_send(r.ip_address) as ip_address,
   whole.message,
   whole.metadata,
   r.number_sequence,

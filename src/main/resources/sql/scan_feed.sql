@@ -49,7 +49,7 @@ select
   r.subject_id,
   r.subject_name,
   r.outcome,
-  host(r.ip_address) as ip_address,
+  inet_send(r.ip_address) as ip_address,
   case when octet_length(r.message) <= 2048 then r.message end as message,
   case when octet_length(r.message) > 2048 or pg_column_size(r.metadata) > 2048 then '' else r.metadata::text end as metadata,
   r.number_sequence,

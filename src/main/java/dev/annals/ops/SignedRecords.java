@@ -9,6 +9,7 @@ import dev.annals.proof.Node;
 import dev.annals.proof.Seed;
 import dev.annals.proof.Tile;
 import dev.annals.record.AuditRecord;
+import dev.annals.record.IpAddress;
 import dev.annals.record.Party;
 import dev.annals.record.RecordWriter;
 import dev.annals.record.StoredRecord;
@@ -166,7 +167,7 @@ final class SignedRecords {
                 party(row, "actor"),
                 party(row, "subject"),
                 row.getString("outcome"),
-                row.getString("ip_address"),
+                ipAddress(row),
                 row.getString("message"),
                 row.getObject("timestamp", OffsetDateTime.class),
                 false,
@@ -180,6 +181,11 @@ final class SignedRecords {
                 row.getObject("recorded_at", OffsetDateTime.class),
                 row.getObject("number_value", Long.class),
                 token != null ? StoredRecord.byToken(token) : role != null ? StoredRecord.byRole(role) : null);
+    }
+
+    private static @Nullable String ipAddress(ResultSet row) throws SQLException {
+        byte[] sent = row.getBytes("ip_address");
+        return sent == null ? null : IpAddress.ofSent(sent);
     }
 
     private static @Nullable Party party(ResultSet row, String name) throws SQLException {

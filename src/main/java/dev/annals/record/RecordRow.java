@@ -1,5 +1,6 @@
 package dev.annals.record;
 
+import io.vertx.mutiny.core.buffer.Buffer;
 import io.vertx.mutiny.sqlclient.Row;
 import java.util.Objects;
 import java.util.UUID;
@@ -118,7 +119,7 @@ public final class RecordRow {
                     party(row, at.actorType, at.actorId, at.actorName),
                     party(row, at.subjectType, at.subjectId, at.subjectName),
                     row.getString(at.outcome),
-                    row.getString(at.ipAddress),
+                    ipAddress(row, at.ipAddress),
                     row.getString(at.message),
                     row.getOffsetDateTime(at.timestamp),
                     false,
@@ -130,6 +131,11 @@ public final class RecordRow {
                     row.getOffsetDateTime(at.recordedAt),
                     row.getLong(at.numberValue),
                     recordedBy(row));
+        }
+
+        private static @Nullable String ipAddress(Row row, int column) {
+            Buffer sent = row.getBuffer(column);
+            return sent == null ? null : IpAddress.ofSent(sent.getBytes());
         }
 
         /** Most records of a page came from one writer, whose name takes longer to write than any other field. */

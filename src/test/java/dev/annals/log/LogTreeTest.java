@@ -6,7 +6,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.annals.BesideTheService;
 import dev.annals.Load;
 import dev.annals.SqlFixture;
-import dev.annals.database.DatabaseFailure;
 import dev.annals.database.PoolFixture;
 import dev.annals.database.Sql;
 import dev.annals.projection.RandomRecords;
@@ -24,11 +23,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.UUID;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -76,7 +70,7 @@ class LogTreeTest {
             instances.add(projector());
         }
         AtomicInteger killed = new AtomicInteger();
-        run(instances, () -> {
+        TestProjector.projectDuring(instances, () -> {
             for (int i = 0; i < ROUNDS || killed.get() < 3; i++) {
                 append(random.nextInt(1, 700));
                 killed.addAndGet(killGrowing());
@@ -88,7 +82,7 @@ class LogTreeTest {
         List<String> stored = stored();
 
         rebuild();
-        run(instances, () -> {
+        TestProjector.projectDuring(instances, () -> {
             for (int i = 0; i < 20; i++) {
                 killGrowing();
             }
@@ -170,39 +164,6 @@ class LogTreeTest {
         Pool pool = connections.open(2);
         pools.add(pool);
         return new TestProjector(pool, List.of(new LogTree(1000)), 1000);
-    }
-
-    private interface Work {
-        void run() throws Exception;
-    }
-
-    private static void run(List<TestProjector> instances, Work load) throws Exception {
-        ExecutorService threads = Executors.newFixedThreadPool(instances.size());
-        AtomicBoolean running = new AtomicBoolean(true);
-        try {
-            List<Future<?>> ends = new ArrayList<>();
-            for (TestProjector instance : instances) {
-                ends.add(threads.submit(() -> {
-                    while (running.get()) {
-                        try {
-                            instance.look();
-                        } catch (RuntimeException e) {
-                            if (!DatabaseFailure.isTransient(e.getCause() == null ? e : e.getCause())) {
-                                throw e;
-                            }
-                        }
-                    }
-                }));
-            }
-            load.run();
-            running.set(false);
-            for (Future<?> end : ends) {
-                end.get(60, TimeUnit.SECONDS);
-            }
-        } finally {
-            running.set(false);
-            threads.shutdownNow();
-        }
     }
 
     private void append(int count) throws SQLException {

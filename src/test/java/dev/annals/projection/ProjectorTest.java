@@ -6,7 +6,6 @@ import dev.annals.Await;
 import dev.annals.BesideTheService;
 import dev.annals.Load;
 import dev.annals.SqlFixture;
-import dev.annals.database.DatabaseFailure;
 import dev.annals.database.PoolFixture;
 import dev.annals.database.Sql;
 import dev.annals.statistics.CountsFixture;
@@ -24,9 +23,6 @@ import java.util.Map;
 import java.util.Random;
 import java.util.UUID;
 import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -70,7 +66,7 @@ class ProjectorTest {
     @Test
     void threeInstancesAtOnceCountEachRecordExactlyOnce() throws Exception {
         List<TestProjector> instances = instances(counts);
-        run(instances, () -> {
+        TestProjector.projectDuring(instances, () -> {
             for (int i = 0; i < ROUNDS; i++) {
                 append(random.nextInt(1, 700));
             }
@@ -83,7 +79,7 @@ class ProjectorTest {
     void instancesThatAreKilledInTheMiddleCountEachRecordExactlyOnceAndARebuildGivesTheSame() throws Exception {
         List<TestProjector> instances = instances(counts);
         AtomicInteger killed = new AtomicInteger();
-        run(instances, () -> {
+        TestProjector.projectDuring(instances, () -> {
             for (int i = 0; i < ROUNDS || killed.get() < 3; i++) {
                 append(random.nextInt(1, 700));
                 killed.addAndGet(killProjecting());
@@ -98,7 +94,7 @@ class ProjectorTest {
                 .execute(pool())
                 .await()
                 .indefinitely();
-        run(instances, () -> {
+        TestProjector.projectDuring(instances, () -> {
             for (int i = 0; i < 20; i++) {
                 killProjecting();
             }
@@ -243,41 +239,6 @@ class ProjectorTest {
             instances.add(new TestProjector(pool(), List.of(projection), 1000));
         }
         return instances;
-    }
-
-    private interface Work {
-        void run() throws Exception;
-    }
-
-    /** Lets instances project for as long as a load runs. */
-    private static void run(List<TestProjector> instances, Work load) throws Exception {
-        ExecutorService threads = Executors.newFixedThreadPool(instances.size());
-        AtomicBoolean running = new AtomicBoolean(true);
-        try {
-            List<Future<?>> ends = new ArrayList<>();
-            for (TestProjector instance : instances) {
-                ends.add(threads.submit(() -> {
-                    while (running.get()) {
-                        try {
-                            instance.look();
-                        } catch (RuntimeException e) {
-                            // Its connection was killed at the look itself, which the service would try again.
-                            if (!DatabaseFailure.isTransient(e.getCause() == null ? e : e.getCause())) {
-                                throw e;
-                            }
-                        }
-                    }
-                }));
-            }
-            load.run();
-            running.set(false);
-            for (Future<?> end : ends) {
-                end.get(60, TimeUnit.SECONDS);
-            }
-        } finally {
-            running.set(false);
-            threads.shutdownNow();
-        }
     }
 
     private void append(int count) throws SQLException {

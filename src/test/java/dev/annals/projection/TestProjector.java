@@ -2,9 +2,16 @@ package dev.annals.projection;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.annals.database.DatabaseFailure;
 import io.vertx.mutiny.sqlclient.Pool;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 
 /** An instance that takes on what is behind when a test says so. */
 public final class TestProjector {
@@ -67,6 +74,44 @@ public final class TestProjector {
         assertThat(projector.names())
                 .as("projections that do not come to the end")
                 .isEmpty();
+    }
+
+    /** What goes on while instances project. */
+    public interface Work {
+        void run() throws Exception;
+    }
+
+    /** Lets instances project for as long as a load runs. */
+    public static void projectDuring(List<TestProjector> instances, Work load) throws Exception {
+        ExecutorService threads = Executors.newFixedThreadPool(instances.size());
+        AtomicBoolean running = new AtomicBoolean(true);
+        try {
+            List<Future<?>> ends = new ArrayList<>();
+            for (TestProjector instance : instances) {
+                ends.add(threads.submit(() -> instance.lookWhile(running)));
+            }
+            load.run();
+            running.set(false);
+            for (Future<?> end : ends) {
+                end.get(LIMIT.toSeconds(), TimeUnit.SECONDS);
+            }
+        } finally {
+            running.set(false);
+            threads.shutdownNow();
+        }
+    }
+
+    private void lookWhile(AtomicBoolean running) {
+        while (running.get()) {
+            try {
+                look();
+            } catch (RuntimeException e) {
+                // Its connection was killed at the look itself, which the service would try again.
+                if (!DatabaseFailure.isTransient(e.getCause() == null ? e : e.getCause())) {
+                    throw e;
+                }
+            }
+        }
     }
 
     /** For how long a projection has been behind. */

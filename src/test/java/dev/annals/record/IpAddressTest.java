@@ -1,15 +1,23 @@
 package dev.annals.record;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.annals.BesideTheService;
+import dev.annals.SqlFixture;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
+@BesideTheService
 class IpAddressTest {
 
     @ParameterizedTest
@@ -101,6 +109,41 @@ class IpAddressTest {
             String canonical = IpAddress.canonical(text.toString());
             assertThat(InetAddress.getByName(canonical)).isEqualTo(InetAddress.getByName(text.toString()));
             assertThat(IpAddress.canonical(canonical)).isEqualTo(canonical);
+        }
+    }
+
+    /** What a page shows is what PostgreSQL would have written: leaves of logs hash it. */
+    @Test
+    void whatPostgresqlSendsIsWrittenAsPostgresqlWritesIt() throws SQLException {
+        try (Connection connection = SqlFixture.ofTheSchemaAlone().connect();
+                Statement statement = connection.createStatement();
+                ResultSet rows = statement.executeQuery("""
+                        with bit as (select n, random() < 0.2 as set from generate_series(1, 4000) n, generate_series(1, 8)),
+                        v6 as (
+                          select string_agg(case when set then to_hex((random() * 65535)::int) else '0' end, ':') as ip
+                          from bit group by n
+                        ), v4 as (
+                          select concat_ws('.', n % 256, n % 7, (random() * 255)::int, 255 - n % 256) as ip
+                          from generate_series(1, 1000) n
+                        ), special (ip) as (
+                          values ('::'), ('::1'), ('::ffff:1.2.3.4'), ('::1.2.3.4'), ('::ffff:0:1'), ('1::'), ('10.0.0.0/8')
+                        )
+                        select host(ip::inet) as host, inet_send(ip::inet) as sent
+                        from (table v6 union all table v4 union all table special) as address""")) {
+            int compared = 0;
+            while (rows.next()) {
+                assertThat(IpAddress.ofSent(rows.getBytes("sent"))).isEqualTo(rows.getString("host"));
+                compared++;
+            }
+            assertThat(compared).isEqualTo(5007);
+        }
+    }
+
+    @Test
+    void whatPostgresqlWouldNotSendIsRefused() {
+        for (byte[] sent :
+                new byte[][] {{}, {2, 32, 0, 4}, {2, 32, 0, 4, 1, 2, 3, 4, 5}, {2, 32, 0, -1}, {2, 32, 0, 0}}) {
+            assertThatThrownBy(() -> IpAddress.ofSent(sent)).isInstanceOf(IllegalArgumentException.class);
         }
     }
 }

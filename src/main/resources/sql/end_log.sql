@@ -6,12 +6,14 @@
 -- No row, or one: epoch integer, the one that begins.
 with ended as (
   insert into annals.merkle_epoch (project_id, epoch, checkpoint, reason)
-  select project_id, epoch, checkpoint, coalesce(halted, :reason)
+  select project_id, epoch, case when cosigned_size = signed_size then coalesce(cosigned, checkpoint) else checkpoint end,
+    coalesce(halted, :reason)
   from annals.merkle_log where project_id = :project_id
   returning project_id, epoch
 )
 update annals.merkle_log as log
-set epoch = log.epoch + 1, signed_size = 0, checkpoint = null, incarnation = null, halted = null
+set epoch = log.epoch + 1, signed_size = 0, checkpoint = null, incarnation = null, halted = null,
+  cosigned = null, cosigned_size = 0
 from ended
 where log.project_id = ended.project_id and log.epoch = ended.epoch
 returning log.epoch

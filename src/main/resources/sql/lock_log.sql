@@ -3,8 +3,8 @@
 -- :project_id  uuid
 --
 -- No row, or one: size bigint, frontier bytea, epoch integer, signed_size bigint, checkpoint text, incarnation text, halted
--- text.
-select size, frontier, epoch, signed_size, checkpoint, incarnation, halted
+-- text, cosigned text.
+select size, frontier, epoch, signed_size, checkpoint, incarnation, halted, cosigned
 from annals.merkle_log
 where project_id = :project_id
 for update

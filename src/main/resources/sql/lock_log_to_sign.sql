@@ -4,9 +4,9 @@
 -- :project_id  uuid
 --
 -- No row, or one: size bigint, frontier bytea, epoch integer, signed_size bigint, checkpoint text, incarnation text, halted
--- text; and database text, which names this one: another server, a copy made by dump and restore, a promoted standby and a
+-- text, cosigned text; and database text, which names this one: another server, a copy made by dump and restore, a promoted standby and a
 -- restore to a point in time each have another name. (A crash changes nothing, and neither does a copy of the files.)
-select size, frontier, epoch, signed_size, checkpoint, incarnation, halted,
+select size, frontier, epoch, signed_size, checkpoint, incarnation, halted, cosigned,
   concat_ws('/',
     (select system_identifier from pg_control_system()),
     left(pg_walfile_name(pg_current_wal_lsn()), 8),

@@ -1,5 +1,5 @@
 import { type FileHandle, open, readFile, rename } from 'node:fs/promises';
-import type { FeedStore } from './FeedFollower.js';
+import type { VerifiedFeedStore } from './FeedFollower.js';
 import { type AuditRecord, AuditRecordToJSON } from './models/index.js';
 
 /**
@@ -7,15 +7,17 @@ import { type AuditRecord, AuditRecordToJSON } from './models/index.js';
  * the process or the machine dies. Only one process may use a copy.
  *
  * Next to `records.ndjson` there is `records.ndjson.cursor`, with the number of bytes of the copy that are valid, a
- * space, and the cursor after them. It is replaced in one step once the records are on disk. Anything that a crash left
- * after those bytes is cut off at the next start.
+ * space, and the cursor after them; the lines below are the log's newest checkpoint, if it is verified. The file is
+ * replaced in one step once the records are on disk. Anything that a crash left after those bytes is cut off at the next
+ * start.
  */
-export class FeedFile implements FeedStore {
+export class FeedFile implements VerifiedFeedStore {
     private constructor(
         private readonly records: FileHandle,
         private readonly place: string,
         private length: number,
         private behind: string,
+        private note: string,
     ) {}
 
     /** Opens a copy, or begins one if there is no file. Rejects if the file is not such a copy. */
@@ -24,8 +26,9 @@ export class FeedFile implements FeedStore {
         const records = await openOrCreate(file);
         try {
             const said = await readFile(place, 'utf8').catch(nothingIfMissing);
-            const [length, behind] = (said ?? '0 ').trimEnd().split(' ');
-            const copy = new FeedFile(records, place, Number(length), behind ?? '');
+            const [, first, note] = /^(.*)\n?([^]*)$/.exec(said ?? '0 ') ?? [];
+            const [length, behind] = (first ?? '').trimEnd().split(' ');
+            const copy = new FeedFile(records, place, Number(length), behind ?? '', note ?? '');
             const { size } = await records.stat();
             if (size < copy.length || (said === undefined && size > 0)) {
                 throw new Error(`${file} does not belong to ${place}. Restore both, or delete both.`);
@@ -43,7 +46,11 @@ export class FeedFile implements FeedStore {
         return this.behind || undefined;
     }
 
-    async save(records: AuditRecord[], cursor: string): Promise<void> {
+    async checkpoint(): Promise<string | undefined> {
+        return this.note || undefined;
+    }
+
+    async save(records: AuditRecord[], cursor: string, checkpoint?: string): Promise<void> {
         const lines = Buffer.from(records.map((record) => JSON.stringify(AuditRecordToJSON(record)) + '\n').join(''));
         // A save that failed halfway may have left more than this one will overwrite.
         await this.records.truncate(this.length);
@@ -60,6 +67,7 @@ export class FeedFile implements FeedStore {
         await this.records.datasync();
         this.length += lines.length;
         this.behind = cursor;
+        this.note = checkpoint ?? this.note;
         await this.keepPlace();
     }
 
@@ -70,7 +78,7 @@ export class FeedFile implements FeedStore {
     private async keepPlace(): Promise<void> {
         const next = await open(`${this.place}.new`, 'w');
         try {
-            await next.writeFile(`${this.length} ${this.behind}\n`);
+            await next.writeFile(`${this.length} ${this.behind}\n${this.note}`);
             await next.sync();
         } finally {
             await next.close();

@@ -1,6 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AuditRecord, ProjectLogPage } from './models/index.js';
-import { FetchError, ResponseError } from './runtime.js';
+import { LogBehind, ProvedFeed } from './ProvedFeed.js';
+import { type Configuration, FetchError, ResponseError } from './runtime.js';
+
+export { FeedNotProved } from './ProvedFeed.js';
 
 const LONGEST_WAIT_MS = 30_000;
 
@@ -14,6 +17,18 @@ export interface FeedStore {
      * in the feed's order; there may be none.
      */
     save(records: AuditRecord[], cursor: string): Promise<void>;
+}
+
+/** A store that also keeps the newest checkpoint of the log, in the same step. */
+export interface VerifiedFeedStore extends FeedStore {
+    /** The checkpoint that was saved last; undefined if there is none. */
+    checkpoint(): Promise<string | undefined>;
+
+    /**
+     * Saves the cursor, the effect of the records, and the checkpoint, a text of a few hundred characters or a few
+     * thousand: all or nothing, and durably before it resolves.
+     */
+    save(records: AuditRecord[], cursor: string, checkpoint?: string): Promise<void>;
 }
 
 /**
@@ -31,14 +46,34 @@ export class FeedFollower {
      * @param read how a page is read: `listProjectLogs` with this cursor, and always the same limit and filters
      */
     constructor(
-        private readonly read: (cursor: string | undefined) => Promise<ProjectLogPage>,
+        private readonly read: (cursor: string | undefined, signal?: AbortSignal) => Promise<ProjectLogPage>,
         private readonly store: FeedStore,
     ) {}
 
+    /**
+     * A follower that hands over only what the log proves: that these are the records that it has signed, in their
+     * order, that none is left out, and that the log goes on as this store has seen it before. Otherwise `step` and
+     * `run` reject with `FeedNotProved`. At the end of the feed a step waits for a record, up to 30 seconds.
+     *
+     * @param vkeys the log's key, which came another way than what is verified with it; two while the operator
+     *     replaces it
+     */
+    static async verifying(
+        configuration: Configuration,
+        store: VerifiedFeedStore,
+        ...vkeys: string[]
+    ): Promise<FeedFollower> {
+        const feed = await ProvedFeed.begin(configuration, vkeys, await store.checkpoint());
+        return new FeedFollower((cursor, signal) => feed.read(cursor, signal), {
+            cursor: () => store.cursor(),
+            save: (records, cursor) => store.save(records, cursor, feed.checkpoint),
+        });
+    }
+
     /** Reads one page and saves it. Resolves to whether there is more already. */
-    async step(): Promise<boolean> {
+    async step(signal?: AbortSignal): Promise<boolean> {
         const cursor = await this.store.cursor();
-        const page = await this.read(cursor);
+        const page = await this.read(cursor, signal);
         const behind = new URL(page.next ?? page.pollMore).searchParams.get('cursor');
         if (behind === null) {
             throw new Error(`A page's link has no cursor: ${page.pollMore}`);
@@ -60,12 +95,15 @@ export class FeedFollower {
         let wait = options.pause;
         while (!options.signal?.aborted) {
             try {
-                const more = await this.step();
+                const more = await this.step(options.signal);
                 wait = options.pause;
                 if (more) {
                     continue;
                 }
             } catch (failure) {
+                if (options.signal?.aborted) {
+                    return;
+                }
                 if (!isPassing(failure)) {
                     throw failure;
                 }
@@ -80,6 +118,7 @@ export class FeedFollower {
 function isPassing(failure: unknown): boolean {
     return (
         failure instanceof FetchError ||
+        failure instanceof LogBehind ||
         // What fetch reports if a connection breaks within a body.
         (failure instanceof TypeError && failure.message === 'terminated') ||
         (failure instanceof ResponseError && [502, 503, 504].includes(failure.response.status))

@@ -21,16 +21,17 @@ export function setToken(given) {
 }
 
 export class Problem extends Error {
-  constructor(status, detail, retryAfter = 0) {
+  constructor(status, detail, retryAfter = 0, type = '') {
     super(detail);
     this.status = status;
     this.retryAfter = retryAfter;
+    this.type = type;
   }
 
   static async of(answer) {
     const problem = await answer.json().catch(() => null);
     const detail = problem?.detail ?? problem?.title ?? `The service answered with HTTP status ${answer.status}.`;
-    return new Problem(answer.status, detail, Number(answer.headers.get('Retry-After')) || 0);
+    return new Problem(answer.status, detail, Number(answer.headers.get('Retry-After')) || 0, String(problem?.type).split(':').at(-1));
   }
 }
 

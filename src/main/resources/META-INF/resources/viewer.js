@@ -7,6 +7,7 @@ import {loadDays} from './days.js';
 import {
   button, byId, count, exact, icon, line, long, make, outcomeKind, paintJson, parseJson, partyText, records,
 } from './text.js';
+import {begin as beginProof, end as endProof, listen, verifyRecord} from './verify.js';
 
 const PAGE_SIZE = 100;
 const MAX_ROWS = 1000;
@@ -68,6 +69,15 @@ function show() {
   document.querySelectorAll('.signed-in').forEach((element) => (element.hidden = token === null));
 }
 
+/** Shows what the address says, with the log's newest checkpoint verified beside it. */
+function start() {
+  show();
+  route(true);
+  if (token) {
+    beginProof().then(verifyOpen);
+  }
+}
+
 async function signIn(submit) {
   submit.preventDefault();
   const error = byId('sign-in-error');
@@ -80,8 +90,7 @@ async function signIn(submit) {
     setToken(given);
     await ask(`${FEED}?order=desc&limit=1`);
     byId('token').value = '';
-    show();
-    route(true);
+    start();
   } catch (problem) {
     setToken(null);
     error.textContent = problem.message;
@@ -93,6 +102,8 @@ function signOut(reason = '') {
   setToken(null);
   openId = null;
   loading.abort();
+  endProof();
+  verifying.abort();
   clearRows();
   byId('detail').close();
   byId('detail-body').replaceChildren();
@@ -440,12 +451,17 @@ function applyFilters(submit) {
 // ---- A record ------------------------------------------------------------------------------------------------------
 
 const detail = byId('detail');
+/** The record that is shown in full; null while none is. */
+let openRecord = null;
+let verifying = new AbortController();
 
 async function openDetail(id) {
   if (id === openId && detail.open === (id !== null)) {
     return;
   }
   openId = id;
+  openRecord = null;
+  verifying.abort();
   rows.querySelector('[aria-current]')?.removeAttribute('aria-current');
   if (id === null) {
     detail.close();
@@ -515,11 +531,30 @@ function copyButton(label, text) {
   return button({}, copy, label);
 }
 
+/** Marks the row of a record that was proved, if it shows that record. */
+function markRow(record) {
+  if (JSON.stringify(shown.get(record.id)) === JSON.stringify(record)) {
+    rowOf(record.id)?.classList.add('proved');
+  }
+}
+
+/** Proves the record that is open. */
+function verifyOpen() {
+  if (openRecord === null) {
+    return;
+  }
+  verifying.abort();
+  verifying = new AbortController();
+  verifyRecord(openRecord, byId('detail-proof'), verifying.signal, showDetail);
+}
+
 function showDetail(record) {
+  openRecord = record;
   const json = JSON.stringify(record, null, 2);
   const number = record.number;
   byId('detail-title').replaceChildren(value(record.action));
   byId('detail-body').replaceChildren(
+    make('div', {id: 'detail-proof', class: 'proof', role: 'status'}),
     ...(record.message ? [long(record.message, 'p')] : []),
     make('dl', {},
       ...field('Time', record.timestamp),
@@ -541,6 +576,7 @@ function showDetail(record) {
     long(json, 'pre', paintJson));
   byId('detail-body').querySelector('pre').tabIndex = 0;
   byId('detail-body').scrollTop = 0;
+  verifyOpen();
 }
 
 // ---- Keys ----------------------------------------------------------------------------------------------------------
@@ -574,7 +610,7 @@ const SINGLE_KEYS = {
 };
 
 function pressed(event) {
-  if (!token || event.ctrlKey || event.metaKey || event.altKey || event.isComposing || byId('help').open) {
+  if (!token || event.ctrlKey || event.metaKey || event.altKey || event.isComposing || document.querySelector('dialog:modal:not(#detail)')) {
     return;
   }
   const writes = event.target.closest('input');
@@ -650,7 +686,7 @@ document.addEventListener('visibilitychange', showArrived);
 systemDark.addEventListener('change', showTheme);
 
 byId('single-keys').checked = localStorage.getItem('annals.single-keys') !== 'false';
+listen({changed: verifyOpen, proven: markRow});
 showTheme();
-show();
 showLive();
-route(true);
+start();

@@ -57,6 +57,7 @@ grant execute on function annals.combination_key(text, text, text), annals.words
 
 -- The tree of a feed's log only grows.
 grant select, insert on annals.merkle_tile, annals.merkle_seed to annals_service;
-grant select, insert, update (size, frontier, signed_size, checkpoint, incarnation, halted) on annals.merkle_log
-  to annals_service;
+grant select, insert, update (size, frontier, signed_size, checkpoint, incarnation, halted, cosigned, cosigned_size, offered_at)
+  on annals.merkle_log to annals_service;
+grant select, insert, update (epoch, size, cosigned_at, error, retry_at) on annals.merkle_witness to annals_service;
 grant select on annals.merkle_epoch to annals_service;

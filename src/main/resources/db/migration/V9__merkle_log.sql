@@ -43,10 +43,15 @@ create table annals.merkle_log (
   incarnation  text,
   -- Why nothing is signed any more.
   halted       text,
+  -- The newest note that enough witnesses have cosigned, of how many records it is, and when witnesses were last asked.
+  cosigned       text,
+  cosigned_size  bigint not null default 0,
+  offered_at     timestamptz,
   constraint merkle_log_pkey primary key (project_id),
   constraint merkle_log_project_fkey foreign key (project_id) references annals.project (id),
   constraint merkle_log_frontier check (octet_length(frontier) = 32 * bit_count(size::bit(64))),
-  constraint merkle_log_signed check (signed_size >= 0 and (signed_size = 0 or checkpoint is not null))
+  constraint merkle_log_signed check (signed_size >= 0 and (signed_size = 0 or checkpoint is not null)),
+  constraint merkle_log_cosigned check (cosigned_size between 0 and signed_size and (cosigned_size = 0 or cosigned is not null))
 ) with (fillfactor = 50); -- room for the next version of a row on its own page
 create index merkle_log_halted_idx on annals.merkle_log (project_id) where halted is not null;
 
@@ -72,6 +77,24 @@ create table annals.merkle_epoch (
   ended_at    timestamptz not null default clock_timestamp(),
   constraint merkle_epoch_pkey primary key (project_id, epoch),
   constraint merkle_epoch_project_fkey foreign key (project_id) references annals.project (id)
+);
+
+-- What each witness has said of each log last.
+create table annals.merkle_witness (
+  project_id   uuid    not null,
+  -- Its key, as name+id+key.
+  witness      text    not null,
+  epoch        integer not null,
+  -- How many records it has cosigned, and when it did so last.
+  size         bigint  not null default 0,
+  cosigned_at  timestamptz,
+  -- What went wrong since, and before when it is not asked again.
+  error        text,
+  retry_at     timestamptz,
+  constraint merkle_witness_pkey primary key (project_id, witness),
+  constraint merkle_witness_project_fkey foreign key (project_id) references annals.project (id),
+  constraint merkle_witness_size check (size >= 0),
+  constraint merkle_witness_length check (length(witness) <= 1200 and length(error) <= 500)
 );
 
 insert into annals.projection (name, step) values ('log', 1);

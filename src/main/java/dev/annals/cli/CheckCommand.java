@@ -5,6 +5,7 @@ import dev.annals.proof.Note;
 import dev.annals.proof.ProvedRecord;
 import dev.annals.proof.TlogProof;
 import dev.annals.proof.VerifierKey;
+import dev.annals.proof.WitnessPolicy;
 import io.quarkus.runtime.annotations.RegisterForReflection;
 import java.io.BufferedInputStream;
 import java.io.IOException;
@@ -77,12 +78,13 @@ public final class CheckCommand extends ClientCommand {
             throw new ClientFailure(ClientFailure.USAGE, "--from is a sequence id: 1 or more.");
         }
         List<VerifierKey> keys = pinned.keys();
+        WitnessPolicy policy = pinned.policy();
         try (InputStream in =
                 new BufferedInputStream(file.toString().equals("-") ? System.in : Files.newInputStream(file), 65_536)) {
             in.mark(TLOG_PROOF.length());
             boolean single = new String(in.readNBytes(TLOG_PROOF.length()), StandardCharsets.UTF_8).equals(TLOG_PROOF);
             in.reset();
-            return single ? checkProof(in, keys) : checkExport(in, keys);
+            return single ? checkProof(in, keys, policy) : checkExport(in, keys, policy);
         } catch (NoSuchFileException e) {
             throw unchecked("there is no file " + e.getFile());
         } catch (IOException e) {
@@ -94,7 +96,7 @@ public final class CheckCommand extends ClientCommand {
         return new ClientFailure(ClientFailure.USAGE, "Nothing was checked: " + why + ".");
     }
 
-    private int checkExport(InputStream in, List<VerifierKey> keys) throws IOException {
+    private int checkExport(InputStream in, List<VerifierKey> keys, WitnessPolicy policy) throws IOException {
         ProvedFile proved;
         try {
             proved = new ProvedFile(in, keys, from, older(keys), this::find);
@@ -102,6 +104,13 @@ public final class CheckCommand extends ClientCommand {
             throw unchecked(e.getMessage() + " (" + file + ")");
         }
         long found = proved.verify();
+        String cosigned = "";
+        try {
+            cosigned = policy.require(proved.note());
+        } catch (IllegalArgumentException e) {
+            found++;
+            find(e.getMessage() == null ? e.toString() : e.getMessage());
+        }
         Checkpoint signed = proved.signed();
         String log = "the log " + signed.origin() + " of " + signed.size() + " records";
         if (found > 0) {
@@ -110,7 +119,7 @@ public final class CheckCommand extends ClientCommand {
         }
         say("Verified: "
                 + (from > signed.size() ? "no record" : "records " + from + " to " + signed.size()) + ", all there are"
-                + (from == 1 ? "" : " from there on") + " in " + log + ".");
+                + (from == 1 ? "" : " from there on") + " in " + log + cosigned + ".");
         return 0;
     }
 
@@ -128,7 +137,7 @@ public final class CheckCommand extends ClientCommand {
         }
     }
 
-    private int checkProof(InputStream in, List<VerifierKey> keys) throws IOException {
+    private int checkProof(InputStream in, List<VerifierKey> keys, WitnessPolicy policy) throws IOException {
         byte[] text = in.readNBytes(MAX_PROOF_BYTES + 1);
         if (text.length > MAX_PROOF_BYTES) {
             throw unchecked("the proof is longer than that of any record");
@@ -136,8 +145,9 @@ public final class CheckCommand extends ClientCommand {
         try {
             TlogProof proof = TlogProof.parse(new String(text, StandardCharsets.UTF_8));
             ProvedRecord proved = proof.verify(keys);
+            String cosigned = policy.require(proof.checkpoint());
             say("Verified: record " + proved.record().id() + " with the sequence id "
-                    + proved.record().sequenceId() + ".");
+                    + proved.record().sequenceId() + cosigned + ".");
             return 0;
         } catch (IllegalArgumentException e) {
             say("Not verified: " + e.getMessage() + ".");

@@ -91,8 +91,9 @@ public final class ExportCommand extends ClientCommand {
             prove();
             return 0;
         }
-        if (!pinned.vkeys.isEmpty()) {
-            throw new ClientFailure(ClientFailure.USAGE, "--vkey needs --proof: other exports prove nothing.");
+        if (!pinned.isEmpty()) {
+            throw new ClientFailure(
+                    ClientFailure.USAGE, "--vkey and --witness need --proof: other exports prove nothing.");
         }
         if (file == null) {
             if (resume) {
@@ -116,7 +117,7 @@ public final class ExportCommand extends ClientCommand {
                             + " nothing could be proved about what is left out.");
         }
         List<VerifierKey> keys = pinned.vkeys.isEmpty() ? FollowedLog.claimedKeys(service) : pinned.keys();
-        FollowedLog log = new FollowedLog(service, keys);
+        FollowedLog log = new FollowedLog(service, keys, pinned.policy());
         long size;
         if (file == null) {
             size = new ProvedExport(log, new BufferedOutputStream(Terminal.output(), 65_536)).write(firstCursor());

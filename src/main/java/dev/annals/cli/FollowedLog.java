@@ -6,6 +6,7 @@ import dev.annals.proof.Hash;
 import dev.annals.proof.MerkleTree;
 import dev.annals.proof.ProvedRecord;
 import dev.annals.proof.VerifierKey;
+import dev.annals.proof.WitnessPolicy;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -27,6 +28,7 @@ final class FollowedLog {
 
     private final Connection service;
     private final List<VerifierKey> keys;
+    private final WitnessPolicy policy;
     private final String path;
     private @Nullable Seen seen;
 
@@ -36,11 +38,13 @@ final class FollowedLog {
     /**
      * A log of which these are the keys.
      *
+     * @param policy which witnesses have to have cosigned each checkpoint
      * @throws ClientFailure if they are not those of one log
      */
-    FollowedLog(Connection service, List<VerifierKey> keys) {
+    FollowedLog(Connection service, List<VerifierKey> keys, WitnessPolicy policy) {
         this.service = service;
         this.keys = keys;
+        this.policy = policy;
         String origin = keys.get(0).name();
         Matcher epoch = EPOCH.matcher(origin);
         if (!epoch.find() || keys.stream().anyMatch(key -> !key.name().equals(origin))) {
@@ -94,6 +98,13 @@ final class FollowedLog {
                 return newest;
             }
             // Another instance may be a moment behind the one that signed.
+            if (tries == OLDER_TRIES && policy.needed() > 0) {
+                throw new ClientFailure(
+                        ClientFailure.FAILED,
+                        "The newest checkpoint that enough witnesses have cosigned has " + newest.checkpoint.size()
+                                + " records, and one with " + seen.checkpoint.size()
+                                + " was seen before. Try again when the witnesses have seen as much.");
+            }
             if (tries == OLDER_TRIES) {
                 throw new ClientFailure(
                         ClientFailure.FORKED,
@@ -109,10 +120,14 @@ final class FollowedLog {
     }
 
     private Seen newest() throws InterruptedException {
+        String query = policy.needed() == 0 ? "" : "?witnesses=" + policy.needed();
         String note = new String(
-                service.send(service.request(path + "/checkpoint").build(), Duration.ZERO), StandardCharsets.UTF_8);
+                service.send(service.request(path + "/checkpoint" + query).build(), Duration.ZERO),
+                StandardCharsets.UTF_8);
         try {
-            return new Seen(note, Checkpoint.open(note, keys));
+            Seen newest = new Seen(note, Checkpoint.open(note, keys));
+            policy.require(note);
+            return newest;
         } catch (IllegalArgumentException e) {
             throw new ClientFailure(
                     ClientFailure.FORKED, "The newest checkpoint cannot be trusted: " + e.getMessage() + "." + keep());

@@ -1,9 +1,11 @@
 package dev.annals.cli;
 
 import dev.annals.proof.VerifierKey;
+import dev.annals.proof.WitnessPolicy;
 import io.quarkus.runtime.annotations.RegisterForReflection;
 import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
 /** The keys of a log that a reader trusts, which came another way than what is verified with them. */
@@ -16,6 +18,36 @@ final class PinnedKeys {
             description = "A key of the log, as GET /v1/project-logs/log shows it among vkeys: keep it from the first"
                     + " time on. While a key is replaced, give both.")
     List<String> vkeys = new ArrayList<>();
+
+    @Option(
+            names = "--witness",
+            paramLabel = "VKEY",
+            description =
+                    "The key of a witness that has to have cosigned the checkpoint; repeat it for several. Whoever"
+                            + " runs the witness gives it to you.")
+    List<String> witnesses = new ArrayList<>();
+
+    @Option(
+            names = "--witnesses-needed",
+            paramLabel = "COUNT",
+            description = "How many of these witnesses are enough. Default: all.")
+    @Nullable
+    Integer witnessesNeeded;
+
+    /** @throws ClientFailure if one is no key of a witness, or more are needed than there are */
+    WitnessPolicy policy() {
+        try {
+            return WitnessPolicy.of(witnesses, witnessesNeeded);
+        } catch (IllegalArgumentException e) {
+            throw new ClientFailure(
+                    ClientFailure.USAGE, "--witness or --witnesses-needed cannot be used: " + e.getMessage() + ".");
+        }
+    }
+
+    /** Whether any of these options was given. */
+    boolean isEmpty() {
+        return vkeys.isEmpty() && witnesses.isEmpty() && witnessesNeeded == null;
+    }
 
     /** @throws ClientFailure if there is none, or one is no key */
     List<VerifierKey> keys() {

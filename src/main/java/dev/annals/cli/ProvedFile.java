@@ -30,6 +30,7 @@ final class ProvedFile {
     private static final String PROOF = "{\"proof\":";
 
     private final LineReader lines;
+    private final String note;
     private final Checkpoint signed;
     private final @Nullable Checkpoint older;
     private final Consumer<String> findings;
@@ -65,7 +66,8 @@ final class ProvedFile {
             throws IOException {
         this.lines = new LineReader(in, MAX_LINE_BYTES);
         this.findings = findings;
-        this.signed = Checkpoint.open(header(lines.next()), keys);
+        this.note = header(lines.next());
+        this.signed = Checkpoint.open(note, keys);
         this.place = from - 1;
         this.leavesStart = place;
         this.older = older;
@@ -95,6 +97,11 @@ final class ProvedFile {
 
     private static String text(byte[] utf8) {
         return new String(utf8, StandardCharsets.UTF_8);
+    }
+
+    /** The signed note. */
+    String note() {
+        return note;
     }
 
     /** What the log has signed. */

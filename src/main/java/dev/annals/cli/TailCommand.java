@@ -97,8 +97,8 @@ public final class TailCommand extends ClientCommand {
         }
         if (verify) {
             log = begin(pinned.keys());
-        } else if (!pinned.vkeys.isEmpty()) {
-            throw new ClientFailure(ClientFailure.USAGE, "--vkey needs --verify.");
+        } else if (!pinned.isEmpty()) {
+            throw new ClientFailure(ClientFailure.USAGE, "--vkey and --witness need --verify.");
         }
         try {
             Printed printed = new Printed(begin());
@@ -197,7 +197,7 @@ public final class TailCommand extends ClientCommand {
                     "--verify keeps the newest checkpoint beside the file of the cursor, and needs all records: add"
                             + " --cursor-file, and leave the filters out.");
         }
-        FollowedLog begun = new FollowedLog(service, keys);
+        FollowedLog begun = new FollowedLog(service, keys, pinned.policy());
         Path file = checkpointFile(cursorFile);
         if (Files.exists(file)) {
             try {

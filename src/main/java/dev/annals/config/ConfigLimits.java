@@ -135,7 +135,7 @@ public final class ConfigLimits implements ConfigValidator, SmallRyeConfigBuilde
 
     private static List<String> texts(Object value) {
         if (value instanceof Optional<?> optional) {
-            return optional.stream().map(String::valueOf).toList();
+            return optional.stream().flatMap(one -> texts(one).stream()).toList();
         }
         return value instanceof Collection<?> many
                 ? many.stream().map(String::valueOf).toList()

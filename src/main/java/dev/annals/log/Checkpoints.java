@@ -61,15 +61,25 @@ public class Checkpoints {
     private final Projector projector;
     private final LogKeys keys;
     private final SeenNotes seenNotes;
+    private final Witnesses witnesses;
     private final LogConfig config;
     private final KeptTiles tiles;
     /** Who asks within the interval shares what the first one has got. */
     private final Cache<UUID, Uni<SignedLog>> newest;
+    /** Who asks for cosignatures within the same second shares an offer to the witnesses. */
+    private final Cache<UUID, Uni<SignedLog>> offered =
+            Caffeine.newBuilder().maximumSize(KEPT).expireAfterWrite(BEHIND).build();
     /** Older sizes, to which readers hold on for a walk through many pages. */
     private final Cache<Pinned, SignedLog> pinned =
             Caffeine.newBuilder().maximumSize(KEPT_PINNED).build();
 
     private record Pinned(UUID projectId, int epoch, long size) {}
+
+    /** Logs that have ended, with which the present one is known to begin. */
+    private final Cache<Ended, Boolean> begun =
+            Caffeine.newBuilder().maximumSize(KEPT_PINNED).build();
+
+    private record Ended(UUID projectId, int epoch, int present) {}
 
     @Inject
     Checkpoints(
@@ -78,6 +88,7 @@ public class Checkpoints {
             Projector projector,
             LogKeys keys,
             SeenNotes seenNotes,
+            Witnesses witnesses,
             LogConfig config,
             KeptTiles tiles) {
         this.pool = pool;
@@ -85,6 +96,7 @@ public class Checkpoints {
         this.projector = projector;
         this.keys = keys;
         this.seenNotes = seenNotes;
+        this.witnesses = witnesses;
         this.config = config;
         this.tiles = tiles;
         this.newest = Caffeine.newBuilder()
@@ -96,7 +108,8 @@ public class Checkpoints {
     /** What came of an attempt to sign. */
     private sealed interface Outcome {
 
-        record Signed(SignedLog log) implements Outcome {}
+        /** @param cosigned the newest note that witnesses have cosigned */
+        record Signed(SignedLog log, @Nullable String cosigned) implements Outcome {}
 
         record Halted(String reason) implements Outcome {}
     }
@@ -132,6 +145,55 @@ public class Checkpoints {
                 });
     }
 
+    /**
+     * The newest checkpoint that so many witnesses have cosigned. If the log has grown since, they are asked; otherwise fails
+     * with {@code log-behind}.
+     *
+     * @param needed with 0 it is the newest checkpoint
+     */
+    Uni<SignedLog> witnessed(UUID projectId, int needed) {
+        return newest(projectId)
+                .chain(log -> needed == 0 || witnesses.cosigners(log.note()) >= needed
+                        ? Uni.createFrom().item(log)
+                        : offered.get(projectId, project -> offer(log).memoize().indefinitely())
+                                .map(newest -> cosigned(newest, needed)));
+    }
+
+    /** The same of an epoch that may have begun since the last one was signed for others. */
+    Uni<SignedLog> witnessed(UUID projectId, int epoch, int needed) {
+        return witnessed(projectId, needed).chain(log -> {
+            if (log.epoch() >= epoch) {
+                return Uni.createFrom().item(log);
+            }
+            newest.invalidate(projectId);
+            offered.invalidate(projectId);
+            return witnessed(projectId, needed);
+        });
+    }
+
+    /** Offers a checkpoint to the witnesses. Gives the log as it is then, or fails where one of them has halted it. */
+    Uni<SignedLog> offer(SignedLog log) {
+        return witnesses.offer(log).chain(() -> {
+            newest.invalidate(log.projectId());
+            return newest(log.projectId());
+        });
+    }
+
+    private SignedLog cosigned(SignedLog log, int needed) {
+        if (witnesses.cosigners(log.note()) >= needed) {
+            return log;
+        }
+        SignedLog cosigned = log.cosigned();
+        if (cosigned != null && witnesses.cosigners(cosigned.note()) >= needed) {
+            return cosigned;
+        }
+        throw new ProblemException(Problem.of(
+                        ProblemType.LOG_BEHIND,
+                        "No checkpoint of this log is cosigned by " + needed + " of its witnesses yet. GET "
+                                + LogResource.PATH + " shows what they have seen. Try again, or ask for fewer.")
+                .withRetryAfter(BEHIND));
+    }
+
     private static ProblemException behind(long size, long signed) {
         return new ProblemException(Problem.of(
                         ProblemType.LOG_BEHIND,
@@ -149,6 +211,10 @@ public class Checkpoints {
         return withAtLeast(projectId, size).chain(log -> {
             if (log.size() == size) {
                 return Uni.createFrom().item(log);
+            }
+            SignedLog cosigned = log.cosigned();
+            if (cosigned != null && cosigned.size() == size) {
+                return Uni.createFrom().item(cosigned);
             }
             Pinned key = new Pinned(projectId, log.epoch(), size);
             SignedLog known = pinned.getIfPresent(key);
@@ -180,6 +246,33 @@ public class Checkpoints {
                                             .toString(),
                                     older);
                         }));
+    }
+
+    /**
+     * A log that has ended, where the tree still begins with it as it was signed last.
+     *
+     * @param now the log that followed it
+     * @param note its last one
+     * @return null where it does not
+     */
+    Uni<@Nullable SignedLog> ended(SignedLog now, int epoch, String note) {
+        SignedLog ended = opened(now.projectId(), epoch, note);
+        if (ended == null || ended.size() > now.size()) {
+            return Uni.createFrom().nullItem();
+        }
+        Ended key = new Ended(now.projectId(), epoch, now.epoch());
+        if (begun.getIfPresent(key) != null) {
+            return Uni.createFrom().item(ended);
+        }
+        // Tiles that are kept may be those from before the tree was made anew.
+        return DatabaseFailure.retried(new TreeReader(reads, now.projectId()).root(ended.size()))
+                .map(root -> {
+                    if (!root.equals(ended.checkpoint().root())) {
+                        return null;
+                    }
+                    begun.put(key, true);
+                    return ended;
+                });
     }
 
     /** The state of a log; that of a log without any record where there is none. */
@@ -244,10 +337,43 @@ public class Checkpoints {
         }
         return projector
                 .advance(LogTree.NAME, projectId)
+                .chain(() -> askWitnesses(projectId))
                 .chain(() -> blocking(() -> seenNotes.read(projectId)))
                 .chain(seen -> pool.withTransaction(connection -> lock(connection, projectId)
                                 .chain(row -> decide(connection, projectId, row, seen.orElse(null))))
                         .chain(outcome -> released(projectId, outcome, seen.orElse(null))));
+    }
+
+    /**
+     * Before anything more is signed of a log, its witnesses say of how much they know, unless they have said so lately: they are
+     * offered what was signed last; of a log that was never signed, the empty beginning that every log has.
+     */
+    private Uni<Void> askWitnesses(UUID projectId) {
+        if (!witnesses.any() || witnesses.haveHeardOf(projectId)) {
+            return Uni.createFrom().voidItem();
+        }
+        return state(projectId).chain(state -> {
+            SignedLog last = last(projectId, state);
+            return state.halted() != null || last == null ? Uni.createFrom().voidItem() : witnesses.offer(last);
+        });
+    }
+
+    /** The log as it was signed last; null if that note is not this service's. */
+    private @Nullable SignedLog last(UUID projectId, LogState state) {
+        if (state.note() == null) {
+            Checkpoint empty = new Checkpoint(keys.origin(projectId, state.epoch()), 0, Hash.EMPTY_TREE);
+            String note = empty.sign(keys.of(projectId, state.epoch())).toString();
+            return new SignedLog(projectId, state.epoch(), note, empty);
+        }
+        return opened(projectId, state.epoch(), state.note());
+    }
+
+    private @Nullable SignedLog opened(UUID projectId, int epoch, String note) {
+        try {
+            return new SignedLog(projectId, epoch, note, Checkpoint.open(note, keys.verifiers(projectId, epoch)));
+        } catch (IllegalArgumentException e) {
+            return null;
+        }
     }
 
     private static Uni<Row> lock(SqlConnection connection, UUID projectId) {
@@ -306,7 +432,8 @@ public class Checkpoints {
                 && database.equals(state.incarnation())
                 && (rebuilding || (state.size() == signed.size() && isSignedByAll(state.note(), signers)))) {
             return Uni.createFrom()
-                    .item(new Outcome.Signed(new SignedLog(projectId, state.epoch(), state.note(), signed)));
+                    .item(new Outcome.Signed(
+                            new SignedLog(projectId, state.epoch(), state.note(), signed), state.cosigned()));
         }
         Checkpoint next = signed != null && rebuilding
                 ? signed
@@ -320,7 +447,7 @@ public class Checkpoints {
                 .bind("checkpoint", note)
                 .bind("incarnation", database)
                 .execute(connection)
-                .replaceWith(new Outcome.Signed(new SignedLog(projectId, state.epoch(), note, next)));
+                .replaceWith(new Outcome.Signed(new SignedLog(projectId, state.epoch(), note, next), state.cosigned()));
     }
 
     private static boolean isSignedByAll(String note, List<SigningKey> signers) {
@@ -347,8 +474,9 @@ public class Checkpoints {
                         + ": a standby was promoted, or a backup restored, and the newest notes may be lost");
             }
         }
-        if (seen == null) {
-            return Uni.createFrom().item(Optional.empty());
+        Optional<String> witness = witnesses.objection(projectId, origin, state.signedSize());
+        if (seen == null || witness.isPresent()) {
+            return Uni.createFrom().item(witness);
         }
         try {
             return objection(connection, projectId, state, origin, Checkpoint.of(Note.parse(seen)));
@@ -397,12 +525,15 @@ public class Checkpoints {
         if (outcome instanceof Outcome.Halted halted) {
             return Uni.createFrom().failure(halted(halted.reason()));
         }
-        SignedLog log = ((Outcome.Signed) outcome).log();
+        Outcome.Signed signed = (Outcome.Signed) outcome;
+        SignedLog log = signed.log();
+        SignedLog cosigned = signed.cosigned() == null ? null : opened(projectId, log.epoch(), signed.cosigned());
+        SignedLog released = cosigned == null ? log : log.cosignedAs(cosigned);
         return log.note().equals(seen)
-                ? Uni.createFrom().item(log)
+                ? Uni.createFrom().item(released)
                 : blocking(() -> {
                     seenNotes.write(projectId, log.note());
-                    return log;
+                    return released;
                 });
     }
 

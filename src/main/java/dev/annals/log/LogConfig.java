@@ -9,6 +9,7 @@ import io.smallrye.config.ConfigMapping;
 import io.smallrye.config.WithDefault;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
 
 /** Logs that readers can verify: keys, and what is signed when. */
@@ -57,6 +58,33 @@ public interface LogConfig {
      */
     @WithDefault("false")
     boolean trustPromotion();
+
+    /**
+     * Witnesses, who cosign checkpoints of logs that only grow: up to 16, separated by commas. Each is a key of type 4 and, behind
+     * a space, the URL below which {@code add-checkpoint} is: {@code https}, or {@code http} on this machine's loopback. See
+     * {@code docs/operating.md}.
+     */
+    @Texts("[^+\\s,]{1,255}\\+[0-9a-f]{8}\\+[0-9A-Za-z+/=]{1,64} +https?://[!-+.-~/-]{1,1000}")
+    Optional<List<String>> witnesses();
+
+    /**
+     * How many witnesses have to have cosigned a checkpoint that is asked for without the parameter {@code witnesses}; with 0
+     * it is the newest one, cosigned or not.
+     */
+    @WithDefault("0")
+    @Min(0)
+    @Max(16)
+    int witnessesNeeded();
+
+    /** How often each log that has grown is offered to its witnesses. */
+    @WithDefault("10s")
+    @Durations(min = "100ms", max = "24H")
+    Duration witnessInterval();
+
+    /** How long a witness may take for its answer. */
+    @WithDefault("5s")
+    @Durations(min = "10ms", max = "1M")
+    Duration witnessTimeout();
 
     /** How much memory the tiles take that were read a moment ago, in bytes. */
     @WithDefault("8388608")

@@ -14,6 +14,7 @@ import dev.annals.proof.Hash;
 import dev.annals.proof.MerkleTree;
 import dev.annals.proof.Tile;
 import dev.annals.proof.VerifierKey;
+import dev.annals.record.Timestamps;
 import io.smallrye.mutiny.Uni;
 import io.vertx.mutiny.sqlclient.Pool;
 import io.vertx.mutiny.sqlclient.Row;
@@ -50,16 +51,21 @@ public class LogResource {
     /** What a token may read is nothing for caches that others share. */
     private static final String FOR_GOOD = "private, max-age=31536000, immutable";
 
+    private static final String WITNESSES = "witnesses";
+    private static final int MOST_WITNESSES = 16;
+    private static final Pattern COUNT = Pattern.compile("0|[1-9][0-9]?");
     private static final Pattern NUMBER = Pattern.compile("0|[1-9][0-9]{0,17}");
     private static final Pattern EPOCH = Pattern.compile("[1-9][0-9]{0,8}");
 
     private final Checkpoints checkpoints;
     private final LogKeys keys;
+    private final Witnesses witnesses;
     private final Pool pool;
 
-    LogResource(Checkpoints checkpoints, LogKeys keys, @Reads Pool pool) {
+    LogResource(Checkpoints checkpoints, LogKeys keys, Witnesses witnesses, @Reads Pool pool) {
         this.checkpoints = checkpoints;
         this.keys = keys;
+        this.witnesses = witnesses;
         this.pool = pool;
     }
 
@@ -75,17 +81,21 @@ public class LogResource {
                 .recoverWithNull()
                 .chain(() -> checkpoints.state(projectId))
                 .chain(state -> epochs(projectId)
-                        .map(ended -> Response.ok(
-                                        JsonBody.toBytes(1024, json -> describe(projectId, state, ended, json)))
-                                .type(MediaType.APPLICATION_JSON)
-                                .build()));
+                        .chain(ended -> witnesses
+                                .of(projectId, state.epoch())
+                                .map(seen -> Response.ok(JsonBody.toBytes(
+                                                1024, json -> describe(projectId, state, ended, seen, json)))
+                                        .type(MediaType.APPLICATION_JSON)
+                                        .build())));
     }
 
     private Uni<RowSet<Row>> epochs(UUID projectId) {
         return DatabaseFailure.retried(READ_EPOCHS.bind("project_id", projectId).execute(pool));
     }
 
-    private void describe(UUID projectId, LogState state, RowSet<Row> ended, JsonGenerator json) throws IOException {
+    private void describe(
+            UUID projectId, LogState state, RowSet<Row> ended, List<Witnesses.Seen> seen, JsonGenerator json)
+            throws IOException {
         String halted = state.halted();
         json.writeStartObject();
         json.writeStringField("origin", keys.origin(projectId, state.epoch()));
@@ -96,6 +106,7 @@ public class LogResource {
         }
         json.writeNumberField("size", state.signedSize());
         write("vkeys", checkpoints.verifiers(projectId, state.epoch()), json);
+        write(seen, json);
         json.writeArrayFieldStart("epochs");
         for (Row row : ended) {
             int epoch = row.getInteger("epoch");
@@ -114,6 +125,24 @@ public class LogResource {
         json.writeEndObject();
     }
 
+    private static void write(List<Witnesses.Seen> witnesses, JsonGenerator json) throws IOException {
+        json.writeArrayFieldStart("witnesses");
+        for (Witnesses.Seen witness : witnesses) {
+            json.writeStartObject();
+            json.writeStringField("name", witness.name());
+            json.writeStringField("vkey", witness.vkey());
+            json.writeNumberField("size", witness.size());
+            if (witness.cosignedAt() != null) {
+                json.writeStringField("cosigned_at", Timestamps.format(witness.cosignedAt()));
+            }
+            if (witness.error() != null) {
+                json.writeStringField("error", witness.error());
+            }
+            json.writeEndObject();
+        }
+        json.writeEndArray();
+    }
+
     private static void write(String name, List<VerifierKey> keys, JsonGenerator json) throws IOException {
         json.writeArrayFieldStart(name);
         for (VerifierKey key : keys) {
@@ -122,11 +151,15 @@ public class LogResource {
         json.writeEndArray();
     }
 
-    /** The newest checkpoint; of an epoch that has ended, the last one. */
+    /** The newest checkpoint that enough witnesses have cosigned; of an epoch that has ended, the last one. */
     @GET
     @Path("/{epoch}/checkpoint")
     @Requires.Read
-    public Uni<Response> checkpoint(@PathParam("epoch") String epoch, @Context ContainerRequestContext request) {
+    public Uni<Response> checkpoint(
+            @PathParam("epoch") String epoch, @Context UriInfo uri, @Context ContainerRequestContext request) {
+        MultivaluedMap<String, String> parameters = uri.getQueryParameters();
+        RequestParameters.requireKnown(parameters, List.of(WITNESSES));
+        int needed = needed(parameters.getFirst(WITNESSES));
         UUID projectId = Caller.of(request).projectId();
         int number = epoch(epoch);
         return checkpoints
@@ -136,10 +169,21 @@ public class LogResource {
                         throw noSuchEpoch();
                     }
                     return number == state.epoch()
-                            ? checkpoints.newest(projectId).map(SignedLog::note)
+                            ? checkpoints.witnessed(projectId, number, needed).map(SignedLog::note)
                             : epochs(projectId).map(ended -> lastOf(number, ended));
                 })
                 .map(note -> Response.ok(note).type(TEXT).build());
+    }
+
+    private int needed(@Nullable String text) {
+        if (text == null) {
+            return witnesses.needed();
+        }
+        if (!COUNT.matcher(text).matches() || Integer.parseInt(text) > MOST_WITNESSES) {
+            throw RequestParameters.invalid(
+                    WITNESSES, "It is how many witnesses have to have cosigned, from 0 to " + MOST_WITNESSES + ".");
+        }
+        return Integer.parseInt(text);
     }
 
     private static String lastOf(int epoch, RowSet<Row> ended) {
@@ -169,18 +213,35 @@ public class LogResource {
         }
         UUID projectId = Caller.of(request).projectId();
         int number = epoch(epoch);
-        return checkpoints.withAtLeast(projectId, wanted.treeSize()).chain(log -> {
-            if (number != log.epoch()) {
-                throw noSuchEpoch();
-            }
-            TreeReader tree = checkpoints.tree(projectId);
-            return checkpoints
-                    .guarded(log, DatabaseFailure.retried(entries ? tree.bundle(wanted) : tree.tile(wanted)))
-                    .map(hashes -> Response.ok(bytes(hashes, entries))
-                            .type(MediaType.APPLICATION_OCTET_STREAM)
-                            .header(HttpHeaders.CACHE_CONTROL, FOR_GOOD)
-                            .build());
-        });
+        return checkpoints
+                .withAtLeast(projectId, wanted.treeSize())
+                .chain(log -> requireTile(log, number, wanted).chain(() -> tile(log, wanted, entries)));
+    }
+
+    /** Also a log that has ended has its tiles, unless another tree has begun since. */
+    private Uni<Void> requireTile(SignedLog log, int epoch, Tile wanted) {
+        if (epoch == log.epoch()) {
+            return Uni.createFrom().voidItem();
+        }
+        return epochs(log.projectId())
+                .chain(ended -> checkpoints.ended(log, epoch, lastOf(epoch, ended)))
+                .invoke(ended -> {
+                    if (ended == null || wanted.treeSize() > ended.size()) {
+                        throw noSuchEpoch();
+                    }
+                })
+                .replaceWithVoid();
+    }
+
+    private Uni<Response> tile(SignedLog log, Tile wanted, boolean entries) {
+        UUID projectId = log.projectId();
+        TreeReader tree = checkpoints.tree(projectId);
+        return checkpoints
+                .guarded(log, DatabaseFailure.retried(entries ? tree.bundle(wanted) : tree.tile(wanted)))
+                .map(hashes -> Response.ok(bytes(hashes, entries))
+                        .type(MediaType.APPLICATION_OCTET_STREAM)
+                        .header(HttpHeaders.CACHE_CONTROL, FOR_GOOD)
+                        .build());
     }
 
     private static byte[] bytes(List<Hash> hashes, boolean entries) {
@@ -260,7 +321,7 @@ public class LogResource {
 
     private static ProblemException noSuchEpoch() {
         return new ProblemException(
-                ProblemType.NOT_FOUND, "The log has no such epoch, or no longer its tiles: see GET " + PATH + ".");
+                ProblemType.NOT_FOUND, "The log has no such epoch, or the epoch no such tile: see GET " + PATH + ".");
     }
 
     private static ProblemException noSuchTile() {

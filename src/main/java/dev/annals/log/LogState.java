@@ -19,6 +19,7 @@ import org.jspecify.annotations.Nullable;
  * @param note the newest signed note
  * @param incarnation the database that signed it
  * @param halted why nothing is signed any more
+ * @param cosigned the newest note that witnesses have cosigned
  */
 record LogState(
         long size,
@@ -27,10 +28,11 @@ record LogState(
         long signedSize,
         @Nullable String note,
         @Nullable String incarnation,
-        @Nullable String halted) {
+        @Nullable String halted,
+        @Nullable String cosigned) {
 
     /** A log without any record. */
-    static final LogState NEW = new LogState(0, List.of(), 1, 0, null, null, null);
+    static final LogState NEW = new LogState(0, List.of(), 1, 0, null, null, null, null);
 
     static @Nullable LogState of(RowSet<Row> rows) {
         for (Row row : rows) {
@@ -47,7 +49,8 @@ record LogState(
                 row.getLong("signed_size"),
                 row.getString("checkpoint"),
                 row.getString("incarnation"),
-                row.getString("halted"));
+                row.getString("halted"),
+                row.getString("cosigned"));
     }
 
     private static List<Hash> frontier(Row row) {
@@ -62,7 +65,7 @@ record LogState(
 
     /** The same before the first record was taken in. */
     LogState withoutTree() {
-        return new LogState(0, List.of(), epoch, signedSize, note, incarnation, halted);
+        return new LogState(0, List.of(), epoch, signedSize, note, incarnation, halted, cosigned);
     }
 
     /** What the newest note says; null if there is none. */

@@ -31,15 +31,18 @@ public class LogWatch implements HealthCheck {
     private final Vertx vertx;
     private final LogConfig config;
     private final LogKeys keys;
+    private final Witnesses witnesses;
     private volatile double halted;
     private volatile boolean looking;
     private volatile long timer;
 
-    LogWatch(@Reads Pool pool, Vertx vertx, LogConfig config, LogKeys keys, MeterRegistry metrics) {
+    LogWatch(
+            @Reads Pool pool, Vertx vertx, LogConfig config, LogKeys keys, Witnesses witnesses, MeterRegistry metrics) {
         this.pool = pool;
         this.vertx = vertx;
         this.config = config;
         this.keys = keys;
+        this.witnesses = witnesses;
         Gauge.builder("annals.log.halted", () -> halted)
                 .description("Logs that are not signed until an operator has looked at them")
                 .register(metrics);
@@ -82,6 +85,9 @@ public class LogWatch implements HealthCheck {
     public HealthCheckResponse call() {
         double count = halted;
         var answer = HealthCheckResponse.named("Logs").up().withData("signed", keys.any());
+        if (witnesses.any()) {
+            answer = answer.withData("witnesses_failing", String.join(", ", witnesses.failing()));
+        }
         return (Double.isNaN(count) ? answer.withData("halted", "unknown") : answer.withData("halted", (long) count))
                 .build();
     }

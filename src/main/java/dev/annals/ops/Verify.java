@@ -5,6 +5,7 @@ import dev.annals.database.Sql;
 import dev.annals.proof.Checkpoint;
 import dev.annals.proof.Note;
 import dev.annals.proof.VerifierKey;
+import dev.annals.proof.WitnessPolicy;
 import io.quarkus.runtime.annotations.RegisterForReflection;
 import java.io.IOException;
 import java.io.PrintWriter;
@@ -85,7 +86,21 @@ public final class Verify implements Callable<Integer> {
             description = "The key of that log; repeat it if there are several.")
     List<String> vkeys = new ArrayList<>();
 
+    @Option(
+            names = "--witness",
+            paramLabel = "<vkey>",
+            description = "The key of a witness that has to have cosigned the checkpoint; repeat it for several.")
+    List<String> witnesses = new ArrayList<>();
+
+    @Option(
+            names = "--witnesses-needed",
+            paramLabel = "<n>",
+            description = "How many of these witnesses are enough. Default: all.")
+    @Nullable
+    Integer witnessesNeeded;
+
     private @Nullable Checkpoint signed;
+    private String cosigned = "";
 
     @Option(
             names = "--findings",
@@ -114,8 +129,9 @@ public final class Verify implements Callable<Integer> {
     void readCheckpoint() {
         if (against != null) {
             signed = open(against);
-        } else if (!vkeys.isEmpty()) {
-            throw new IllegalArgumentException("--vkey needs --against: the checkpoint that the key has signed.");
+        } else if (!vkeys.isEmpty() || !witnesses.isEmpty() || witnessesNeeded != null) {
+            throw new IllegalArgumentException(
+                    "--vkey and --witness need --against: the checkpoint that these keys have signed.");
         }
     }
 
@@ -124,9 +140,10 @@ public final class Verify implements Callable<Integer> {
             if (Files.size(file) > Note.MAX_CHARACTERS) {
                 throw new IllegalArgumentException("it is too long");
             }
-            Checkpoint checkpoint = Checkpoint.open(
-                    Files.readString(file),
-                    vkeys.stream().map(VerifierKey::parse).toList());
+            String note = Files.readString(file);
+            Checkpoint checkpoint =
+                    Checkpoint.open(note, vkeys.stream().map(VerifierKey::parse).toList());
+            cosigned = WitnessPolicy.of(witnesses, witnessesNeeded).require(note);
             Matcher origin = ORIGIN.matcher(checkpoint.origin());
             if (!origin.find()) {
                 throw new IllegalArgumentException("its log " + checkpoint.origin() + " is not that of a project");
@@ -173,7 +190,8 @@ public final class Verify implements Callable<Integer> {
                         ? "Sound: " + records + " records in " + projects + " projects"
                                 + (signed == null
                                         ? "."
-                                        : ", the first " + signed.size() + " as the log has signed them.")
+                                        : ", the first " + signed.size() + " as the log has signed them" + cosigned
+                                                + ".")
                         : "Not sound: " + unsoundProjects + " of " + projects + " projects, with " + records
                                 + " records in all.");
         out.flush();

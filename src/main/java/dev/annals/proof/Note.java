@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Base64;
 import java.util.HashSet;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.regex.Matcher;
@@ -95,13 +96,24 @@ public record Note(String text, List<String> signatures) {
         return signature.length > Integer.BYTES && ByteBuffer.wrap(signature).getInt() == key.id();
     }
 
-    private static byte[] signature(String line) {
+    /** The bytes of a signature, without the id of its key. */
+    static byte[] signature(String line) {
         Matcher matcher = LINE.matcher(line);
         if (!matcher.matches()) {
             throw new IllegalArgumentException("this is no signature");
         }
         byte[] bytes = decoded(matcher.group(2));
         return Arrays.copyOfRange(bytes, Integer.BYTES, bytes.length);
+    }
+
+    /** The same text with the signatures of both. */
+    public Note and(Note other) {
+        if (!text.equals(other.text)) {
+            throw new IllegalArgumentException("these notes have different texts");
+        }
+        Set<String> all = new LinkedHashSet<>(signatures);
+        all.addAll(other.signatures);
+        return new Note(text, List.copyOf(all));
     }
 
     /** The note as it is sent. */

@@ -22,28 +22,36 @@ import java.util.regex.Pattern;
 public final class VerifierKey {
 
     private static final byte ED25519 = 1;
+    /** The key of a witness, which signs a time together with the text: C2SP tlog-cosignature. */
+    static final byte COSIGNATURE = 4;
+
     private static final int KEY_BYTES = 32;
     private static final int SIGNATURE_BYTES = 64;
     private static final Pattern TEXT =
             Pattern.compile("([^+\\s\\p{Z}\\p{Cntrl}]{1,1024})\\+([0-9a-f]{8})\\+([0-9A-Za-z+/=]{1,64})");
 
     private final String name;
+    private final byte type;
     private final int id;
     private final byte[] bytes;
     private final PublicKey key;
 
     /** A key of 32 bytes, as RFC 8032 encodes it. */
     VerifierKey(String name, byte[] bytes) {
+        this(name, ED25519, bytes);
+    }
+
+    private VerifierKey(String name, byte type, byte[] bytes) {
         this.name = name;
+        this.type = type;
         this.bytes = bytes.clone();
-        this.id = id(name, bytes);
+        this.id = id(name, type, bytes);
         this.key = key(bytes);
     }
 
-    private static int id(String name, byte[] bytes) {
+    private static int id(String name, byte type, byte[] bytes) {
         byte[] head = (name + "\n").getBytes(StandardCharsets.UTF_8);
-        return ByteBuffer.wrap(Hash.of(head, new byte[] {ED25519}, bytes).bytes())
-                .getInt();
+        return ByteBuffer.wrap(Hash.of(head, new byte[] {type}, bytes).bytes()).getInt();
     }
 
     private static PublicKey key(byte[] bytes) {
@@ -63,20 +71,26 @@ public final class VerifierKey {
     }
 
     /**
-     * Reads the text form.
+     * Reads the text form of a log's key.
      *
      * @throws IllegalArgumentException if it is none, or not that of an Ed25519 key
      */
     public static VerifierKey parse(String text) {
+        return parse(text, ED25519);
+    }
+
+    /** Reads the text form of a key of a type. */
+    static VerifierKey parse(String text, byte type) {
         Matcher matcher = TEXT.matcher(text);
         if (!matcher.matches()) {
             throw new IllegalArgumentException("\"" + text + "\" is no key: it looks like name+id+key");
         }
         byte[] encoded = Base64.getDecoder().decode(matcher.group(3));
-        if (encoded.length != 1 + KEY_BYTES || encoded[0] != ED25519) {
-            throw new IllegalArgumentException("the key " + matcher.group(1) + " is not Ed25519");
+        if (encoded.length != 1 + KEY_BYTES || encoded[0] != type) {
+            throw new IllegalArgumentException("the key " + matcher.group(1) + " is not "
+                    + (type == ED25519 ? "that of a log, of type 1" : "that of a witness, of type 4") + " (Ed25519)");
         }
-        VerifierKey key = new VerifierKey(matcher.group(1), Arrays.copyOfRange(encoded, 1, encoded.length));
+        VerifierKey key = new VerifierKey(matcher.group(1), type, Arrays.copyOfRange(encoded, 1, encoded.length));
         if (!key.toString().equals(text)) {
             throw new IllegalArgumentException("the key " + matcher.group(1) + " has the id "
                     + HexFormat.of().toHexDigits(key.id) + ", and not " + matcher.group(2));
@@ -123,7 +137,7 @@ public final class VerifierKey {
     @Override
     public String toString() {
         byte[] encoded = new byte[1 + KEY_BYTES];
-        encoded[0] = ED25519;
+        encoded[0] = type;
         System.arraycopy(bytes, 0, encoded, 1, KEY_BYTES);
         return name + "+" + HexFormat.of().toHexDigits(id) + "+"
                 + Base64.getEncoder().encodeToString(encoded);

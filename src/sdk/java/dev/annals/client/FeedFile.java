@@ -20,21 +20,24 @@ import java.util.List;
  * the process or the machine dies.
  *
  * <p>Next to {@code records.ndjson} there is {@code records.ndjson.cursor}, with the number of bytes of the copy that
- * are valid, a space, and the cursor after them. It is replaced in one step once the records are on disk. Anything that
- * a crash left after those bytes is cut off at the next start.
+ * are valid, a space, and the cursor after them; the lines below are the log's newest checkpoint, if it is verified. The
+ * file is replaced in one step once the records are on disk. Anything that a crash left after those bytes is cut off at
+ * the next start.
  */
-public final class FeedFile implements FeedFollower.Store, Closeable {
+public final class FeedFile implements FeedFollower.VerifiedStore, Closeable {
     private final ObjectMapper json = ExactJson.mapper();
     private final FileChannel records;
     private final Path place;
     private long length;
     private String cursor;
+    private String checkpoint;
 
-    private FeedFile(FileChannel records, Path place, long length, String cursor) {
+    private FeedFile(FileChannel records, Path place, long length, String cursor, String checkpoint) {
         this.records = records;
         this.place = place;
         this.length = length;
         this.cursor = cursor;
+        this.checkpoint = checkpoint;
     }
 
     /**
@@ -51,9 +54,14 @@ public final class FeedFile implements FeedFollower.Store, Closeable {
                 throw new IOException("Another process writes " + file);
             }
             Path place = file.resolveSibling(file.getFileName() + ".cursor");
-            String[] said =
-                    Files.exists(place) ? Files.readString(place).strip().split(" ") : new String[] {"0"};
-            FeedFile copy = new FeedFile(records, place, Long.parseLong(said[0]), said.length > 1 ? said[1] : "");
+            String[] lines = (Files.exists(place) ? Files.readString(place) : "0").split("\n", 2);
+            String[] said = lines[0].split(" ");
+            FeedFile copy = new FeedFile(
+                    records,
+                    place,
+                    Long.parseLong(said[0]),
+                    said.length > 1 ? said[1] : "",
+                    lines.length > 1 ? lines[1] : "");
             if (records.size() < copy.length || (!Files.exists(place) && records.size() > 0)) {
                 throw new IOException(file + " does not belong to " + place + ". Restore both, or delete both.");
             }
@@ -72,7 +80,17 @@ public final class FeedFile implements FeedFollower.Store, Closeable {
     }
 
     @Override
+    public @Nullable String checkpoint() {
+        return checkpoint.isEmpty() ? null : checkpoint;
+    }
+
+    @Override
     public void save(List<AuditRecord> page, String behind) throws IOException {
+        save(page, behind, checkpoint);
+    }
+
+    @Override
+    public void save(List<AuditRecord> page, String behind, String newest) throws IOException {
         ByteArrayOutputStream lines = new ByteArrayOutputStream();
         for (AuditRecord line : page) {
             lines.write(json.writeValueAsBytes(line));
@@ -88,6 +106,7 @@ public final class FeedFile implements FeedFollower.Store, Closeable {
         records.force(false);
         length = end;
         cursor = behind;
+        checkpoint = newest;
         keepPlace();
     }
 
@@ -97,6 +116,7 @@ public final class FeedFile implements FeedFollower.Store, Closeable {
     }
 
     private void keepPlace() throws IOException {
-        PlaceFile.replace(place, length + " " + cursor);
+        // Each line ends once: the file adds the last end.
+        PlaceFile.replace(place, (length + " " + cursor + "\n" + checkpoint).stripTrailing());
     }
 }

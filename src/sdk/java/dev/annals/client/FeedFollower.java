@@ -8,6 +8,7 @@ import dev.annals.follower.Page;
 import dev.annals.follower.Unavailable;
 import jakarta.annotation.Nullable;
 import java.time.Duration;
+import java.util.List;
 
 /**
  * Follows a feed from the cursor of a {@link Store}, as {@link Follower} promises: a {@link FeedFile} takes in every record
@@ -26,9 +27,54 @@ public final class FeedFollower {
     /** What takes in the records, and knows how far it has come. */
     public interface Store extends Follower.Store<AuditRecord> {}
 
+    /** A store that also keeps the newest checkpoint of the log, in the same step. */
+    public interface VerifiedStore extends Store {
+        /** The checkpoint that was saved last; null if there is none. */
+        @Nullable
+        String checkpoint() throws Exception;
+
+        /**
+         * Saves the cursor, the effect of the records, and the checkpoint: all or nothing, and durably before it returns.
+         *
+         * @param records in the feed's order, perhaps none
+         * @param checkpoint a text of a few hundred characters or a few thousand
+         */
+        void save(List<AuditRecord> records, String cursor, String checkpoint) throws Exception;
+    }
+
     /** A follower of these pages into this store. */
     public FeedFollower(Pages pages, Store store) {
-        this.follower = new Follower<>(cursor -> read(pages, cursor), store);
+        this(new Follower<>(cursor -> read(pages, cursor), store));
+    }
+
+    private FeedFollower(Follower<AuditRecord> follower) {
+        this.follower = follower;
+    }
+
+    /**
+     * A follower that hands over only what the log proves: that these are the records that it has signed, in their order, that
+     * none is left out, and that the log goes on as this store has seen it before. Otherwise {@link #step} and {@link #run} end
+     * with a {@link FeedNotProvedException}.
+     *
+     * <p>At the end of the feed a step waits for a record, up to 30 seconds. Verifying needs Java 15 or newer.
+     *
+     * @param client of the service
+     * @param vkeys the log's key, which came another way than what is verified with it; two while the operator replaces it
+     * @throws IllegalArgumentException if these are not the keys of one log, or not of the log of the store's checkpoint
+     */
+    public static FeedFollower verifying(ApiClient client, VerifiedStore store, String... vkeys) throws Exception {
+        ProvedFeed feed = new ProvedFeed(client, store.checkpoint(), List.of(vkeys));
+        return new FeedFollower(new Follower<>(feed::read, new Store() {
+            @Override
+            public String cursor() throws Exception {
+                return store.cursor();
+            }
+
+            @Override
+            public void save(List<AuditRecord> records, String cursor) throws Exception {
+                store.save(records, cursor, feed.checkpoint());
+            }
+        }));
     }
 
     /**
@@ -48,6 +94,7 @@ public final class FeedFollower {
      *
      * @param pause between polls at the end of the feed
      * @throws ApiException any other problem, such as {@code feed-rewound}, which needs your decision
+     * @throws FeedNotProvedException if the follower verifies, and something is not as the log has signed it
      */
     public void run(Duration pause) throws Exception {
         follower.run(pause);

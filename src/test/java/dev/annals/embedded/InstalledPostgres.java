@@ -14,6 +14,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
 /**
@@ -64,6 +65,25 @@ public final class InstalledPostgres implements AutoCloseable {
 
     private static InstalledPostgres startIn(Path data) throws Exception {
         InstalledPostgres server = new InstalledPostgres(data, Ports.free());
+        server.start();
+        return server;
+    }
+
+    /** Ends it as kill -9 does, with everything that it has not given to the operating system; and starts it again. */
+    public void crash() throws Exception {
+        long id = Long.parseLong(
+                Files.readAllLines(data.resolve("postmaster.pid")).get(0).strip());
+        ProcessHandle postmaster = ProcessHandle.of(id).orElseThrow();
+        List<ProcessHandle> all =
+                Stream.concat(Stream.of(postmaster), postmaster.descendants()).toList();
+        all.forEach(ProcessHandle::destroyForcibly);
+        for (ProcessHandle process : all) {
+            process.onExit().get(30, TimeUnit.SECONDS);
+        }
+        start();
+    }
+
+    private void start() throws Exception {
         run(
                 "pg_ctl",
                 "start",
@@ -71,9 +91,8 @@ public final class InstalledPostgres implements AutoCloseable {
                 "--wait",
                 "--silent",
                 "--log=" + data.resolveSibling(data.getFileName() + ".log"),
-                "--options=-p " + server.url.port()
+                "--options=-p " + url.port()
                         + " -c listen_addresses=127.0.0.1 -c unix_socket_directories='' -c fsync=off");
-        return server;
     }
 
     /** Where a database of it is, for its owner, a superuser. */

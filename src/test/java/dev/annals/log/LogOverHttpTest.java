@@ -8,6 +8,7 @@ import dev.annals.ProblemAssertions;
 import dev.annals.ProjectTest;
 import dev.annals.embedded.TestDatabase;
 import dev.annals.http.ProblemType;
+import dev.annals.ops.LogCommands;
 import dev.annals.projection.RandomRecords;
 import dev.annals.proof.Checkpoint;
 import dev.annals.proof.CompactRange;
@@ -83,6 +84,34 @@ class LogOverHttpTest extends ProjectTest {
     }
 
     @Test
+    void aLogThatHasEndedKeepsItsTilesUnlessItsTreeWasMadeAnew() throws Exception {
+        append(300);
+        LogReader ended = new LogReader(project);
+        Await.until("all are in the log", () -> ended.next().size() == 300);
+        Checkpoint last = ended.next();
+        byte[] tile = bytes(ended, "/tile/0/000");
+        byte[] bundle = bytes(ended, "/tile/entries/001.p/44");
+        LogCommands.nextEpoch(TestDatabase.url(), project.id(), false);
+        append(300);
+        Await.until(
+                "the next log has begun", () -> new LogReader(project).next().size() == 600);
+        assertThat(ended.next()).isEqualTo(last);
+        assertThat(bytes(ended, "/tile/0/000")).isEqualTo(tile);
+        assertThat(bytes(ended, "/tile/entries/001.p/44")).isEqualTo(bundle);
+        assertProblem(ended.get(ended.prefix() + "/tile/0/001.p/45"), ProblemType.NOT_FOUND);
+
+        log.run(
+                "set local session_replication_role = replica",
+                "update annals.audit_record set action = 'another' where id = (select id from annals.feed where project_id = '"
+                        + project.id() + "' and sequence_id = 7)");
+        LogCommands.nextEpoch(TestDatabase.url(), project.id(), true);
+        LogReader anew = new LogReader(project);
+        Await.until("the tree is made anew", () -> anew.next().size() == 600);
+        assertThat(anew.prefix()).endsWith("/log/3");
+        assertProblem(ended.get(ended.prefix() + "/tile/0/000"), ProblemType.NOT_FOUND);
+    }
+
+    @Test
     void anEmptyLogIsProvedToo() {
         LogReader reader = new LogReader(project);
         assertThat(reader.next().root()).isEqualTo(Hash.EMPTY_TREE);
@@ -140,6 +169,13 @@ class LogOverHttpTest extends ProjectTest {
         }
         assertProblem(reader.get(LOGS + "/log/2/checkpoint"), ProblemType.NOT_FOUND);
         assertProblem(reader.get(LOGS + "/log/0/checkpoint"), ProblemType.NOT_FOUND);
+        for (String query : List.of("witnesses=x", "witnesses=-1", "witnesses=01", "witnesses=17", "witness=1")) {
+            assertProblem(reader.get(prefix + "/checkpoint?" + query), ProblemType.INVALID_PARAMETER);
+        }
+        assertThat(reader.get(prefix + "/checkpoint?witnesses=0").statusCode()).isEqualTo(200);
+        Response uncosigned = reader.get(prefix + "/checkpoint?witnesses=1");
+        assertProblem(uncosigned, ProblemType.LOG_BEHIND);
+        assertThat(uncosigned.header("Retry-After")).isNotNull();
         assertProblem(reader.get(prefix + "/tile/0/000"), ProblemType.LOG_BEHIND);
         assertProblem(reader.get(LOGS + "?proof=11"), ProblemType.LOG_BEHIND);
         assertProblem(reader.get(LOGS + "/log/consistency?from=0&to=11"), ProblemType.LOG_BEHIND);

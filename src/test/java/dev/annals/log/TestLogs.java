@@ -6,6 +6,7 @@ import dev.annals.projection.TestProjector;
 import dev.annals.proof.Checkpoint;
 import dev.annals.proof.MasterKey;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import io.vertx.core.Vertx;
 import io.vertx.mutiny.sqlclient.Pool;
 import java.time.Duration;
 import java.util.HashMap;
@@ -18,7 +19,11 @@ final class TestLogs {
 
     private static final Duration LIMIT = Duration.ofSeconds(60);
 
+    private static final Vertx VERTX = Vertx.vertx();
+
     final LogKeys keys;
+    final Witnesses witnesses;
+    final WitnessRounds rounds;
     final Checkpoints checkpoints;
     final Pool pool;
     final TestProjector projector;
@@ -36,14 +41,11 @@ final class TestLogs {
         this.pool = pool;
         this.projector = projector;
         this.keys = new LogKeys(config, Settings.of(AnnalsConfig.class, Map.of()));
-        this.checkpoints = new Checkpoints(
-                pool,
-                pool,
-                projector.projector(),
-                keys,
-                new SeenNotes(keys),
-                config,
-                new KeptTiles(config, new SimpleMeterRegistry()));
+        KeptTiles tiles = new KeptTiles(config, new SimpleMeterRegistry());
+        this.witnesses = new Witnesses(config, pool, pool, VERTX, new SimpleMeterRegistry());
+        this.checkpoints =
+                new Checkpoints(pool, pool, projector.projector(), keys, new SeenNotes(keys), witnesses, config, tiles);
+        this.rounds = new WitnessRounds(pool, VERTX, checkpoints, witnesses, keys, config);
     }
 
     private static Map<String, String> withKey(Map<String, String> settings, MasterKey key) {

@@ -2,9 +2,15 @@ package dev.annals.sdk;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.sun.net.httpserver.HttpServer;
 import dev.annals.AuditLogFixture.Project;
+import dev.annals.Await;
 import dev.annals.PackagedService;
 import dev.annals.SqlFixture;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
@@ -12,6 +18,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
@@ -37,6 +44,8 @@ class SdkIT {
     private static final int MANY = 100_000;
     private static final int KILLS = 8;
     private static final int BACKLOG = 4_000;
+    private static final int VERIFIED_KILLS = 2;
+    private static final int VERIFIED_BACKLOG = 1_500;
 
     private static final HttpClient HTTP =
             HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
@@ -144,17 +153,135 @@ class SdkIT {
         assertThat(Files.readString(folder.resolve("records.ndjson"))).contains(name, large, small);
     }
 
-    /** Starts the follower, kills it as it gets on, and so again and again; then lets it reach the end of the feed. */
-    private void followWhileKilled(SdkProgram program, FeedCopy copy) throws Exception {
+    @Test
+    void theJavaVerifierHoldsAgainstWhatOthersHaveComputed() throws Exception {
+        SdkProgram vectors = SdkProgram.java(Files.readString(Path.of("src/test/sdk/Vectors.java")), "Vectors");
+        Path file =
+                Path.of("src/test/resources/dev/annals/proof/leaf-vectors.json").toAbsolutePath();
+
+        follower = vectors.start(folder, service.uri(), "", Map.of("ANNALS_VECTORS", file.toString()));
+
+        assertThat(follower.waitFor(60, TimeUnit.SECONDS)).as(output()).isTrue();
+        assertThat(output()).isEqualTo("all vectors hold" + System.lineSeparator());
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"java", "ts"})
+    void aVerifyingFollowerThatIsKilledHasEveryRecordOnceAndNothingThatTheLogHasNotSigned(String language)
+            throws Exception {
+        SdkProgram program = verifying(language);
         Project project = service.newProject();
+        Map<String, String> vkey = vkey(project);
+        int copied = followWhileKilled(program, new FileCopy(folder), project, vkey, VERIFIED_KILLS, VERIFIED_BACKLOG);
+
+        load(project, 5);
+        HttpServer liar = liar(project.token());
+        try {
+            URI url = URI.create("http://127.0.0.1:" + liar.getAddress().getPort());
+            awaitRefusal(program.start(folder, url, project.token(), vkey), copied, "are not those of the log");
+        } finally {
+            liar.stop(0);
+        }
+
+        forgeHistory(project, copied + 5);
+        awaitRefusal(
+                program.start(folder, service.uri(), project.token(), vkey),
+                copied,
+                "does not continue that of " + copied);
+    }
+
+    /** The follower ends by itself, and leaves the copy and its checkpoint as they were. */
+    private void awaitRefusal(Process started, int copied, String why) throws Exception {
+        follower = started;
+        assertThat(follower.waitFor(60, TimeUnit.SECONDS)).as(output()).isTrue();
+        assertThat(follower.exitValue()).isEqualTo(1);
+        assertThat(output()).contains("FeedNotProved", why);
+        assertThat(new FileCopy(folder).sequenceIds()).isEqualTo(upTo(copied));
+        assertThat(Files.readString(folder.resolve("records.ndjson.cursor"))).contains("\n" + copied + "\n");
+    }
+
+    /** What stands between the service and the reader, or the service itself, changes one record of a page. */
+    private static HttpServer liar(String token) throws IOException {
+        HttpServer liar = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+        liar.createContext("/", exchange -> {
+            try (exchange) {
+                byte[] body = get(exchange.getRequestURI().toString(), token)
+                        .replaceAll("\"number\": ?3\\b", "\"number\": 33")
+                        .getBytes(StandardCharsets.UTF_8);
+                exchange.sendResponseHeaders(200, body.length);
+                exchange.getResponseBody().write(body);
+            } catch (InterruptedException e) {
+                throw new IOException(e);
+            }
+        });
+        liar.start();
+        return liar;
+    }
+
+    /** Who has the key and the database changes a record, and lets the service sign a log in which it was always so. */
+    private static void forgeHistory(Project project, int records) throws Exception {
+        String of = " where project_id = '" + project.id() + "'";
+        log().run(
+                        "set local session_replication_role = replica",
+                        "select from annals.projection_checkpoint" + of + " for update",
+                        "update annals.audit_record set action = 'forged'" + of + " and metadata ->> 'number' = '3'",
+                        "delete from annals.merkle_tile" + of,
+                        "delete from annals.merkle_log" + of,
+                        "update annals.projection_checkpoint set sequence_id = 0" + of + " and projection = 'log'");
+        Files.deleteIfExists(data.resolve("data")
+                .resolve("log-key.seen")
+                .resolve(project.id().toString()));
+        load(project, 5);
+        String signed = "\n" + (records + 5) + "\n";
+        Await.until(
+                "the other history is signed",
+                () -> get("/v1/project-logs/log/1/checkpoint", project.token()).contains(signed));
+    }
+
+    private static SdkProgram verifying(String language) throws Exception {
+        String source = documented(language, "verifying");
+        return language.equals("java")
+                ? SdkProgram.java(source, "FollowVerified")
+                : SdkProgram.typeScript(source, "followVerified");
+    }
+
+    private static Map<String, String> vkey(Project project) throws Exception {
+        Matcher vkey =
+                Pattern.compile("\"vkeys\":\\[\"([^\"]+)\"").matcher(get("/v1/project-logs/log", project.token()));
+        assertThat(vkey.find()).isTrue();
+        return Map.of("ANNALS_VKEY", vkey.group(1));
+    }
+
+    private static String get(String path, String token) throws IOException, InterruptedException {
+        HttpResponse<String> answer = HTTP.send(
+                HttpRequest.newBuilder(service.uri().resolve(path))
+                        .header("Authorization", "Bearer " + token)
+                        .build(),
+                HttpResponse.BodyHandlers.ofString());
+        assertThat(answer.statusCode()).as(answer.body()).isEqualTo(200);
+        return answer.body();
+    }
+
+    private void followWhileKilled(SdkProgram program, FeedCopy copy) throws Exception {
+        followWhileKilled(program, copy, service.newProject(), Map.of(), KILLS, BACKLOG);
+    }
+
+    /**
+     * Starts the follower, kills it as it gets on, and so again and again; then lets it reach the end of the feed.
+     *
+     * @return how many records it has copied
+     */
+    private int followWhileKilled(
+            SdkProgram program, FeedCopy copy, Project project, Map<String, String> environment, int kills, int backlog)
+            throws Exception {
         int loaded = 0;
-        for (int i = 0; i < KILLS; i++) {
-            if (loaded - copy.sequenceIds().size() < BACKLOG) {
-                load(project, BACKLOG);
-                loaded += BACKLOG;
+        for (int i = 0; i < kills; i++) {
+            if (loaded - copy.sequenceIds().size() < backlog) {
+                load(project, backlog);
+                loaded += backlog;
             }
             long before = copy.progress();
-            follower = program.start(folder, service.uri(), project.token());
+            follower = program.start(folder, service.uri(), project.token(), environment);
             while (copy.progress() == before) {
                 assertThat(follower.isAlive()).as(output()).isTrue();
                 Thread.sleep(1);
@@ -169,11 +296,12 @@ class SdkIT {
             assertThat(copied).isEqualTo(upTo(copied.size()));
         }
 
-        follower = program.start(folder, service.uri(), project.token());
+        follower = program.start(folder, service.uri(), project.token(), environment);
         load(project, 5);
         awaitEnd(copy, loaded + 5);
 
         assertThat(log().checkFeed(project.id())).isEqualTo(loaded + 5);
+        return loaded + 5;
     }
 
     private void awaitEnd(FeedCopy copy, int records) throws Exception {
@@ -197,12 +325,17 @@ class SdkIT {
 
     /** The program that docs/sdks.md shows. */
     private static String documented(String language) throws Exception {
+        return documented(language, "");
+    }
+
+    private static String documented(String language, String with) throws Exception {
         Matcher block = Pattern.compile("(?s)```" + language + "\n(.*?)```")
                 .matcher(Files.readString(Path.of("docs", "sdks.md")));
-        assertThat(block.find())
-                .as("docs/sdks.md has a program in %s", language)
-                .isTrue();
-        return block.group(1);
+        return block.results()
+                .map(found -> found.group(1))
+                .filter(program -> program.contains(with))
+                .findFirst()
+                .orElseThrow(() -> new AssertionError("docs/sdks.md has no program in " + language + " " + with));
     }
 
     private static void load(Project project, int records) throws Exception {

@@ -14,9 +14,12 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import javax.tools.ToolProvider;
@@ -59,7 +62,7 @@ record SdkProgram(List<String> command, Path importsFrom) {
         };
     }
 
-    /** A Java class in the default package. The client is compiled for Java 11, with nothing but what its POM names. */
+    /** A Java class. The client is compiled for Java 11, with nothing but what its POM names. */
     static SdkProgram java(String source, String name) throws IOException {
         Path program = Files.createDirectories(PROGRAMS.resolve("java")).resolve(name + ".java");
         Files.writeString(program, source);
@@ -85,6 +88,7 @@ record SdkProgram(List<String> command, Path importsFrom) {
                         .forEach(arguments::add);
             }
         }
+        Matcher in = Pattern.compile("^package ([a-z.]+);").matcher(source);
         int status = ToolProvider.getSystemJavaCompiler()
                 .run(null, System.out, System.err, arguments.toArray(String[]::new));
         assertThat(status).as("javac's status for " + name).isZero();
@@ -93,7 +97,7 @@ record SdkProgram(List<String> command, Path importsFrom) {
                         Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                         "-cp",
                         classes + File.pathSeparator + libraries,
-                        name),
+                        (in.find() ? in.group(1) + "." : "") + name),
                 classes);
     }
 
@@ -230,12 +234,18 @@ record SdkProgram(List<String> command, Path importsFrom) {
 
     /** Starts the program in this folder, with the service and the token in its environment. */
     Process start(Path folder, URI service, String token) throws IOException {
+        return start(folder, service, token, Map.of());
+    }
+
+    /** The same, with more in its environment. */
+    Process start(Path folder, URI service, String token, Map<String, String> more) throws IOException {
         ProcessBuilder builder = new ProcessBuilder(command)
                 .directory(folder.toFile())
                 .redirectErrorStream(true)
                 .redirectOutput(folder.resolve(OUTPUT).toFile());
         builder.environment().put("ANNALS_URL", service.toString().replaceAll("/$", ""));
         builder.environment().put("ANNALS_TOKEN", token);
+        builder.environment().putAll(more);
         builder.environment().put("PYTHONPATH", importsFrom.toString());
         return builder.start();
     }

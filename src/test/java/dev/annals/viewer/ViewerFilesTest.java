@@ -25,6 +25,8 @@ class ViewerFilesTest {
         "/text.js, text/javascript",
         "/api.js, text/javascript",
         "/days.js, text/javascript",
+        "/proof.js, text/javascript",
+        "/verify.js, text/javascript",
         "/viewer.css, text/css",
         "/icon.svg, image/svg+xml"
     })
@@ -82,7 +84,7 @@ class ViewerFilesTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"/viewer.js", "/text.js", "/api.js", "/days.js"})
+    @ValueSource(strings = {"/viewer.js", "/text.js", "/api.js", "/days.js", "/proof.js", "/verify.js"})
     void noTextEverBecomesMarkupOrCode(String path) {
         assertThat(text(path))
                 .doesNotContainPattern(

@@ -101,8 +101,12 @@ class ViewerPictureTest {
             page.keyboard().press("Enter");
             assertThat(page.locator("#live")).hasText("Live");
             assertThat(page.locator("#histogram")).isVisible();
+            page.locator("#proof-state").click();
+            page.locator("#take-over").click();
+            page.locator("#close-proof").click();
             page.locator("#rows tr:has(.badge.failure)").first().click();
             assertThat(page.locator("pre")).isVisible();
+            assertThat(page.locator("#detail-proof")).containsText("Proved at size");
             // The projection counts a moment behind the feed.
             assertThat(page.locator("#histogram-text"))
                     .hasText(Pattern.compile("^" + String.format(Locale.ROOT, "%,d", count)));

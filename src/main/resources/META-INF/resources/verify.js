@@ -1,0 +1,407 @@
+// Verifies what is shown against keys that the reader has pinned in this browser, and keeps the newest checkpoint of each log,
+// which every later one has to continue. Without a pinned key nothing is verified, and the page says so.
+
+import {FEED, Problem, ask} from './api.js';
+import {
+  NotProved, OtherLog, base64, canonical, hashOf, hashesOf, isConsistent, openCheckpoint, parse, parseKey, proveRecord,
+  whatIsMissing,
+} from './proof.js';
+import {button, byId, count, icon, line, make, parseJson, records} from './text.js';
+
+const PINS = 'annals.log.';
+const LOG = /^(.+\/v1\/projects\/([0-9a-f-]{36}))\/log\/([1-9][0-9]{0,8})$/;
+const MAX_KEYS = 32;
+const BEHIND_MS = 1_000;
+const MAX_BEHIND_MS = 10_000;
+const LOST_TRIES = 5;
+
+/** The log does not continue the checkpoint that is kept here. */
+class Forked extends NotProved {}
+
+/** What the service says of its log, with its address taken apart; null until it has been asked. Nothing of it is believed. */
+let log = null;
+/** The pinned keys of the log's project, read. */
+let keys = [];
+/** What would be verified now is not what was asked for: another token, another page. */
+let session = new AbortController();
+
+const pause = (ms, signal) => new Promise((resolve) => {
+  const timer = setTimeout(resolve, ms);
+  signal.addEventListener('abort', () => (clearTimeout(timer), resolve()), {once: true});
+});
+
+// ---- What is kept in the browser -----------------------------------------------------------------------------------
+
+/** The keys, and by origin the newest checkpoint, that this browser keeps for a project. */
+function pinsOf(project) {
+  try {
+    const {pinned = [], kept = {}} = JSON.parse(localStorage.getItem(PINS + project) ?? '{}');
+    return {pinned, kept};
+  } catch {
+    return {pinned: [], kept: {}};
+  }
+}
+
+const storePins = (project, pins) => localStorage.setItem(PINS + project, JSON.stringify(pins));
+
+/** Whether this browser has pinned keys of projects other than the one that the service names now. */
+const knowsOthers = () =>
+  Object.keys(localStorage).some((name) => name.startsWith(PINS) && name !== PINS + log.project && pinsOf(name.slice(PINS.length)).pinned.length > 0);
+
+const keptCheckpoint = () => pinsOf(log.project).kept[log.origin];
+
+async function askText(path, signal) {
+  return (await ask(path, {signal, headers: {Accept: 'text/plain, application/problem+json'}})).text();
+}
+
+/** That one checkpoint continues another, whichever is older; otherwise fails with Forked. */
+async function requireContinued(kept, found, signal) {
+  const [from, to] = kept.size <= found.size ? [kept, found] : [found, kept];
+  let proof = [];
+  for (let tries = 1; from.size > 0 && from.size < to.size; tries++) {
+    try {
+      const answer = parse(await (await ask(`${FEED}/log/consistency?from=${from.size}&to=${to.size}`, {signal})).text());
+      proof = hashesOf(answer?.get?.('hashes'));
+      break;
+    } catch (problem) {
+      // Another instance may be a moment behind the one that signed.
+      if (problem.type === 'log-behind' && tries === LOST_TRIES) {
+        throw new Forked(`the log has ${records(found.size)}, and had ${records(kept.size)}: its end was lost`);
+      } else if (problem.type !== 'log-behind') {
+        throw problem instanceof NotProved ? new Forked(problem.message) : problem;
+      }
+      await pause(BEHIND_MS, signal);
+    }
+  }
+  if (!(await isConsistent(from, to, proof))) {
+    throw new Forked(
+      `the log of ${records(found.size)} does not go with that of ${records(kept.size)}, which this browser has verified:` +
+      ' records were changed, removed or inserted');
+  }
+}
+
+/** Keeps a checkpoint that was opened, once it is proved to continue the one that is kept. */
+async function keep(found, signal) {
+  const {project} = log;
+  for (;;) {
+    const before = JSON.stringify(pinsOf(project).kept[found.origin]);
+    if (before !== undefined) {
+      const {size, root} = JSON.parse(before);
+      await requireContinued({size, root: hashOf(root)}, found, signal);
+    }
+    // Another tab may have kept a newer one meanwhile.
+    const pins = pinsOf(project);
+    if (JSON.stringify(pins.kept[found.origin]) === before) {
+      if (!(found.size <= pins.kept[found.origin]?.size)) {
+        pins.kept[found.origin] = {size: found.size, root: base64(found.root), note: found.note};
+        storePins(project, pins);
+      }
+      return;
+    }
+  }
+}
+
+// ---- The log as a whole --------------------------------------------------------------------------------------------
+
+const STATES = {none: 'Not verified', checking: 'Verifying', proved: 'Verified', unable: 'Not verified', wrong: 'Does not match'};
+
+const PROVED = 'The log is signed with a key that you have pinned, and continues what this browser has verified before.';
+
+/** Shows in the bar, and in the dialog, how it stands with the log. */
+function showLog(state, why = state === 'proved' ? PROVED : STATES[state]) {
+  byId('proof-state').dataset.state = state;
+  byId('proof-state').setAttribute('aria-label', `Proof: ${STATES[state]}`);
+  byId('proof-text').textContent = STATES[state];
+  byId('log-state').textContent = line(why);
+  byId('log-state').className = state === 'wrong' ? 'error' : '';
+  showPins();
+}
+
+/** Says loudly that the log is not what it was; the older checkpoint stays where it is. */
+function showFork(why) {
+  byId('fork-text').textContent = line(
+    `The log does not match what this browser has verified. ${why} Your older checkpoint is kept. Do not rely on what is` +
+    ' shown here; copy that checkpoint, and ask whoever runs the service.');
+  byId('fork').hidden = false;
+  showLog('wrong', why);
+}
+
+const sentence = (text) => `${text[0].toUpperCase()}${text.slice(1).replace(/\.$/, '')}.`;
+
+/** What a failure means for the reader, in a sentence. */
+function told(problem) {
+  if (problem instanceof OtherLog) {
+    return ['unable', `${sentence(problem.message)} If the service says that it has begun a new log, decide whether its reason is` +
+      ' good enough, and pin the new key.'];
+  }
+  return problem instanceof NotProved || problem.type === 'log-forked'
+    ? ['wrong', sentence(problem.message)]
+    : ['unable', `It cannot be verified now: ${problem.message}`];
+}
+
+/** Asks what the log is, and verifies its newest checkpoint. Whoever signs in begins here. */
+export async function begin() {
+  end();
+  const {signal} = session;
+  showLog('none');
+  try {
+    const said = await (await ask(`${FEED}/log`, {signal})).json();
+    const [, prefix, project, epoch] = LOG.exec(said.origin) ?? [];
+    if (signal.aborted || !project) {
+      return;
+    }
+    log = {...said, prefix, project, epoch};
+    await check(signal);
+  } catch (problem) {
+    if (!signal.aborted) {
+      showLog(...told(problem));
+    }
+  }
+}
+
+/** Forgets whose log it is; what is pinned stays. */
+export function end() {
+  session.abort();
+  session = new AbortController();
+  log = null;
+  keys = [];
+  byId('fork').hidden = true;
+}
+
+async function check(signal) {
+  const missing = await whatIsMissing();
+  const {pinned} = pinsOf(log.project);
+  if (missing) {
+    showLog('unable', missing);
+  } else if (pinned.length === 0) {
+    showLog('none', log.state === 'unsigned' ? 'This service has no key to sign with, so nothing can be proved.' : whyNone());
+  } else {
+    try {
+      showLog('checking');
+      keys = await Promise.all(pinned.map(parseKey));
+      await keep(await openCheckpoint(await askText(`${FEED}/log/${log.epoch}/checkpoint`, signal), keys), signal);
+      if (!signal.aborted) {
+        showLog('proved');
+      }
+    } catch (problem) {
+      if (!signal.aborted) {
+        failed(problem);
+      }
+    }
+  }
+}
+
+function failed(problem) {
+  const [state, why] = told(problem);
+  if (problem instanceof Forked || problem.type === 'log-forked') {
+    showFork(why);
+  } else {
+    showLog(state, why);
+  }
+}
+
+const whyNone = () =>
+  knowsOthers()
+    ? 'No key of this log is pinned here, but keys of other logs are. If you expected one of those, something is wrong.'
+    : 'No key of this log is pinned in this browser.';
+
+// ---- One record ----------------------------------------------------------------------------------------------------
+
+const SIGNS = {proved: 'm5 10.5 3.5 3.5L15 6.5', wrong: 'M10 5.5v5.5m0 3v.1', checking: 'M10 6v4.5l3 1.5'};
+
+function showRecord(place, state, text, ...more) {
+  place.dataset.state = state;
+  place.replaceChildren(
+    icon(SIGNS[state] ?? 'M6.5 10h7'), make('div', {}, make('strong', {}, text), ...more.map((one) => (typeof one === 'string' ? make('p', {}, one) : one))));
+}
+
+/** The text of a record, without what was redacted and without what is empty: two that look alike have the same. */
+function appearance(record, without = []) {
+  const members = parse(JSON.stringify(record));
+  members.delete('redacted');
+  for (const name of without) {
+    const [party, part] = name.split('.');
+    part === undefined ? members.delete(party) : members.get(party)?.delete?.(part);
+  }
+  for (const [name, value] of members) {
+    if (value instanceof Map && value.size === 0) {
+      members.delete(name);
+    }
+  }
+  return canonical(members);
+}
+
+/**
+ * Proves one record, and shows in a place how it stands with it.
+ *
+ * @param shown the record as it is shown
+ * @param place an element for the answer
+ * @param replace shows another one in its place: the record was redacted since
+ */
+export async function verifyRecord(shown, place, signal, replace) {
+  if (log === null || keys.length === 0) {
+    showRecord(place, 'none', 'Not verified', byId('log-state').textContent, button({class: 'link'}, openProof, 'Pin a key'));
+    return;
+  }
+  let wait = BEHIND_MS;
+  let lost = 0;
+  showRecord(place, 'checking', 'Verifying …');
+  while (!signal.aborted) {
+    try {
+      const {proved, checkpoint} = await proveRecord(await askText(`${FEED}/${encodeURIComponent(shown.id)}/proof`, signal), keys);
+      await keep(checkpoint, signal);
+      if (!signal.aborted) {
+        showProved(shown, proved, checkpoint, place, replace);
+      }
+      return;
+    } catch (problem) {
+      if (signal.aborted) {
+        return;
+      }
+      // What the log had before cannot come later, unless another instance answers that is a moment behind.
+      lost += keptCheckpoint()?.size >= shown.sequence_id ? 1 : 0;
+      if (problem.type === 'log-behind' && lost < LOST_TRIES) {
+        showRecord(place, 'behind', 'Not in the log yet', 'The log follows the feed within moments. Trying again …');
+        await pause(Math.max(wait, problem.retryAfter * 1000), signal);
+        wait = Math.min(2 * wait, MAX_BEHIND_MS);
+        continue;
+      }
+      showFailure(place, problem);
+      return;
+    }
+  }
+}
+
+const ADVICE = 'Do not rely on this record. Keep your checkpoint and a copy of what you see, and ask whoever runs the service.';
+
+function showFailure(place, problem) {
+  const lost = problem.type === 'log-behind';
+  const [state, text] = lost ? ['wrong', 'The log was longer when this browser saw it last: its end was lost.'] : told(problem);
+  if (lost || problem instanceof Forked || problem.type === 'log-forked') {
+    showFork(text);
+  }
+  if (state === 'wrong') {
+    showLog(state, text);
+    showRecord(place, state, 'Does not match', line(text), ADVICE);
+  } else {
+    showRecord(place, state, 'Not verified', line(text), button({class: 'link'}, openProof, 'Proof'));
+  }
+}
+
+function showProved(shown, proved, checkpoint, place, replace) {
+  // Read as what is shown was read: where the browser cannot keep digits, both lose the same.
+  const record = parseJson(canonical(proved.record));
+  const redacted = Object.keys(record.redacted ?? {});
+  if (appearance(shown, redacted) !== appearance(record, redacted)) {
+    showFailure(place, new NotProved('the log proves another record than the service has shown'));
+    return;
+  }
+  if (redacted.length > 0 && appearance(shown) !== appearance(record)) {
+    replace(record);
+    return;
+  }
+  const by = checkpoint.witnesses > 0 ? ` with ${count.format(checkpoint.witnesses)} ${checkpoint.witnesses === 1 ? 'witness' : 'witnesses'}` : '';
+  proven(shown);
+  showRecord(place, 'proved', `Proved at size ${count.format(checkpoint.size)}${by}`);
+  // Once something was wrong, the bar says so until all is verified anew.
+  if (byId('proof-state').dataset.state !== 'wrong') {
+    showLog('proved');
+  }
+}
+
+// ---- The dialog ----------------------------------------------------------------------------------------------------
+
+export function openProof() {
+  byId('vkey-error').textContent = '';
+  byId('proof').showModal();
+  if (log === null) {
+    begin();
+  }
+}
+
+function showPins() {
+  const pins = log === null ? {pinned: [], kept: {}} : pinsOf(log.project);
+  const kept = log === null ? undefined : pins.kept[log.origin];
+  byId('log-origin').textContent = log === null ? '' : line(log.origin);
+  byId('log-kept').textContent = kept ? `${records(kept.size)}` : 'none';
+  byId('copy-checkpoint').hidden = !kept;
+  byId('pinned').replaceChildren(...pins.pinned.map((vkey) => make('li', {},
+    make('code', {}, line(vkey)),
+    button({class: 'icon', 'aria-label': `Unpin the key ${line(vkey)}`}, () => unpin(vkey), icon('m5.5 5.5 9 9m0-9-9 9')))));
+  const offered = (log?.vkeys ?? []).filter((vkey) => !pins.pinned.includes(vkey));
+  byId('offer').hidden = offered.length === 0;
+  byId('offered').textContent = offered.map(line).join('\n');
+}
+
+async function pin(vkeys) {
+  const error = byId('vkey-error');
+  error.textContent = '';
+  try {
+    if (log === null) {
+      throw new Problem(0, 'The service has not said yet which log it shows.');
+    }
+    const missing = await whatIsMissing();
+    if (missing) {
+      throw new Problem(0, missing);
+    }
+    for (const key of await Promise.all(vkeys.map(parseKey))) {
+      if (!key.isWitness && LOG.exec(key.name)?.[1] !== log.prefix) {
+        throw new NotProved(`this is the key of ${line(key.name)}, and the service shows ${line(log.origin)}`);
+      }
+    }
+    const pins = pinsOf(log.project);
+    const pinned = [...new Set([...pins.pinned, ...vkeys])];
+    if (pinned.length > MAX_KEYS) {
+      throw new Problem(0, `There are ${MAX_KEYS} keys already: unpin one first.`);
+    }
+    storePins(log.project, {...pins, pinned});
+    byId('vkey').value = '';
+    await again();
+  } catch (problem) {
+    error.textContent = problem instanceof NotProved ? `It was not pinned: ${problem.message}.` : problem.message;
+  }
+}
+
+async function unpin(vkey) {
+  const pins = pinsOf(log.project);
+  storePins(log.project, {...pins, pinned: pins.pinned.filter((one) => one !== vkey)});
+  keys = [];
+  byId('vkey').focus();
+  await again();
+}
+
+/** After other keys were pinned: what is open is verified anew. */
+let changed = () => {};
+/** A record is proved: its row may show it, too. */
+let proven = () => {};
+
+export function listen(listeners) {
+  ({changed, proven} = listeners);
+}
+
+async function again() {
+  byId('fork').hidden = true;
+  await check(session.signal);
+  changed();
+}
+
+async function copyCheckpoint({currentTarget}) {
+  const label = currentTarget.textContent;
+  try {
+    await navigator.clipboard.writeText(keptCheckpoint().note);
+    currentTarget.textContent = 'Copied';
+  } catch {
+    currentTarget.textContent = 'The browser forbids it';
+  }
+  setTimeout(() => (byId('copy-checkpoint').textContent = label), 2000);
+}
+
+byId('proof-state').addEventListener('click', openProof);
+byId('fork-details').addEventListener('click', openProof);
+byId('copy-checkpoint').addEventListener('click', copyCheckpoint);
+byId('take-over').addEventListener('click', () => pin(log.vkeys));
+byId('pin').addEventListener('submit', (submit) => {
+  submit.preventDefault();
+  pin([byId('vkey').value.trim()]);
+});
+byId('close-proof').addEventListener('click', () => byId('proof').close());

@@ -1,0 +1,195 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ProjectLogsApi, ProofsApi } from './apis/index.js';
+import { AuditRecordFromJSON, type ProjectLogPage } from './models/index.js';
+import * as proof from './proof.js';
+import { type Configuration, ResponseError } from './runtime.js';
+
+const LIMIT = 1_000;
+const WAIT_SECONDS = 30;
+const OLDER_TRIES = 20;
+const BETWEEN_TRIES_MS = 500;
+
+/**
+ * What the service sends is not what its log has signed, or the log does not go on as it was: records were changed,
+ * removed, inserted or moved. Nothing of it was saved. Keep the store with its checkpoint, and ask whoever runs the
+ * service.
+ */
+export class FeedNotProved extends Error {
+    override name = 'FeedNotProved';
+}
+
+/** The log does not have so many records yet. */
+export class LogBehind extends ResponseError {}
+
+/**
+ * The pages of a feed whose log's key is known: each checkpoint has to continue the one before, and each page has to be
+ * what the checkpoint says. Records come from the text that was proved.
+ */
+export class ProvedFeed {
+    private readonly logs: ProjectLogsApi;
+    private readonly proofs: ProofsApi;
+    private seen: proof.Checkpoint | undefined;
+    /** Whether the service may lack some of what was seen. */
+    private isBehind = true;
+
+    private constructor(
+        configuration: Configuration,
+        private readonly keys: proof.Key[],
+        private readonly epoch: number,
+    ) {
+        this.logs = new ProjectLogsApi(configuration);
+        this.proofs = new ProofsApi(configuration);
+    }
+
+    static async begin(configuration: Configuration, vkeys: string[], checkpoint?: string): Promise<ProvedFeed> {
+        const keys = await Promise.all(vkeys.map(proof.parseKey));
+        const epoch = /\/log\/([1-9][0-9]{0,8})$/.exec(keys[0]?.name ?? '')?.[1];
+        if (epoch === undefined || keys.some((key) => key.isWitness || key.name !== keys[0]?.name)) {
+            throw new Error('A log has one name, which ends with /log/ and a number: these are not its keys.');
+        }
+        const feed = new ProvedFeed(configuration, keys, Number(epoch));
+        feed.seen = checkpoint === undefined ? undefined : await proof.openCheckpoint(checkpoint, keys);
+        return feed;
+    }
+
+    /** The note of the newest checkpoint that was verified. */
+    get checkpoint(): string {
+        return this.seen?.note ?? '';
+    }
+
+    /** The page after a cursor, which is empty where nothing more can be proved after a while. */
+    async read(cursor: string | undefined, signal?: AbortSignal): Promise<ProjectLogPage> {
+        const place = cursor === undefined ? 0 : placeOf(cursor);
+        let log = this.seen === undefined || this.isBehind || place >= this.seen.size ? await this.advance(signal) : this.seen;
+        if (place >= log.size) {
+            // Only a bell: what it announces is read again, with a proof.
+            await this.logs.listProjectLogs({ cursor, limit: 1, wait: WAIT_SECONDS }, { signal });
+            log = await this.advance(signal);
+        }
+        if (place >= log.size) {
+            await this.requireThatItGoesOn(signal);
+            return { next: null, pollMore: `http://localhost/?cursor=${cursor ?? 0}`, results: [] };
+        }
+        return this.page(cursor, place, log, signal);
+    }
+
+    private async page(
+        cursor: string | undefined,
+        place: number,
+        log: proof.Checkpoint,
+        signal?: AbortSignal,
+    ): Promise<ProjectLogPage> {
+        // Whatever keeps the service from proving a page of this size: the next one asks for the newest checkpoint again.
+        this.isBehind = true;
+        const text = await told(async () => {
+            const answer = await this.logs.listProjectLogsRaw({ cursor, limit: LIMIT, proof: log.size }, { signal });
+            return answer.raw.text();
+        });
+        const page = await proved(`the records behind record ${place} are not those of the log`, async () => {
+            const parsed = proof.parse(text);
+            const { start, end, records } = await proof.provePage(parsed, log);
+            const members = parsed as proof.Members;
+            const next = members.get('next') ?? null;
+            const pollMore = members.get('poll_more');
+            const behind = new URL(next ?? pollMore).searchParams.get('cursor') ?? '';
+            if (records.length === 0 || start !== place || end !== placeOf(behind)) {
+                throw new Error('the page does not begin where it has to, or does not go on behind its last record');
+            }
+            const results = members
+                .get('results')
+                .map((record: proof.Value) => AuditRecordFromJSON(JSON.parse(proof.canonical(record))));
+            return { next, pollMore, results };
+        });
+        this.isBehind = false;
+        return page;
+    }
+
+    /** Takes the newest checkpoint, which continues the one before. */
+    private async advance(signal?: AbortSignal): Promise<proof.Checkpoint> {
+        for (let tries = 1; ; tries++) {
+            const note = await told(() => this.proofs.getCheckpoint({ epoch: this.epoch }, { signal }));
+            const newest = await proved('the newest checkpoint cannot be trusted', () =>
+                proof.openCheckpoint(note, this.keys),
+            );
+            if (this.seen === undefined || newest.size >= this.seen.size) {
+                if (this.seen !== undefined) {
+                    await this.requireContinued(this.seen, newest, signal);
+                }
+                this.seen = newest;
+                this.isBehind = false;
+                return newest;
+            }
+            // Another instance may be a moment behind the one that signed.
+            if (tries === OLDER_TRIES) {
+                throw new FeedNotProved(
+                    `The log has ${newest.size} records, and had ${this.seen.size}: its end was lost.`,
+                );
+            }
+            await sleep(BETWEEN_TRIES_MS, undefined, { signal });
+        }
+    }
+
+    private async requireContinued(before: proof.Tree, after: proof.Tree, signal?: AbortSignal): Promise<void> {
+        let hashes: Uint8Array[] = [];
+        if (before.size > 0 && before.size < after.size) {
+            const sizes = { from: before.size, to: after.size };
+            const answer = await told(() => this.proofs.proveConsistency(sizes, { signal }));
+            hashes = await proved('what should prove that the log goes on does not', async () =>
+                answer.hashes.map(proof.hashOf),
+            );
+        }
+        if (!(await proof.isConsistent(before, after, hashes))) {
+            throw new FeedNotProved(
+                `The log of ${after.size} records does not continue that of ${before.size}, which was seen before:` +
+                    ' records were changed, removed or inserted.',
+            );
+        }
+    }
+
+    /** A log that has ended grows no more. */
+    private async requireThatItGoesOn(signal?: AbortSignal): Promise<void> {
+        const log = await told(() => this.proofs.describeLog({ signal }));
+        if (log.epoch !== this.epoch) {
+            throw new FeedNotProved(
+                `The service has ended the log ${this.keys[0]?.name}, and begun another one with another key:` +
+                    ' its address /v1/project-logs/log says why.',
+            );
+        }
+    }
+}
+
+/** How many records are before a cursor. */
+function placeOf(cursor: string): number {
+    return Number(cursor.replace(/-.*/, ''));
+}
+
+/** Makes of whatever goes wrong that something is not proved. */
+async function proved<T>(otherwise: string, check: () => Promise<T>): Promise<T> {
+    try {
+        return await check();
+    } catch (failure) {
+        const why = failure instanceof Error ? failure.message : String(failure);
+        throw new FeedNotProved(`${otherwise[0]?.toUpperCase()}${otherwise.slice(1)}: ${why}.`, { cause: failure });
+    }
+}
+
+/** Asks, and tells what answers mean that only those who verify get. */
+async function told<T>(ask: () => Promise<T>): Promise<T> {
+    try {
+        return await ask();
+    } catch (failure) {
+        if (failure instanceof ResponseError) {
+            const problem = await failure.response
+                .clone()
+                .json()
+                .catch(() => undefined);
+            if (problem?.type === 'urn:annals:problem:log-forked') {
+                throw new FeedNotProved(`The service says itself that its records are not those of the log: ${problem.detail}`);
+            }
+            if (problem?.type === 'urn:annals:problem:log-behind') {
+                throw new LogBehind(failure.response, failure.message);
+            }
+        }
+        throw failure;
+    }
+}

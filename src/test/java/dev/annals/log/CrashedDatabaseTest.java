@@ -1,0 +1,105 @@
+package dev.annals.log;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.annals.BesideTheService;
+import dev.annals.SqlFixture;
+import dev.annals.database.PoolFixture;
+import dev.annals.embedded.InstalledPostgres;
+import dev.annals.embedded.TestDatabase;
+import dev.annals.proof.Checkpoint;
+import dev.annals.proof.MasterKey;
+import io.vertx.mutiny.sqlclient.Pool;
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.UUID;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * A crash of the database takes back no note that a reader has, and nothing that it is about: also where the operator has the
+ * database answer before its commits are on disk.
+ */
+@BesideTheService
+@Timeout(180)
+class CrashedDatabaseTest {
+
+    @TempDir
+    Path directory;
+
+    private final UUID project = UUID.randomUUID();
+    private final MasterKey key = MasterKey.draw();
+    private InstalledPostgres server;
+
+    @BeforeEach
+    void start() throws Exception {
+        server = InstalledPostgres.start(directory);
+        TestDatabase.migrate(server.url("postgres"));
+        sql().run("insert into annals.project (id, name) values ('" + project + "', 'crashed')");
+        // From now on a commit is answered long before it leaves the server's memory.
+        sql().runEach(
+                        "alter system set synchronous_commit = off",
+                        "alter system set wal_writer_delay = '10s'",
+                        "select pg_reload_conf()");
+    }
+
+    @AfterEach
+    void stop() {
+        server.close();
+    }
+
+    @Test
+    void aNoteThatHasLeftIsThereAfterACrash() throws Exception {
+        for (int crashes = 1; crashes <= 3; crashes++) {
+            Checkpoint before;
+            try (Instance instance = new Instance()) {
+                append(10);
+                before = instance.logs.open(project);
+            }
+            server.crash();
+            assertThat(before.size()).isEqualTo(10L * crashes);
+            assertThat(sql().number("select signed_size from annals.merkle_log where project_id = '" + project + "'"))
+                    .isEqualTo(before.size());
+            try (Instance instance = new Instance()) {
+                assertThat(instance.logs.open(project)).isEqualTo(before);
+            }
+        }
+    }
+
+    /** So that the test above shows something: what no note is about may be lost. */
+    @Test
+    void whatWasNotSignedMayBeLost() throws Exception {
+        try (Instance instance = new Instance()) {
+            append(10);
+            instance.logs.open(project);
+            append(10);
+        }
+        server.crash();
+        assertThat(sql().number("select count(*) from annals.feed where project_id = '" + project + "'"))
+                .isEqualTo(10);
+    }
+
+    private void append(int count) throws Exception {
+        sql().run("insert into annals.audit_record (project_id, action) select '" + project
+                + "', 'action ' || n from generate_series(1, " + count + ") as n");
+    }
+
+    /** An instance of the service, which notes nothing but in the database. */
+    private final class Instance implements AutoCloseable {
+
+        private final Pool pool = new PoolFixture(server.url("postgres"), Map.of()).open(2);
+        final TestLogs logs = new TestLogs(pool, key, Map.of());
+
+        @Override
+        public void close() {
+            pool.close().await().indefinitely();
+        }
+    }
+
+    private SqlFixture sql() {
+        return SqlFixture.on(server.url("postgres"));
+    }
+}

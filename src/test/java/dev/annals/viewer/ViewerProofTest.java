@@ -1,0 +1,289 @@
+package dev.annals.viewer;
+
+import static com.microsoft.playwright.assertions.PlaywrightAssertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.deque.html.axecore.playwright.AxeBuilder;
+import com.microsoft.playwright.APIResponse;
+import com.microsoft.playwright.Browser;
+import com.microsoft.playwright.Locator;
+import com.microsoft.playwright.Page;
+import com.microsoft.playwright.Route;
+import com.microsoft.playwright.options.ColorScheme;
+import dev.annals.AuditLogFixture;
+import dev.annals.AuditLogFixture.Project;
+import dev.annals.Await;
+import dev.annals.viewer.Chromium.Guarded;
+import io.quarkus.test.common.http.TestHTTPResource;
+import io.quarkus.test.junit.QuarkusTest;
+import jakarta.inject.Inject;
+import java.net.URI;
+import java.nio.charset.StandardCharsets;
+import java.sql.Connection;
+import java.util.Base64;
+import java.util.List;
+import java.util.function.UnaryOperator;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+/** What the viewer says of records and logs that are as they were signed, and of those that are not. */
+@QuarkusTest
+class ViewerProofTest {
+
+    /** Numbers that a double would round, and text beyond ASCII. */
+    private static final String RECORD = """
+            {"action": "pay", "actor": {"type": "user", "name": "Zoë"}, "message": "a \\u2028 b \\"c\\" \\ud83d\\ude00",
+             "metadata": {"exact": 12345678901234567890, "one": 1.10, "small": 0.000000000000000000001, "nested": {"b": [1.0, null], "a": {}}}}""";
+
+    private static Chromium chromium;
+
+    @Inject
+    AuditLogFixture log;
+
+    @TestHTTPResource("/")
+    URI service;
+
+    @BeforeAll
+    static void startBrowser() {
+        chromium = Chromium.start();
+    }
+
+    @AfterAll
+    static void stopBrowser() {
+        if (chromium != null) {
+            chromium.close();
+        }
+    }
+
+    @Test
+    void aRecordIsProvedOnceAKeyIsPinnedAndAsSoonAsItIsInTheLog() throws Exception {
+        Project project = log.newProject();
+        append(project, RECORD);
+        try (Guarded guarded = open();
+                Connection projection = log.connect()) {
+            Page page = guarded.page;
+            signIn(page, project);
+            openNewest(page);
+            assertThat(proof(page)).containsText("Not verified");
+            proof(page).getByText("Pin a key").click();
+            assertThat(page.locator("#offer-note")).containsText("Nobody has confirmed this key");
+            checkAccess(page);
+            takeOver(page);
+            assertThat(proof(page)).hasText("Proved at size 1");
+
+            // Nothing gets into the log while somebody holds its place.
+            AuditLogFixture.execute(
+                    projection,
+                    "select from annals.projection_checkpoint where project_id = '" + project.id() + "' for update");
+            append(project, RECORD);
+            assertThat(page.locator("#rows tr")).hasCount(2);
+            openNewest(page);
+            assertThat(proof(page)).containsText("Not in the log yet");
+            projection.rollback();
+            assertThat(proof(page)).hasText("Proved at size 2");
+
+            page.reload();
+            assertThat(page.locator("#proof-state")).hasText("Verified");
+            assertThat(proof(page)).hasText("Proved at size 2");
+            page.locator("#proof-state").click();
+            assertThat(page.locator("#log-kept")).hasText("2 records");
+            page.getByLabel(Pattern.compile("^Unpin the key")).click();
+            assertThat(page.locator("#vkey")).isFocused();
+            page.keyboard().press("Escape");
+            assertThat(proof(page)).containsText("Not verified");
+            assertThat(page.locator("#proof-state")).hasText("Not verified");
+        }
+        log.checkFeed(project.id());
+    }
+
+    @Test
+    void whatIsNotAsTheLogHasSignedItDoesNotMatch() throws Exception {
+        Project project = log.newProject();
+        append(
+                project,
+                IntStream.range(0, 300)
+                        .mapToObj(i -> "{\"action\": \"step_" + i + "\"}")
+                        .toArray(String[]::new));
+        try (Guarded guarded = open()) {
+            Page page = guarded.page;
+            signIn(page, project);
+            page.locator("#proof-state").click();
+            takeOver(page);
+            assertThat(page.locator("#proof-state")).hasText("Verified");
+
+            alter(page, "**/proof", text -> text.replaceFirst("(\n\u2014 \\S+ \\S{20})(.)", "$1/"));
+            openNewest(page);
+            assertThat(proof(page)).containsText("Does not match");
+            assertThat(proof(page)).containsText("does not hold");
+            page.unrouteAll();
+
+            alter(page, "**/proof", ViewerProofTest::withForgedRecord);
+            page.keyboard().press("j");
+            assertThat(proof(page)).containsText("does not have record");
+            page.unrouteAll();
+
+            page.keyboard().press("Escape");
+            alter(page, "**/project-logs?*", text -> text.replace("step_298", "step_299"));
+            page.reload();
+            openNewest(page);
+            assertThat(proof(page)).hasText("Proved at size 300");
+            assertThat(page.locator("#rows tr.proved")).hasCount(1);
+            page.keyboard().press("j");
+            assertThat(proof(page)).containsText("The log proves another record than the service has shown");
+            page.unrouteAll();
+
+            // The owner of the database changes a record that a full tile holds.
+            log.run(
+                    "set local session_replication_role = replica",
+                    "update annals.audit_record set action = 'forged' where project_id = '" + project.id()
+                            + "' and action = 'step_100'");
+            String forged = log.text("select id from annals.audit_record where project_id = '" + project.id()
+                    + "' and action = 'forged'");
+            page.navigate(service + "#record=" + forged);
+            assertThat(page.locator("#detail-title")).hasText("forged");
+            assertThat(proof(page)).containsText("Does not match");
+            assertThat(proof(page)).containsText("ask whoever runs the service");
+            page.emulateMedia(new Page.EmulateMediaOptions().setColorScheme(ColorScheme.DARK));
+            checkAccess(page);
+        }
+    }
+
+    @Test
+    void aForkIsShownLoudlyAndTheOlderCheckpointIsKept() throws Exception {
+        Project project = log.newProject();
+        append(project, RECORD, RECORD);
+        try (Guarded guarded = open()) {
+            Page page = guarded.page;
+            signIn(page, project);
+            page.locator("#proof-state").click();
+            takeOver(page);
+            assertThat(page.locator("#proof-state")).hasText("Verified");
+            Object kept = page.evaluate("localStorage['annals.log.' + '" + project.id() + "']");
+
+            // Who has the key and the database signs another history.
+            log.run(
+                    "select from annals.projection_checkpoint where project_id = '" + project.id() + "' for update",
+                    "set local session_replication_role = replica",
+                    "update annals.audit_record set action = 'forged' where project_id = '" + project.id() + "'",
+                    "delete from annals.merkle_tile where project_id = '" + project.id() + "'",
+                    "delete from annals.merkle_log where project_id = '" + project.id() + "'",
+                    "update annals.projection_checkpoint set sequence_id = 0 where project_id = '" + project.id()
+                            + "' and projection = 'log'");
+            append(project, RECORD);
+            Await.until(
+                    "the other history is signed",
+                    () -> log.number("select coalesce(max(size), 0) from annals.merkle_log where project_id = '"
+                                    + project.id() + "'")
+                            == 3);
+            openNewest(page);
+            assertThat(proof(page)).containsText("Does not match");
+            assertThat(page.locator("#fork-text")).containsText("records were changed, removed or inserted");
+            page.reload();
+            assertThat(page.locator("#fork-text")).containsText("Your older checkpoint is kept");
+            assertThat(page.locator("#proof-state")).hasText("Does not match");
+            assertThat(page.evaluate("localStorage['annals.log.' + '" + project.id() + "']"))
+                    .isEqualTo(kept);
+        }
+    }
+
+    @Test
+    void onlyKeysOfThisLogArePinnedAndWithoutWebCryptoThePageSaysSo() {
+        Project project = log.newProject();
+        append(project, RECORD);
+        try (Guarded guarded = open()) {
+            Page page = guarded.page;
+            signIn(page, project);
+            page.locator("#proof-state").click();
+            assertThat(page.locator("#offered")).not().isEmpty();
+            String vkey = page.locator("#offered").textContent();
+            for (String[] attempt : new String[][] {
+                {"nothing", "this is no key"},
+                {vkey.replaceFirst("(\\+[0-9a-f]{8}\\+.{10}).", "$1/"), "has the id"},
+                {
+                    "audit.example.org/v1/projects/0197b1c0-5b1c-7cc4-8d5e-3f1d2c4b5a69/log/1+d3a48760"
+                            + "+AYKADusw0Y5+WHA2DLm9Qa1n2xT3ZrQ5SS2slPXNRPCA",
+                    "and the service shows"
+                }
+            }) {
+                page.fill("#vkey", attempt[0]);
+                page.keyboard().press("Enter");
+                assertThat(page.locator("#vkey-error")).containsText(attempt[1]);
+            }
+            page.fill("#vkey", vkey);
+            page.keyboard().press("Enter");
+            assertThat(page.locator("#pinned code")).hasText(vkey);
+
+            page.addInitScript("Object.defineProperty(crypto, 'subtle', {value: undefined})");
+            page.reload();
+            openNewest(page);
+            assertThat(proof(page)).containsText("this one has no WebCrypto");
+        }
+    }
+
+    /** Somebody between the service and the browser changes what is answered. */
+    private static void alter(Page page, String address, UnaryOperator<String> change) {
+        page.route(address, route -> {
+            APIResponse answer = route.fetch();
+            route.fulfill(new Route.FulfillOptions().setResponse(answer).setBody(change.apply(answer.text())));
+        });
+    }
+
+    /** The proof with another record in it. */
+    private static String withForgedRecord(String proof) {
+        Matcher extra = Pattern.compile("extra (\\S+)").matcher(proof);
+        return extra.replaceFirst(line -> {
+            String record = new String(Base64.getDecoder().decode(line.group(1)), StandardCharsets.UTF_8);
+            byte[] forged = record.replace("step_", "step-").getBytes(StandardCharsets.UTF_8);
+            return "extra " + Base64.getEncoder().encodeToString(forged);
+        });
+    }
+
+    private static void takeOver(Page page) {
+        page.locator("#take-over").click();
+        assertThat(page.locator("#pinned li")).hasCount(1);
+        assertThat(page.locator("#offer")).isHidden();
+        page.locator("#close-proof").click();
+    }
+
+    private static void openNewest(Page page) {
+        page.locator("#rows tr").first().click();
+        assertThat(page.locator("#detail-proof")).isVisible();
+    }
+
+    private static Locator proof(Page page) {
+        return page.locator("#detail-proof");
+    }
+
+    private static void checkAccess(Page page) {
+        assertThat(new AxeBuilder(page)
+                        .withTags(List.of("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"))
+                        .analyze()
+                        .getViolations())
+                .isEmpty();
+    }
+
+    private Guarded open() {
+        return chromium.open(new Browser.NewContextOptions().setViewportSize(1440, 900), service);
+    }
+
+    private void signIn(Page page, Project project) {
+        page.navigate(service.toString());
+        page.fill("#token", project.token());
+        page.keyboard().press("Enter");
+        assertThat(page.locator("#viewer")).isVisible();
+        assertThat(page.locator("#rows tr").first()).isVisible();
+    }
+
+    private static void append(Project project, String... records) {
+        project.request()
+                .contentType("application/json")
+                .body(AuditLogFixture.batch(records).getBytes(StandardCharsets.UTF_8))
+                .post(AuditLogFixture.BATCH)
+                .then()
+                .statusCode(201);
+    }
+}

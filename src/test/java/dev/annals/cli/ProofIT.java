@@ -75,7 +75,8 @@ class ProofIT {
         Path error = folder.resolve("error");
         Process process = command.redirectError(error.toFile()).start();
         CompletableFuture<Process> end = process.onExit().orTimeout(LIMIT_SECONDS, TimeUnit.SECONDS);
-        var unused = end.whenComplete((ended, tooLong) -> process.destroyForcibly());
+        // Where it has ended by itself, that would close its output before it is read.
+        var unused = end.exceptionally(tooLong -> process.destroyForcibly());
         process.getOutputStream().close();
         String output = new String(process.getInputStream().readAllBytes(), UTF_8);
         return new Result(end.get().exitValue(), output, Files.readString(error));
@@ -156,7 +157,7 @@ class ProofIT {
         assertThat(run("export", "--proof").error()).contains("The service says that its key is " + vkey);
         assertEnds(2, "exists already", "export", "--proof", "-o", file.toString());
         assertEnds(2, "leave --resume", "export", "--proof", "--action=n");
-        assertEnds(2, "needs --proof", "export", "--vkey=" + vkey);
+        assertEnds(2, "need --proof", "export", "--vkey=" + vkey);
 
         JsonNode record = json("?limit=1&cursor=299").get("results").get(0);
         List<String> lines = Files.readAllLines(file);
@@ -204,7 +205,7 @@ class ProofIT {
         assertThat(succeed(tail).output()).hasLineCount(100).contains("  501  n", "  600  n");
         assertEnds(2, "add --cursor-file", "tail", "--verify", "--vkey=" + vkey);
         assertEnds(2, "Add --vkey", "tail", "--verify", "--cursor-file=" + cursor);
-        assertEnds(2, "needs --verify", "tail", "--vkey=" + vkey);
+        assertEnds(2, "need --verify", "tail", "--vkey=" + vkey);
         Path newest = folder.resolve("newest");
         assertThat(succeed("tail", "--verify", "--vkey=" + vkey, "--cursor-file=" + newest, "-n", "3")
                         .output())

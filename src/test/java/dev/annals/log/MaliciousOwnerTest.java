@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatCode;
 import dev.annals.AuditLogFixture;
 import dev.annals.AuditLogFixture.Project;
 import dev.annals.Await;
+import dev.annals.Load;
 import dev.annals.embedded.TestDatabase;
 import dev.annals.projection.RandomRecords;
 import dev.annals.proof.Checkpoint;
@@ -27,10 +28,10 @@ import org.junit.jupiter.api.Test;
 @QuarkusTestResource(TestDatabase.class)
 class MaliciousOwnerTest {
 
-    private static final int RECORDS = 600;
+    private static final int RECORDS = 300;
 
     /** A place in a full tile, and one behind it. */
-    private static final List<Integer> PLACES = List.of(100, 590);
+    private static final List<Integer> PLACES = List.of(100, 290);
 
     private final AuditLogFixture log = new AuditLogFixture();
     private final Random random = new Random(20260204);
@@ -100,17 +101,28 @@ class MaliciousOwnerTest {
             delete from annals.merkle_log where project_id = '?';
             update annals.projection_checkpoint set sequence_id = 0 where project_id = '?' and projection = 'log'""");
 
+    private int turn;
+
+    /** Each way in turn, or all of them. */
+    private List<Map.Entry<String, String>> covers() {
+        List<Map.Entry<String, String>> all = List.copyOf(COVERS.entrySet());
+        int first = turn++ % all.size();
+        return all.subList(Load.times(first, 0), Load.times(first + 1, all.size()));
+    }
+
     @Test
     void everyTamperingIsNoticedByAReaderWithAnOlderCheckpoint() throws Exception {
         List<String> unnoticed = new ArrayList<>();
         for (int place : PLACES) {
             for (Map.Entry<String, String> tampering : tampering().entrySet()) {
-                for (Map.Entry<String, String> cover : COVERS.entrySet()) {
+                for (Map.Entry<String, String> cover : covers()) {
                     if (!isNoticed(place, tampering.getValue(), cover.getValue())) {
                         unnoticed.add("record " + place + ": " + tampering.getKey() + cover.getKey());
                     }
                 }
             }
+            // so that the other place sees the other way
+            turn++;
         }
         assertThat(unnoticed).isEmpty();
     }
@@ -135,12 +147,14 @@ class MaliciousOwnerTest {
         List<String> unnoticed = new ArrayList<>();
         for (int place : PLACES) {
             for (Map.Entry<String, String> tampering : OF_REDACTED.entrySet()) {
-                for (Map.Entry<String, String> cover : COVERS.entrySet()) {
+                for (Map.Entry<String, String> cover : covers()) {
                     if (!isNoticed(place, tampering.getValue(), cover.getValue(), true)) {
                         unnoticed.add("record " + place + ": " + tampering.getKey() + cover.getKey());
                     }
                 }
             }
+            // so that the other place sees the other way
+            turn++;
         }
         assertThat(unnoticed).isEmpty();
         assertThat(isNoticed(100, NOTHING, COVERS.get(", and begins the tree anew"), true))

@@ -127,7 +127,9 @@ class KeptTiles {
                     }
                     return new Kept(
                             tile.width(),
-                            reading.from(before)
+                            // What is read may lead back to the cache, which must not happen within this.
+                            Uni.createFrom()
+                                    .deferred(() -> reading.from(before))
                                     .onFailure()
                                     .invoke(() -> kept.asMap()
                                             .computeIfPresent(

@@ -7,7 +7,6 @@ import dev.annals.BesideTheService;
 import dev.annals.Load;
 import dev.annals.SqlFixture;
 import dev.annals.database.PoolFixture;
-import dev.annals.http.ProblemException;
 import dev.annals.http.ProblemType;
 import dev.annals.ops.LogCommands;
 import dev.annals.projection.RandomRecords;
@@ -34,8 +33,6 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
-import org.assertj.core.api.AbstractThrowableAssert;
-import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -88,7 +85,7 @@ class CheckpointsTest {
         TestLogs restarted = logs();
         SignedLog now = restarted.checkpoints.at(project, 300).await().indefinitely();
         assertThat(now.note()).isEqualTo(then.note());
-        assertProblem(
+        SetBack.assertProblem(
                 ProblemType.LOG_BEHIND,
                 () -> restarted.checkpoints.at(project, 801).await().indefinitely());
     }
@@ -153,15 +150,15 @@ class CheckpointsTest {
         TestLogs logs = withFile("key");
         append(10);
         logs.newest(project);
-        String backup = stateOfLog();
+        String backup = setBack().state();
         append(10);
         logs.newest(project);
         // as it was at the time of the backup, and on from there
-        restore(backup);
+        setBack().to(backup);
         append(30);
-        assertHalted(logs, "it was set back");
+        setBack().assertHalted(logs, "it was set back");
         append(1);
-        assertHalted(withFile("key"), "it was set back");
+        setBack().assertHalted(withFile("key"), "it was set back");
         log.checkFeed(project);
     }
 
@@ -170,10 +167,10 @@ class CheckpointsTest {
         TestLogs logs = withFile("key");
         append(10);
         logs.newest(project);
-        String backup = stateOfLog();
+        String backup = setBack().state();
         append(10);
         logs.newest(project);
-        restore(backup);
+        setBack().to(backup);
         log.run(
                 "set local session_replication_role = replica",
                 "update annals.audit_record set action = 'another' where id = (select id from annals.feed where project_id = '"
@@ -181,7 +178,7 @@ class CheckpointsTest {
         append(30);
         // Another instance, which has not seen the lost notes, goes on in another way.
         logs().newest(project);
-        assertHalted(logs, "does not continue that of 20");
+        setBack().assertHalted(logs, "does not continue that of 20");
     }
 
     @Test
@@ -193,7 +190,7 @@ class CheckpointsTest {
         append(10);
         assertThat(trusting.open(project).size()).isEqualTo(20);
         log.run("update annals.merkle_log set incarnation = '1/00000001/1'");
-        assertHalted(logs(), "a standby was promoted");
+        setBack().assertHalted(logs(), "a standby was promoted");
     }
 
     @Test
@@ -203,7 +200,7 @@ class CheckpointsTest {
         Checkpoint before = logs.open(project);
         log.run("update annals.merkle_log set incarnation = '1/00000001/1'");
         append(10);
-        assertHalted(logs, "a standby was promoted");
+        setBack().assertHalted(logs, "a standby was promoted");
         assertThat(LogCommands.resume(log.database(), project)).isZero();
         TestLogs restarted = logs();
         assertContinues(restarted, before, restarted.open(project));
@@ -215,14 +212,14 @@ class CheckpointsTest {
         TestLogs logs = withFile("key");
         append(10);
         logs.newest(project);
-        String backup = stateOfLog();
+        String backup = setBack().state();
         append(10);
         SignedLog last = logs.newest(project);
-        restore(backup);
+        setBack().to(backup);
         append(30);
-        assertHalted(logs, "it was set back");
+        setBack().assertHalted(logs, "it was set back");
         LogCommands.resume(log.database(), project);
-        assertHalted(withFile("key"), "it was set back");
+        setBack().assertHalted(withFile("key"), "it was set back");
         assertThat(LogCommands.nextEpoch(log.database(), project, false)).isZero();
 
         TestLogs next = withFile("key");
@@ -245,7 +242,7 @@ class CheckpointsTest {
                 "update annals.audit_record set action = 'another' where id = (select id from annals.feed where project_id = '"
                         + project + "' and sequence_id = 590)");
         append(300);
-        assertHalted(logs, "are not those that were taken into the tree");
+        setBack().assertHalted(logs, "are not those that were taken into the tree");
         assertThat(LogCommands.nextEpoch(log.database(), project, true)).isZero();
         TestLogs next = logs();
         assertThat(next.open(project).size()).isEqualTo(900);
@@ -255,13 +252,17 @@ class CheckpointsTest {
     void anotherKeyAndAnotherHostHaltTheLog() throws Exception {
         append(10);
         logs().newest(project);
-        assertHalted(new TestLogs(pool(), MasterKey.draw(), Map.of()), "is not one that this service's key has signed");
+        setBack()
+                .assertHalted(
+                        new TestLogs(pool(), MasterKey.draw(), Map.of()),
+                        "is not one that this service's key has signed");
         UUID other = log.insertProject();
         project = other;
         logs().newest(project);
-        assertHalted(
-                new TestLogs(pool(), key, Map.of("annals.log.host", "elsewhere.example.org")),
-                "is not one that this service's key has signed as elsewhere.example.org");
+        setBack()
+                .assertHalted(
+                        new TestLogs(pool(), key, Map.of("annals.log.host", "elsewhere.example.org")),
+                        "is not one that this service's key has signed as elsewhere.example.org");
     }
 
     @Test
@@ -313,34 +314,8 @@ class CheckpointsTest {
         }
     }
 
-    private String stateOfLog() throws SQLException {
-        return log.text("select row_to_json(l) from annals.merkle_log l where project_id = '" + project + "'");
-    }
-
-    /** Sets the log, its tree and its seeds back. */
-    private void restore(String state) throws SQLException {
-        log.run(
-                "set local session_replication_role = replica",
-                "delete from annals.merkle_log where project_id = '" + project + "'",
-                "delete from annals.merkle_tile where project_id = '" + project + "'",
-                "insert into annals.merkle_log select * from json_populate_record(null::annals.merkle_log, '"
-                        + state.replace("'", "''") + "')",
-                "update annals.projection_checkpoint set sequence_id = (select size from annals.merkle_log where"
-                        + " project_id = '" + project + "') where project_id = '" + project
-                        + "' and projection = 'log'");
-    }
-
-    private void assertHalted(TestLogs logs, String reason) throws SQLException {
-        assertProblem(ProblemType.LOG_HALTED, () -> logs.newest(project)).hasMessageContaining(reason);
-        assertThat(log.text("select halted from annals.merkle_log where project_id = '" + project + "'"))
-                .contains(reason);
-    }
-
-    private static AbstractThrowableAssert<?, ?> assertProblem(ProblemType type, ThrowingCallable call) {
-        return assertThatThrownBy(call)
-                .isInstanceOfSatisfying(
-                        ProblemException.class,
-                        problem -> assertThat(problem.problem().type()).isEqualTo(type));
+    private SetBack setBack() {
+        return new SetBack(log, project);
     }
 
     private void assertContinues(TestLogs logs, Checkpoint before, Checkpoint after) {

@@ -7,7 +7,6 @@ import dev.annals.Await;
 import dev.annals.BesideTheService;
 import dev.annals.SqlFixture;
 import dev.annals.database.PoolFixture;
-import dev.annals.http.ProblemException;
 import dev.annals.http.ProblemType;
 import dev.annals.ops.LogCommands;
 import dev.annals.projection.RandomRecords;
@@ -29,8 +28,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.UUID;
-import org.assertj.core.api.AbstractThrowableAssert;
-import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -130,20 +127,24 @@ class WitnessesTest {
         TestLogs before = logs("0", witness.setting());
         append(10);
         before.newest(project);
-        final String backup = stateOfLog();
+        final String backup = setBack().state();
         append(10);
         cosigned(before, 20);
-        restore(backup);
+        setBack().to(backup);
         append(30);
         // The instance that has seen it remembers; another one asks before it signs.
-        assertHalted(before, "the witness witness.example/one objects: it has cosigned 20 records, and the database");
+        setBack()
+                .assertHalted(
+                        before,
+                        "the witness witness.example/one objects: it has cosigned 20 records, and the database");
         assertThat(LogCommands.resume(log.database(), project)).isZero();
-        assertHalted(
-                logs("0", witness.setting()),
-                "the witness witness.example/one objects: it has cosigned 20 records, and the database knows of 10");
+        setBack()
+                .assertHalted(
+                        logs("0", witness.setting()),
+                        "the witness witness.example/one objects: it has cosigned 20 records, and the database knows of 10");
         assertThat(signedSize()).isEqualTo(10);
         LogCommands.resume(log.database(), project);
-        assertHalted(before, "the witness witness.example/one objects");
+        setBack().assertHalted(before, "the witness witness.example/one objects");
         LogCommands.nextEpoch(log.database(), project, false);
         witness.add(logs("0").keys.of(project, 2).get(0).verifier().toString());
         assertThat(cosigned(logs("0", witness.setting()), 50).epoch()).isEqualTo(2);
@@ -159,47 +160,47 @@ class WitnessesTest {
                 "delete from annals.merkle_witness where project_id = '" + project + "'",
                 "update annals.merkle_log set signed_size = 0, checkpoint = null, cosigned = null, cosigned_size = 0,"
                         + " incarnation = null where project_id = '" + project + "'");
-        assertHalted(logs("0", witness.setting()), "it has cosigned 10 records, and the database knows of 0");
+        setBack().assertHalted(logs("0", witness.setting()), "it has cosigned 10 records, and the database knows of 0");
     }
 
-    @Test
-    void aForkThatAWitnessRefusesHaltsTheLog() throws Exception {
+    /** One that has cosigned 20 records. The database was set back to 10 since, and has another fifteenth one now. */
+    private TestWitness witnessOfOtherRecords() throws Exception {
         TestWitness witness = witness("witness.example/one");
         append(10);
         TestLogs before = logs("0", witness.setting());
         before.newest(project);
-        final String backup = stateOfLog();
+        final String backup = setBack().state();
         append(10);
         cosigned(before, 20);
-        restore(backup);
+        setBack().to(backup);
         changeRecord(15);
+        return witness;
+    }
+
+    @Test
+    void aForkThatAWitnessRefusesHaltsTheLog() throws Exception {
+        TestWitness witness = witnessOfOtherRecords();
         append(30);
         // An instance that asks no witness goes on in another way.
         assertThat(logs("0").newest(project).size()).isEqualTo(50);
         append(5);
-        assertHalted(
-                logs("0", witness.setting()),
-                "the witness witness.example/one objects: the log of 50 records does not continue that of 20 which it has"
-                        + " cosigned");
+        setBack()
+                .assertHalted(
+                        logs("0", witness.setting()),
+                        "the witness witness.example/one objects: the log of 50 records does not continue that of 20 which it has"
+                                + " cosigned");
         assertThat(signedSize()).isEqualTo(50);
     }
 
     @Test
     void otherRecordsOfTheSameNumberHaltTheLog() throws Exception {
-        TestWitness witness = witness("witness.example/one");
-        append(10);
-        TestLogs before = logs("0", witness.setting());
-        before.newest(project);
-        final String backup = stateOfLog();
-        append(10);
-        cosigned(before, 20);
-        restore(backup);
-        changeRecord(15);
+        TestWitness witness = witnessOfOtherRecords();
         assertThat(logs("0").newest(project).size()).isEqualTo(20);
         append(5);
-        assertHalted(
-                logs("0", witness.setting()),
-                "the witness witness.example/one objects: it has cosigned other 20 records of this log");
+        setBack()
+                .assertHalted(
+                        logs("0", witness.setting()),
+                        "the witness witness.example/one objects: it has cosigned other 20 records of this log");
     }
 
     @Test
@@ -209,7 +210,7 @@ class WitnessesTest {
         TestLogs logs = logs("0", witness.setting());
         append(10);
         assertThat(logs.newest(project).size()).isEqualTo(10);
-        assertProblem(
+        SetBack.assertProblem(
                 ProblemType.LOG_BEHIND,
                 () -> logs.checkpoints.witnessed(project, 1).await().atMost(LIMIT));
         assertThat(logs.witnesses.of(project, 1).await().atMost(LIMIT))
@@ -349,7 +350,9 @@ class WitnessesTest {
         try (HostileWitness liar = new HostileWitness()) {
             append(10);
             liar.behave((witness, exchange, note) -> HostileWitness.answer(exchange, 409, "1000000\n"));
-            assertHalted(logs("0", liar.setting()), "it has cosigned 1000000 records, and the database knows of 0");
+            setBack()
+                    .assertHalted(
+                            logs("0", liar.setting()), "it has cosigned 1000000 records, and the database knows of 0");
             // The operator takes it away.
             LogCommands.resume(log.database(), project);
             assertThat(logs("0").newest(project).size()).isEqualTo(10);
@@ -449,34 +452,7 @@ class WitnessesTest {
         return log.number("select signed_size from annals.merkle_log where project_id = '" + project + "'");
     }
 
-    private String stateOfLog() throws SQLException {
-        return log.text("select row_to_json(l) from annals.merkle_log l where project_id = '" + project + "'");
-    }
-
-    /** Sets everything back that the database knows of the log, as a restored copy of its files would. */
-    private void restore(String state) throws SQLException {
-        log.run(
-                "set local session_replication_role = replica",
-                "delete from annals.merkle_log where project_id = '" + project + "'",
-                "delete from annals.merkle_tile where project_id = '" + project + "'",
-                "delete from annals.merkle_witness where project_id = '" + project + "'",
-                "insert into annals.merkle_log select * from json_populate_record(null::annals.merkle_log, '"
-                        + state.replace("'", "''") + "')",
-                "update annals.projection_checkpoint set sequence_id = (select size from annals.merkle_log where"
-                        + " project_id = '" + project + "') where project_id = '" + project
-                        + "' and projection = 'log'");
-    }
-
-    private void assertHalted(TestLogs logs, String reason) throws SQLException {
-        assertProblem(ProblemType.LOG_HALTED, () -> logs.newest(project)).hasMessageContaining(reason);
-        assertThat(log.text("select halted from annals.merkle_log where project_id = '" + project + "'"))
-                .contains(reason);
-    }
-
-    private static AbstractThrowableAssert<?, ?> assertProblem(ProblemType type, ThrowingCallable call) {
-        return assertThatThrownBy(call)
-                .isInstanceOfSatisfying(
-                        ProblemException.class,
-                        problem -> assertThat(problem.problem().type()).isEqualTo(type));
+    private SetBack setBack() {
+        return new SetBack(log, project);
     }
 }

@@ -62,8 +62,8 @@ public final class DatabasePath {
     }
 
     /**
-     * Closes the connections whose other end was last heard before then: the path has lost them, or one like them. An idle one that
-     * was not lost costs a new connection, and one whose statement runs for as long, an attempt.
+     * Closes the connections whose other end was last heard before then: the path has probably lost them as well. If it has not,
+     * little is wasted: an idle connection is opened anew, and a statement that has run for so long is sent again.
      */
     void giveUpSilentSince(long then) {
         watches.forEach(watch -> watch.closeIfSilentSince(then));

@@ -22,9 +22,9 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Tiles that were read a moment ago. Readers of one log ask for the same ones again and again: a walk with proofs for those
- * around each page, and everybody for the last one, whose records are hashed when it is asked for. Each record of it is hashed
- * once for all who ask, and only a few tiles at a time, whoever asks. Safe for any thread.
+ * Tiles that were read a moment ago. Readers of a log need the same tiles again and again: those around the pages of a walk,
+ * and above all the last one, which is not stored. Its records are hashed when somebody asks for it: each record once for all
+ * who ask, and only a few tiles at a time. Safe for any thread.
  *
  * <p>A tile says the same for ever, unless somebody changes the database. So where hashes do not fit, they are forgotten and read
  * once more before anybody is told ({@link Checkpoints#guarded}).

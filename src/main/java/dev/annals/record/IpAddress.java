@@ -18,8 +18,8 @@ public final class IpAddress {
     private IpAddress() {}
 
     /**
-     * The text form that {@code host()} of PostgreSQL has, which takes far longer to write it, from what {@code inet_send()}
-     * gives.
+     * The text that PostgreSQL's {@code host()} gives, made from the bytes of {@code inet_send()}, which cost the database much
+     * less.
      *
      * @throws IllegalArgumentException if it is not that
      */

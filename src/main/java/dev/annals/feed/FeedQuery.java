@@ -22,9 +22,27 @@ public record FeedQuery(
     /** More than the largest record takes, in memory and as JSON together. */
     public static final int LARGEST_RECORD = 1_048_576;
 
+    /** A guess at what one record takes, in memory and as JSON together, that is enough for most. */
+    private static final int COMMON_RECORD = 8_192;
+
     /** About how many bytes a page can take in memory while it is read and written: its records, and the answer with them. */
     public long memory() {
-        return Math.min(2L * maxBytes, (long) limit * LARGEST_RECORD) + LARGEST_RECORD;
+        return Math.min(memory(maxBytes), (long) limit * LARGEST_RECORD + LARGEST_RECORD);
+    }
+
+    /** About how many of them to reserve before it is known how large the records are. */
+    public long firstMemory() {
+        return Math.min(memory(), (long) limit * COMMON_RECORD + LARGEST_RECORD);
+    }
+
+    /** The same for a page of this many bytes of JSON, and the record that comes next. */
+    static long memory(long bytes) {
+        return 2 * bytes + LARGEST_RECORD;
+    }
+
+    /** The inverse of {@link #memory(long)}: how many bytes of JSON a page may have. */
+    static int bytesWithin(long memory) {
+        return (int) Math.min(Integer.MAX_VALUE, Math.max(0, memory - LARGEST_RECORD) / 2);
     }
 
     /** The same query from another place on. */

@@ -6,6 +6,7 @@ import dev.annals.database.Reads;
 import dev.annals.database.Sql;
 import dev.annals.http.ProblemException;
 import dev.annals.http.ProblemType;
+import dev.annals.memory.Reservation;
 import dev.annals.record.EncodedRecord;
 import dev.annals.record.RecordEncoder;
 import dev.annals.record.RecordRow;
@@ -63,9 +64,19 @@ public class FeedReader {
         this.recent = recent;
     }
 
-    /** Reads a page of JSON records; see the other {@code read}. */
+    /** Reads a page of JSON records; see the last {@code read}. */
     public Uni<FeedPage> read(UUID projectId, FeedQuery query) {
         return read(projectId, query, RecordEncoder.Format.JSON);
+    }
+
+    /**
+     * The same within memory that grows with the page: most pages are small. Where there is no more of it, the page becomes
+     * shorter.
+     *
+     * @param held {@link FeedQuery#firstMemory} or more
+     */
+    public Uni<FeedPage> read(UUID projectId, FeedQuery query, Reservation held) {
+        return read(projectId, query, held, RecordEncoder.Format.JSON);
     }
 
     /**
@@ -76,13 +87,18 @@ public class FeedReader {
      * @return fails with a {@code feed-rewound} problem if the cursor no longer matches the feed
      */
     public Uni<FeedPage> read(UUID projectId, FeedQuery query, RecordEncoder.Format format) {
+        return read(projectId, query, null, format);
+    }
+
+    private Uni<FeedPage> read(
+            UUID projectId, FeedQuery query, @Nullable Reservation held, RecordEncoder.Format format) {
         return DatabaseFailure.retried(Uni.createFrom().deferred(() -> {
             if (query.order() == Order.DESCENDING) {
-                return scanBack(projectId, query, format);
+                return scanBack(projectId, query, held, format);
             }
             return query.filter().equals(Filter.NONE)
-                    ? readOn(projectId, query, format)
-                    : scanOn(projectId, query, format);
+                    ? readOn(projectId, query, held, format)
+                    : scanOn(projectId, query, held, format);
         }));
     }
 
@@ -137,16 +153,22 @@ public class FeedReader {
         return null;
     }
 
-    private Uni<FeedPage> readOn(UUID projectId, FeedQuery query, RecordEncoder.Format format) {
+    private Uni<FeedPage> readOn(
+            UUID projectId, FeedQuery query, @Nullable Reservation held, RecordEncoder.Format format) {
         if (recent == null || format != RecordEncoder.Format.JSON) {
-            return readFeed(projectId, query, format).map(Fed::page);
+            return readFeed(projectId, query, held, format).map(Fed::page);
         }
         return recent.page(projectId, query).chain(page -> {
             if (page != null) {
-                return Uni.createFrom().item(page);
+                // Its records are shared, but not the answer that they go into.
+                if (held == null || held.tryGrowTo(page.answerAtMost())) {
+                    return Uni.createFrom().item(page);
+                }
+                int bytes = FeedQuery.bytesWithin(held.bytes());
+                return readOn(projectId, query.atMost(bytes), held, format);
             }
             PlaceProofs.History history = recent.history();
-            return readFeed(projectId, query, format)
+            return readFeed(projectId, query, held, format)
                     .invoke(read -> recent.keep(projectId, query, read.page, read.redactions, history))
                     .map(Fed::page);
         });
@@ -159,9 +181,10 @@ public class FeedReader {
      */
     private record Fed(FeedPage page, long redactions) {}
 
-    private Uni<Fed> readFeed(UUID projectId, FeedQuery query, RecordEncoder.Format format) {
+    private Uni<Fed> readFeed(
+            UUID projectId, FeedQuery query, @Nullable Reservation held, RecordEncoder.Format format) {
         Cursor cursor = query.cursor() == null ? Cursor.START : query.cursor();
-        Read read = new Read(projectId, cursor, query, format);
+        Read read = new Read(projectId, cursor, query, held, format);
         return READ_FEED
                 .bind("project_id", projectId)
                 .bind("sequence_id", cursor.sequenceId())
@@ -187,7 +210,7 @@ public class FeedReader {
         return READ_WHOLE_RECORDS
                 .bind("project_id", projectId)
                 .bind("id", large)
-                .bind("bytes", (long) records.maxBytes())
+                .bind("bytes", (long) records.reserve())
                 .execute(pool, row -> {
                     records.takeWhole(row);
                     return TAKEN;
@@ -199,10 +222,11 @@ public class FeedReader {
         return Cursor.behind(projectId, record.sequenceId(), record.id());
     }
 
-    private Uni<FeedPage> scanOn(UUID projectId, FeedQuery query, RecordEncoder.Format format) {
+    private Uni<FeedPage> scanOn(
+            UUID projectId, FeedQuery query, @Nullable Reservation held, RecordEncoder.Format format) {
         Cursor cursor = query.cursor() == null ? Cursor.START : query.cursor();
         return index.planOn(projectId, cursor.sequenceId(), query.filter(), query.limit())
-                .chain(plan -> scan(projectId, cursor.sequenceId(), plan.first(), plan.last(), query, format)
+                .chain(plan -> scan(projectId, cursor.sequenceId(), plan.first(), plan.last(), query, held, format)
                         .chain(scan -> {
                             requireStillThere(cursor, scan.firstIs(cursor));
                             return fetched(projectId, scan.records).map(fitting -> {
@@ -213,10 +237,11 @@ public class FeedReader {
                         }));
     }
 
-    private Uni<FeedPage> scanBack(UUID projectId, FeedQuery query, RecordEncoder.Format format) {
+    private Uni<FeedPage> scanBack(
+            UUID projectId, FeedQuery query, @Nullable Reservation held, RecordEncoder.Format format) {
         Cursor cursor = query.cursor();
         Long before = cursor == null ? null : cursor.sequenceId();
-        return scanBack(projectId, before, query, format).chain(scan -> {
+        return scanBack(projectId, before, query, held, format).chain(scan -> {
             if (cursor != null) {
                 requireStillThere(cursor, scan.firstIs(cursor));
             }
@@ -228,15 +253,20 @@ public class FeedReader {
         });
     }
 
-    private Uni<Scan> scanBack(UUID projectId, @Nullable Long before, FeedQuery query, RecordEncoder.Format format) {
+    private Uni<Scan> scanBack(
+            UUID projectId,
+            @Nullable Long before,
+            FeedQuery query,
+            @Nullable Reservation held,
+            RecordEncoder.Format format) {
         if (query.filter().equals(Filter.NONE)) {
             // Every record passes. Their places are known without the index, or the statement finds them from the head.
             Long[] first = {before == null ? null : Math.max(1, before - query.limit())};
             Long[] last = {before};
-            return scan(projectId, before, first, last, query, format);
+            return scan(projectId, before, first, last, query, held, format);
         }
         return index.planBack(projectId, before, query.filter(), query.limit())
-                .chain(plan -> scan(projectId, before, plan.first(), plan.last(), query, format));
+                .chain(plan -> scan(projectId, before, plan.first(), plan.last(), query, held, format));
     }
 
     private Uni<Scan> scan(
@@ -245,8 +275,9 @@ public class FeedReader {
             @Nullable Long[] first,
             @Nullable Long[] last,
             FeedQuery query,
+            @Nullable Reservation held,
             RecordEncoder.Format format) {
-        Scan scan = new Scan(projectId, query, format);
+        Scan scan = new Scan(projectId, query, held, format);
         Binds binds = SCAN_FEED
                 .bind("project_id", projectId)
                 .bind("direction", query.order() == Order.ASCENDING ? 1 : -1)
@@ -290,11 +321,11 @@ public class FeedReader {
         private UUID[] recordIds = {};
         private long lastSequenceId;
 
-        Read(UUID projectId, Cursor cursor, FeedQuery query, RecordEncoder.Format format) {
+        Read(UUID projectId, Cursor cursor, FeedQuery query, @Nullable Reservation held, RecordEncoder.Format format) {
             this.projectId = projectId;
             this.cursor = cursor;
             this.limit = query.limit();
-            this.records = new PageRecords(query.maxBytes(), format, FEED_COLUMNS);
+            this.records = new PageRecords(query, held, format, FEED_COLUMNS);
         }
 
         void add(Row row) {
@@ -348,10 +379,10 @@ public class FeedReader {
         private @Nullable Cursor first;
         private @Nullable Cursor last;
 
-        Scan(UUID projectId, FeedQuery query, RecordEncoder.Format format) {
+        Scan(UUID projectId, FeedQuery query, @Nullable Reservation held, RecordEncoder.Format format) {
             this.projectId = projectId;
             this.limit = query.limit();
-            this.records = new PageRecords(query.maxBytes(), format, SCAN_COLUMNS);
+            this.records = new PageRecords(query, held, format, SCAN_COLUMNS);
         }
 
         void add(Row row) {

@@ -1,5 +1,6 @@
 package dev.annals.feed;
 
+import dev.annals.memory.Reservation;
 import dev.annals.record.EncodedRecord;
 import dev.annals.record.RecordEncoder;
 import dev.annals.record.RecordRow;
@@ -19,7 +20,11 @@ final class PageRecords {
 
     private static final RecordRow.Columns WHOLE_COLUMNS = new RecordRow.Columns();
 
-    private final int maxBytes;
+    private final @Nullable Reservation held;
+    /** What the whole page takes at most. */
+    private final long memory;
+
+    private int maxBytes;
     private final RecordRow.Columns columns;
     private final RecordEncoder encoder;
     /** The places of the page, in its order. */
@@ -43,14 +48,26 @@ final class PageRecords {
         }
     }
 
-    /** @param columns of the rows that {@link #take} takes */
-    PageRecords(int maxBytes, RecordEncoder.Format format, RecordRow.Columns columns) {
-        this.maxBytes = maxBytes;
+    /**
+     * The records of a page that has none yet.
+     *
+     * @param held the page's memory, which grows with it: where there is no more, the page becomes shorter. Null if there is
+     *     enough for the whole page
+     * @param columns of the rows that {@link #take} takes
+     */
+    PageRecords(FeedQuery query, @Nullable Reservation held, RecordEncoder.Format format, RecordRow.Columns columns) {
+        this.maxBytes = query.maxBytes();
+        this.memory = query.memory();
+        this.held = held;
         this.encoder = new RecordEncoder(format);
         this.columns = columns;
     }
 
-    int maxBytes() {
+    /** How many bytes the page may have; less than at first if there is not enough memory. Takes what it needs for them. */
+    int reserve() {
+        if (held != null && !held.tryGrowTo(memory)) {
+            maxBytes = Math.min(maxBytes, FeedQuery.bytesWithin(held.bytes()));
+        }
         return maxBytes;
     }
 
@@ -86,6 +103,18 @@ final class PageRecords {
             EncodedRecord record = encoder.encode(of.record(row, place.sequenceId));
             place.record = record;
             bytes += record.length();
+            grow();
+        }
+    }
+
+    /** Takes memory for what has come, and some for what follows. */
+    private void grow() {
+        long need = FeedQuery.memory(bytes);
+        if (held == null || bytes > maxBytes || need <= held.bytes()) {
+            return;
+        }
+        if (!held.tryGrowTo(Math.min(2 * need, memory)) && !held.tryGrowTo(need)) {
+            maxBytes = FeedQuery.bytesWithin(held.bytes());
         }
     }
 

@@ -76,8 +76,9 @@ public class FeedResource {
         if (wait.isZero()) {
             return answers.within(
                     projectId,
-                    query.memory(),
-                    held -> reader.read(projectId, query).map(page -> answers.page(http, uri, query, page, held)));
+                    query.firstMemory(),
+                    held -> reader.read(projectId, query, held)
+                            .map(page -> answers.page(http, uri, query, page, held)));
         }
         return live.poll(projectId, query, wait)
                 .chain(page -> answers.within(

@@ -46,8 +46,8 @@ class LiveFeed {
     }
 
     private Uni<SharedPage> read(SharedPage.Key key, long beganAt) {
-        return memory.take(key.projectId(), key.query().memory())
-                .chain(held -> reader.read(key.projectId(), key.query())
+        return memory.take(key.projectId(), key.query().firstMemory())
+                .chain(held -> reader.read(key.projectId(), key.query(), held)
                         .onTermination()
                         .invoke(held::close))
                 .map(page -> new SharedPage(key.projectId(), page, beganAt));

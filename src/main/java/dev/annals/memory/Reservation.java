@@ -23,6 +23,11 @@ public final class Reservation implements AutoCloseable {
         return true;
     }
 
+    /** Takes what is missing to this many bytes if there is enough; not after {@link #close}. */
+    public synchronized boolean tryGrowTo(long need) {
+        return !closed && (need <= bytes || tryGrow(need - bytes));
+    }
+
     /** Gives back what exceeds {@code need}. */
     public void shrinkTo(long need) {
         long less;

@@ -22,6 +22,7 @@ import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
 import java.util.Base64;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.UnaryOperator;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -115,26 +116,27 @@ class ViewerProofTest {
             takeOver(page);
             assertThat(page.locator("#proof-state")).hasText("Verified");
 
-            alter(page, "**/proof", text -> text.replaceFirst("(\n\u2014 \\S+ \\S{20})(.)", "$1/"));
+            AtomicReference<UnaryOperator<String>> proofs = alter(page, "**/proof");
+            AtomicReference<UnaryOperator<String>> pages = alter(page, "**/project-logs?*");
+            proofs.set(text -> text.replaceFirst("(\n\u2014 \\S+ \\S{20})(.)", "$1/"));
             openNewest(page);
             assertThat(proof(page)).containsText("Does not match");
             assertThat(proof(page)).containsText("does not hold");
-            page.unrouteAll();
 
-            alter(page, "**/proof", ViewerProofTest::withForgedRecord);
+            proofs.set(ViewerProofTest::withForgedRecord);
             page.keyboard().press("j");
             assertThat(proof(page)).containsText("does not have record");
-            page.unrouteAll();
 
             page.keyboard().press("Escape");
-            alter(page, "**/project-logs?*", text -> text.replace("step_298", "step_299"));
+            proofs.set(UnaryOperator.identity());
+            pages.set(text -> text.replace("step_298", "step_299"));
             page.reload();
             openNewest(page);
             assertThat(proof(page)).hasText("Proved at size 300");
             assertThat(page.locator("#rows tr.proved")).hasCount(1);
             page.keyboard().press("j");
             assertThat(proof(page)).containsText("The log proves another record than the service has shown");
-            page.unrouteAll();
+            pages.set(UnaryOperator.identity());
 
             // The owner of the database changes a record that a full tile holds.
             log.run(
@@ -224,12 +226,19 @@ class ViewerProofTest {
         }
     }
 
-    /** Somebody between the service and the browser changes what is answered. */
-    private static void alter(Page page, String address, UnaryOperator<String> change) {
+    /**
+     * Somebody between the service and the browser who can change what is answered; at first, he changes nothing. He stays
+     * there: a request that is sent while routes are set and removed may pass beside them.
+     */
+    private static AtomicReference<UnaryOperator<String>> alter(Page page, String address) {
+        AtomicReference<UnaryOperator<String>> change = new AtomicReference<>(UnaryOperator.identity());
         page.route(address, route -> {
             APIResponse answer = route.fetch();
-            route.fulfill(new Route.FulfillOptions().setResponse(answer).setBody(change.apply(answer.text())));
+            route.fulfill(new Route.FulfillOptions()
+                    .setResponse(answer)
+                    .setBody(change.get().apply(answer.text())));
         });
+        return change;
     }
 
     /** The proof with another record in it. */

@@ -2,11 +2,11 @@ package dev.annals.log;
 
 import dev.annals.database.Reads;
 import dev.annals.database.Sql;
+import dev.annals.database.WatchedNumber;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.quarkus.runtime.ShutdownEvent;
 import io.quarkus.runtime.StartupEvent;
-import io.smallrye.mutiny.Uni;
 import io.vertx.core.Vertx;
 import io.vertx.mutiny.sqlclient.Pool;
 import jakarta.enterprise.context.ApplicationScoped;
@@ -25,25 +25,19 @@ import org.jboss.logging.Logger;
 public class LogWatch implements HealthCheck {
 
     private static final Logger LOG = Logger.getLogger(LogWatch.class);
-    private static final Sql COUNT_HALTED_LOGS = Sql.named("count_halted_logs");
 
-    private final Pool pool;
-    private final Vertx vertx;
     private final LogConfig config;
     private final LogKeys keys;
     private final Witnesses witnesses;
-    private volatile double halted;
-    private volatile boolean looking;
-    private volatile long timer;
+    private final WatchedNumber halted;
 
     LogWatch(
             @Reads Pool pool, Vertx vertx, LogConfig config, LogKeys keys, Witnesses witnesses, MeterRegistry metrics) {
-        this.pool = pool;
-        this.vertx = vertx;
         this.config = config;
         this.keys = keys;
         this.witnesses = witnesses;
-        Gauge.builder("annals.log.halted", () -> halted)
+        this.halted = new WatchedNumber(Sql.named("count_halted_logs"), pool, vertx);
+        Gauge.builder("annals.log.halted", halted::last)
                 .description("Logs that are not signed until an operator has looked at them")
                 .register(metrics);
     }
@@ -53,37 +47,16 @@ public class LogWatch implements HealthCheck {
         if (!keys.any()) {
             LOG.info("Logs are not signed: set ANNALS_LOG_KEY_FILE to a key that annals log keygen has made");
         }
-        timer = vertx.setPeriodic(config.watchInterval().toMillis(), tick -> tick());
+        halted.start(config.watchInterval());
     }
 
     void stop(@Observes ShutdownEvent event) {
-        vertx.cancelTimer(timer);
-    }
-
-    private void tick() {
-        if (looking) {
-            return;
-        }
-        looking = true;
-        look().subscribe().with(found -> looking = false, failure -> {
-            looking = false;
-            LOG.debug("Halted logs cannot be counted", failure);
-        });
-    }
-
-    /** Counts them now, and updates the gauge. */
-    Uni<Long> look() {
-        return COUNT_HALTED_LOGS
-                .execute(pool)
-                .map(rows -> rows.iterator().next().getLong("halted"))
-                .onFailure()
-                .invoke(failure -> halted = Double.NaN)
-                .invoke(count -> halted = count);
+        halted.stop();
     }
 
     @Override
     public HealthCheckResponse call() {
-        double count = halted;
+        double count = halted.last();
         var answer = HealthCheckResponse.named("Logs").up().withData("signed", keys.any());
         if (witnesses.any()) {
             answer = answer.withData("witnesses_failing", String.join(", ", witnesses.failing()));

@@ -3,9 +3,7 @@ package dev.annals.viewer;
 import static com.microsoft.playwright.assertions.PlaywrightAssertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import com.deque.html.axecore.playwright.AxeBuilder;
 import com.microsoft.playwright.APIResponse;
-import com.microsoft.playwright.Browser;
 import com.microsoft.playwright.Locator;
 import com.microsoft.playwright.Page;
 import com.microsoft.playwright.Route;
@@ -14,51 +12,25 @@ import dev.annals.AuditLogFixture;
 import dev.annals.AuditLogFixture.Project;
 import dev.annals.Await;
 import dev.annals.viewer.Chromium.Guarded;
-import io.quarkus.test.common.http.TestHTTPResource;
 import io.quarkus.test.junit.QuarkusTest;
-import jakarta.inject.Inject;
-import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
 import java.util.Base64;
-import java.util.List;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.UnaryOperator;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.IntStream;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
 /** What the viewer says of records and logs that are as they were signed, and of those that are not. */
 @QuarkusTest
-class ViewerProofTest {
+class ViewerProofTest extends BrowserTest {
 
     /** Numbers that a double would round, and text beyond ASCII. */
     private static final String RECORD = """
             {"action": "pay", "actor": {"type": "user", "name": "Zoë"}, "message": "a \\u2028 b \\"c\\" \\ud83d\\ude00",
              "metadata": {"exact": 12345678901234567890, "one": 1.10, "small": 0.000000000000000000001, "nested": {"b": [1.0, null], "a": {}}}}""";
-
-    private static Chromium chromium;
-
-    @Inject
-    AuditLogFixture log;
-
-    @TestHTTPResource("/")
-    URI service;
-
-    @BeforeAll
-    static void startBrowser() {
-        chromium = Chromium.start();
-    }
-
-    @AfterAll
-    static void stopBrowser() {
-        if (chromium != null) {
-            chromium.close();
-        }
-    }
 
     @Test
     void aRecordIsProvedOnceAKeyIsPinnedAndAsSoonAsItIsInTheLog() throws Exception {
@@ -267,32 +239,9 @@ class ViewerProofTest {
         return page.locator("#detail-proof");
     }
 
-    private static void checkAccess(Page page) {
-        assertThat(new AxeBuilder(page)
-                        .withTags(List.of("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"))
-                        .analyze()
-                        .getViolations())
-                .isEmpty();
-    }
-
-    private Guarded open() {
-        return chromium.open(new Browser.NewContextOptions().setViewportSize(1440, 900), service);
-    }
-
-    private void signIn(Page page, Project project) {
-        page.navigate(service.toString());
-        page.fill("#token", project.token());
-        page.keyboard().press("Enter");
-        assertThat(page.locator("#viewer")).isVisible();
+    @Override
+    void signIn(Page page, Project project) {
+        super.signIn(page, project);
         assertThat(page.locator("#rows tr").first()).isVisible();
-    }
-
-    private static void append(Project project, String... records) {
-        project.request()
-                .contentType("application/json")
-                .body(AuditLogFixture.batch(records).getBytes(StandardCharsets.UTF_8))
-                .post(AuditLogFixture.BATCH)
-                .then()
-                .statusCode(201);
     }
 }

@@ -3,7 +3,6 @@ package dev.annals.viewer;
 import static com.microsoft.playwright.assertions.PlaywrightAssertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import com.deque.html.axecore.playwright.AxeBuilder;
 import com.microsoft.playwright.Browser;
 import com.microsoft.playwright.Locator;
 import com.microsoft.playwright.Page;
@@ -13,19 +12,13 @@ import com.microsoft.playwright.options.AriaRole;
 import com.microsoft.playwright.options.ColorScheme;
 import dev.annals.AuditLogFixture;
 import dev.annals.viewer.Chromium.Guarded;
-import io.quarkus.test.common.http.TestHTTPResource;
 import io.quarkus.test.junit.QuarkusTest;
-import jakarta.inject.Inject;
-import java.net.URI;
-import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -33,7 +26,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** The viewer in a real browser, over real records. Every page is watched by {@link Guarded}. */
 @QuarkusTest
-class ViewerTest {
+class ViewerTest extends BrowserTest {
 
     private static final String LOGIN = """
             {"action": "user_login", "actor": {"type": "user", "id": "u-19283", "name": "jane.doe@example.org"},
@@ -42,26 +35,6 @@ class ViewerTest {
             {"action": "role_grant", "actor": {"type": "user", "id": "u-20117", "name": "omar.haddad@example.org"},
              "subject": {"type": "role", "id": "r-7", "name": "billing-admin"}, "outcome": "denied",
              "message": "Refused: the role viewer does not allow this"}""";
-
-    private static Chromium chromium;
-
-    @Inject
-    AuditLogFixture log;
-
-    @TestHTTPResource("/")
-    URI service;
-
-    @BeforeAll
-    static void startBrowser() {
-        chromium = Chromium.start();
-    }
-
-    @AfterAll
-    static void stopBrowser() {
-        if (chromium != null) {
-            chromium.close();
-        }
-    }
 
     @Test
     void aTokenOpensTheFeedNewestFirstAndNeverStandsInTheAddress() throws Exception {
@@ -598,28 +571,6 @@ class ViewerTest {
     }
 
     /** No fault against WCAG 2.2 AA, contrast among it, and nothing that is wider than the window. */
-    private static void checkAccess(Page page) {
-        assertThat(new AxeBuilder(page)
-                        .withTags(List.of("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"))
-                        .analyze()
-                        .getViolations())
-                .as(page.url())
-                .isEmpty();
-        assertThat(page.evaluate("document.documentElement.scrollWidth <= innerWidth"))
-                .isEqualTo(true);
-    }
-
-    private Guarded open() {
-        return chromium.open(new Browser.NewContextOptions().setViewportSize(1440, 900), service);
-    }
-
-    private void signIn(Page page, AuditLogFixture.Project project) {
-        page.navigate(service.toString());
-        page.fill("#token", project.token());
-        page.keyboard().press("Enter");
-        assertThat(page.locator("#viewer")).isVisible();
-    }
-
     private static Locator rows(Page page) {
         return page.locator("#rows tr");
     }
@@ -634,14 +585,5 @@ class ViewerTest {
         return IntStream.range(from, to)
                 .mapToObj(i -> "{\"action\": \"step_" + i + "\"}")
                 .toArray(String[]::new);
-    }
-
-    private static void append(AuditLogFixture.Project project, String... records) {
-        project.request()
-                .contentType("application/json")
-                .body(AuditLogFixture.batch(records).getBytes(StandardCharsets.UTF_8))
-                .post(AuditLogFixture.BATCH)
-                .then()
-                .statusCode(201);
     }
 }

@@ -3,12 +3,13 @@
 -- :project_id  uuid
 --
 -- One row, or none if there is no such project: name text, and the feed's head: last_sequence_id bigint, record_id uuid,
--- both null while the feed is empty.
+-- mark integer, all null while the feed is empty.
 select p.name, head.last_sequence_id,
-  (select record_id from annals.places(:project_id, head.last_sequence_id, head.last_sequence_id)) as record_id
+  (select record_id from annals.places(:project_id, head.last_sequence_id, head.last_sequence_id)) as record_id,
+  head.mark
 from annals.project p
 left join lateral (
-  select last_sequence_id
+  select last_sequence_id, mark
   from annals.feed_segment
   where project_id = :project_id
   order by first_sequence_id desc

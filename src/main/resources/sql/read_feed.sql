@@ -6,8 +6,9 @@
 --
 -- The first row names the places of the page: record_ids uuid[] in their order, without a gap up to last_sequence_id.
 -- Where :sequence_id is not 0, its own place comes first, so that the caller can check its cursor. Both columns are empty where
--- there is none. It also says how many redactions the project has seen: redactions bigint. Then one row per record, in any order:
--- those three columns null, and the columns of the record.
+-- there is none. marks integer[] has the mark of each segment, and segment_starts bigint[] the place at which each begins; null
+-- where each has one record. The row also says how many redactions the project has seen: redactions bigint. Then one row per
+-- record, in any order: those five columns null, and the columns of the record.
 --
 -- A message or metadata of more than 2 KiB, as they are stored, is left out, so that a page of any records is small here:
 -- metadata is then '', which is no JSON, and read_whole_records.sql brings as many of them as the page may have bytes. The
@@ -20,7 +21,7 @@
 --
 -- Domains are cast to their base types, which the columns of both halves then share: otherwise each row is copied once more.
 with segment as materialized (
-  select append_id, first_sequence_id, last_sequence_id
+  select append_id, first_sequence_id, last_sequence_id, mark
   from annals.feed_segment
   where project_id = :project_id
     -- from the segment that holds :sequence_id
@@ -48,12 +49,17 @@ with segment as materialized (
             where project_id = :project_id and id = append_id)
           end)
         from segment)
-    end as record_ids
+    end as record_ids,
+    array_agg(mark) as marks,
+    case when max(last_sequence_id) - min(first_sequence_id) >= count(*) then array(select first_sequence_id from segment) end
+      as segment_starts
   from segment
 )
 select
   last_sequence_id,
   record_ids,
+  marks,
+  segment_starts,
   coalesce(
     (select number from annals.redaction where project_id = :project_id order by number desc limit 1), 0) as redactions,
   null::uuid as id,
@@ -78,6 +84,8 @@ select
 from page
 union all
 select
+  null,
+  null,
   null,
   null,
   null,

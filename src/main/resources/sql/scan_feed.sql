@@ -16,7 +16,7 @@
 -- :q            text          words
 -- :recorded_by  text          token: and its id, or role: and its name
 --
--- Rows in the direction asked for: sequence_id bigint, record_id uuid, and the columns of the record, which are null for two
+-- Rows in the direction asked for: sequence_id bigint, record_id uuid, mark integer, and the columns of the record, which are null for two
 -- rows that stand there for cursors: the lowest and the highest place looked at, where they do not pass. Rows behind the
 -- first :limit + 1 records may be missing. A large message and large metadata are left out, and metadata is then '', as in
 -- read_feed.sql.
@@ -38,6 +38,7 @@ with head as materialized (
 select
   place.sequence_id,
   place.record_id,
+  place.mark,
   r.id,
   r."timestamp",
   r.recorded_at,
@@ -59,7 +60,7 @@ select
   r.redaction::text as redaction
 from (
   -- an ordered subquery: records after the last one that is wanted are never fetched
-  select p.sequence_id, p.record_id, p.sequence_id * :direction::integer as turn
+  select p.sequence_id, p.record_id, p.mark, p.sequence_id * :direction::integer as turn
   from range
   cross join lateral annals.places(:project_id, range.first, range.last) as p
   order by turn) as place

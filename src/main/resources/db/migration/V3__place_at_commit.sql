@@ -32,6 +32,9 @@ create table annals.feed_segment (
   append_id          uuid   not null,
   first_sequence_id  bigint not null,
   last_sequence_id   bigint not null,
+  -- Drawn when the place is given. A database that is set back gives its places again, even to the same records, but no
+  -- second time with the same mark: by it a cursor notices. Not random(), whose values anybody can repeat with setseed().
+  mark               integer not null default uuid_hash(gen_random_uuid()),
   -- The next segment always begins at head + 1. So a transaction that computes its place from an outdated head collides
   -- here, whatever the sizes of the segments are; a key on last_sequence_id would let overlapping segments pass.
   constraint feed_segment_pkey primary key (project_id, first_sequence_id),

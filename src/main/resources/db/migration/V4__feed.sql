@@ -19,7 +19,8 @@ create view annals.place as
 select segment.project_id,
        segment.first_sequence_id,
        segment.first_sequence_id + place.position - 1 as sequence_id,
-       place.record_id
+       place.record_id,
+       segment.mark
 from annals.feed_segment as segment
 -- a subquery instead of a join, which a bad estimate by the planner could turn into a scan of all appends
 cross join lateral unnest(coalesce(
@@ -29,16 +30,17 @@ cross join lateral unnest(coalesce(
 -- The places of a feed from first to last. The function is inlined into the statement that calls it.
 --
 -- OFFSET 0 keeps both bounds of the segments in one probe of their index.
-create function annals.places(project_id uuid, first bigint, last bigint) returns table (sequence_id bigint, record_id uuid)
+create function annals.places(project_id uuid, first bigint, last bigint)
+returns table (sequence_id bigint, record_id uuid, mark integer)
 language sql stable parallel safe
 as $$
-  select place.sequence_id, place.record_id
+  select place.sequence_id, place.record_id, place.mark
   from (
     -- the segment that holds the first place
     select coalesce(max(first_sequence_id), 1) as first_sequence_id
     from annals.feed_segment where feed_segment.project_id = $1 and first_sequence_id <= $2) as holding
   cross join lateral (
-    select place.sequence_id, place.record_id
+    select place.sequence_id, place.record_id, place.mark
     from annals.place
     where place.project_id = $1 and place.first_sequence_id between holding.first_sequence_id and $3
       and place.sequence_id between $2 and $3

@@ -53,7 +53,9 @@ class Exports {
         Long head = row.getLong("last_sequence_id");
         return new Bounds(
                 row.getString("name"),
-                head == null ? Cursor.START : Cursor.behind(projectId, head, row.getUUID("record_id")));
+                head == null
+                        ? Cursor.START
+                        : Cursor.behind(projectId, head, row.getUUID("record_id"), row.getInteger("mark")));
     }
 
     /**

@@ -1,5 +1,6 @@
 package dev.annals.feed;
 
+import dev.annals.record.EncodedRecord;
 import java.util.HexFormat;
 import java.util.Optional;
 import java.util.UUID;
@@ -10,9 +11,10 @@ import org.jspecify.annotations.Nullable;
 /**
  * A place in a feed: directly after the record with this sequence id; 0 is the start of the feed.
  *
- * <p>As text it looks like {@code 10225-9f3a61c2}: the sequence id, and a check value of the record with that id. After a
- * failover that lost the end of a feed, or after a backup was restored, the same sequence id may belong to another record.
- * Then the check value does not match, and the reader is told instead of losing records. A bare sequence id is accepted as
+ * <p>As text it looks like {@code 10225-9f3a61c2}: the sequence id, and a check value of the record with that id and of the
+ * mark that its place was given with. After a failover that lost the end of a feed, or after a backup was restored, the same
+ * sequence id may belong to another record; and a record that was sent again may even have got back its place behind others that
+ * the reader has not seen. Then the check value does not match, and the reader is told instead of losing records. A bare sequence id is accepted as
  * well; the only check is that it does not lie beyond the head.
  *
  * @param sequenceId 0 or more
@@ -25,9 +27,18 @@ public record Cursor(long sequenceId, @Nullable Integer check) {
 
     private static final Pattern TEXT = Pattern.compile("([0-9]{1,18})(?:-([0-9a-f]{8}))?");
 
-    /** The cursor after a record. */
-    public static Cursor behind(UUID projectId, long sequenceId, UUID recordId) {
-        return new Cursor(sequenceId, checkValue(projectId, recordId));
+    /**
+     * The cursor after a record.
+     *
+     * @param mark that of the record's place
+     */
+    public static Cursor behind(UUID projectId, long sequenceId, UUID recordId, int mark) {
+        return new Cursor(sequenceId, checkValue(projectId, recordId, mark));
+    }
+
+    /** The cursor after a record of a page. */
+    public static Cursor behind(UUID projectId, EncodedRecord record) {
+        return behind(projectId, record.sequenceId(), record.id(), record.mark());
     }
 
     /** Reads a cursor's text; empty if it is not a cursor. */
@@ -47,9 +58,9 @@ public record Cursor(long sequenceId, @Nullable Integer check) {
                 : Optional.of(new Cursor(sequenceId, Integer.parseUnsignedInt(check, 16)));
     }
 
-    /** Whether the record now found at this cursor's sequence id is the one that the cursor was made from. */
-    boolean matches(UUID projectId, UUID recordId) {
-        return check == null || check == checkValue(projectId, recordId);
+    /** Whether the record now found at this cursor's sequence id is the one that the cursor was made from, and was placed there only once. */
+    boolean matches(UUID projectId, UUID recordId, int mark) {
+        return check == null || check == checkValue(projectId, recordId, mark);
     }
 
     @Override
@@ -60,14 +71,15 @@ public record Cursor(long sequenceId, @Nullable Integer check) {
     }
 
     /**
-     * 32 bits of both ids, mixed by the finalizer of MurmurHash3 (Austin Appleby): two different records have the same value
-     * once in 2<sup>32</sup>.
+     * 32 bits of both ids and the mark, mixed by the finalizer of MurmurHash3 (Austin Appleby): two different records, or two
+     * places of one, have the same value once in 2<sup>32</sup>.
      */
-    private static int checkValue(UUID projectId, UUID recordId) {
+    private static int checkValue(UUID projectId, UUID recordId, int mark) {
         long hash = mix(recordId.getMostSignificantBits());
         hash = mix(hash ^ recordId.getLeastSignificantBits());
         hash = mix(hash ^ projectId.getMostSignificantBits());
         hash = mix(hash ^ projectId.getLeastSignificantBits());
+        hash = mix(hash ^ mark);
         return (int) (hash >>> 32);
     }
 

@@ -195,7 +195,8 @@ public class FeedReader {
                 })
                 .invoke(read::check)
                 .chain(all -> fetched(projectId, read.records).map(fitting -> {
-                    Cursor behind = fitting.isEmpty() ? cursor : behind(projectId, fitting.get(fitting.size() - 1));
+                    Cursor behind =
+                            fitting.isEmpty() ? cursor : Cursor.behind(projectId, fitting.get(fitting.size() - 1));
                     boolean more = read.more || read.records.isCut();
                     return new Fed(new FeedPage(fitting, more ? behind : null, null, behind), read.redactions);
                 }));
@@ -216,10 +217,6 @@ public class FeedReader {
                     return TAKEN;
                 })
                 .map(all -> records.fitting());
-    }
-
-    private static Cursor behind(UUID projectId, EncodedRecord record) {
-        return Cursor.behind(projectId, record.sequenceId(), record.id());
     }
 
     private Uni<FeedPage> scanOn(
@@ -319,6 +316,9 @@ public class FeedReader {
         private final int limit;
         private boolean placed;
         private UUID[] recordIds = {};
+        private Integer[] marks = {};
+        private Long @Nullable [] segmentStarts;
+        private int segment;
         private long lastSequenceId;
 
         Read(UUID projectId, Cursor cursor, FeedQuery query, @Nullable Reservation held, RecordEncoder.Format format) {
@@ -339,6 +339,8 @@ public class FeedReader {
             // Where the head lies before the cursor, the statement found the last segment, which has none of the places
             // asked for.
             boolean any = last != null && last >= firstSequenceId();
+            marks = any ? row.getArrayOfIntegers("marks") : new Integer[0];
+            segmentStarts = any ? row.getArrayOfLongs("segment_starts") : null;
             place(any ? row.getArrayOfUUIDs("record_ids") : new UUID[0], last == null ? 0 : last);
         }
 
@@ -348,9 +350,20 @@ public class FeedReader {
             int first = cursor.sequenceId() > 0 ? 1 : 0;
             int end = Math.min(recordIds.length, first + limit);
             for (int place = first; place < end; place++) {
-                records.place(firstSequenceId() + place, recordIds[place]);
+                records.place(firstSequenceId() + place, recordIds[place], mark(place));
             }
             more = end < recordIds.length;
+        }
+
+        /** The mark of a place, which is not before the one asked for last. */
+        private int mark(int place) {
+            if (segmentStarts == null) {
+                return marks[place];
+            }
+            while (segment + 1 < segmentStarts.length && segmentStarts[segment + 1] <= firstSequenceId() + place) {
+                segment++;
+            }
+            return marks[segment];
         }
 
         /** The sequence id of the first place asked for: that of the cursor, unless it is the start. */
@@ -364,7 +377,7 @@ public class FeedReader {
                 throw new IllegalStateException("the feed of project " + projectId + " has a gap between "
                         + firstSequenceId() + " and " + lastSequenceId + ": " + recordIds.length + " records");
             }
-            requireStillThere(cursor, recordIds.length > 0 && cursor.matches(projectId, recordIds[0]));
+            requireStillThere(cursor, recordIds.length > 0 && cursor.matches(projectId, recordIds[0], marks[0]));
         }
     }
 
@@ -386,7 +399,10 @@ public class FeedReader {
         }
 
         void add(Row row) {
-            Cursor place = Cursor.behind(projectId, SCAN_COLUMNS.sequenceId(row), SCAN_COLUMNS.recordId(row));
+            long sequenceId = SCAN_COLUMNS.sequenceId(row);
+            UUID recordId = SCAN_COLUMNS.recordId(row);
+            int mark = SCAN_COLUMNS.mark(row);
+            Cursor place = Cursor.behind(projectId, sequenceId, recordId, mark);
             if (first == null) {
                 first = place;
             }
@@ -398,7 +414,7 @@ public class FeedReader {
                     full = true;
                     return;
                 }
-                records.place(SCAN_COLUMNS.sequenceId(row), SCAN_COLUMNS.recordId(row));
+                records.place(sequenceId, recordId, mark);
                 records.take(row);
             }
             last = place;
@@ -417,7 +433,7 @@ public class FeedReader {
         /** Where the page ends; if not all records fit, that is after the last one that does. */
         Cursor last(List<EncodedRecord> fitting, Cursor otherwise) {
             if (records.isCut()) {
-                return behind(projectId, fitting.get(fitting.size() - 1));
+                return Cursor.behind(projectId, fitting.get(fitting.size() - 1));
             }
             return last == null ? otherwise : last;
         }

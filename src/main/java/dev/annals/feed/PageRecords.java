@@ -38,13 +38,15 @@ final class PageRecords {
     private static final class Place {
         final long sequenceId;
         final UUID recordId;
+        final int mark;
 
         @Nullable
         EncodedRecord record;
 
-        Place(long sequenceId, UUID recordId) {
+        Place(long sequenceId, UUID recordId, int mark) {
             this.sequenceId = sequenceId;
             this.recordId = recordId;
+            this.mark = mark;
         }
     }
 
@@ -72,8 +74,8 @@ final class PageRecords {
     }
 
     /** Adds the next place of the page. */
-    void place(long sequenceId, UUID recordId) {
-        Place place = new Place(sequenceId, recordId);
+    void place(long sequenceId, UUID recordId, int mark) {
+        Place place = new Place(sequenceId, recordId, mark);
         places.add(place);
         placeOf.put(recordId, place);
     }
@@ -100,7 +102,7 @@ final class PageRecords {
     private void put(Row row, RecordRow.Columns of) {
         Place place = placeOf.get(of.id(row));
         if (place != null) {
-            EncodedRecord record = encoder.encode(of.record(row, place.sequenceId));
+            EncodedRecord record = encoder.encode(of.record(row, place.sequenceId), place.mark);
             place.record = record;
             bytes += record.length();
             grow();

@@ -56,10 +56,11 @@ class PlaceProofs {
      * What stood at a place.
      *
      * @param recordId null if nothing did
+     * @param mark that of the place; null if nothing stood there
      * @param head the sequence id of the newest record; 0 if there is none
      * @param redactions how many the project has seen
      */
-    record Proof(@Nullable UUID recordId, long head, long redactions, History history) {}
+    record Proof(@Nullable UUID recordId, @Nullable Integer mark, long head, long redactions, History history) {}
 
     private record Place(UUID projectId, long sequenceId) {}
 
@@ -127,7 +128,12 @@ class PlaceProofs {
             history = read;
             proofs.put(
                     new Place(row.getUUID("project_id"), row.getLong("sequence_id")),
-                    new Proof(row.getUUID("record_id"), row.getLong("head"), row.getLong("redactions"), read));
+                    new Proof(
+                            row.getUUID("record_id"),
+                            row.getInteger("mark"),
+                            row.getLong("head"),
+                            row.getLong("redactions"),
+                            read));
         }
         batch.forEach((place, callers) -> callers.forEach(
                 caller -> caller.context.runOnContext(now -> caller.answer.complete(proofs.get(place)))));

@@ -92,8 +92,7 @@ class RecentRecords {
             boolean matches = cursor.check() == null
                     || (position == 0
                             ? cursor.equals(before)
-                            : cursor.matches(
-                                    projectId, records.get(position - 1).id()));
+                            : cursor.equals(Cursor.behind(projectId, records.get(position - 1))));
             return matches ? position : -1;
         }
     }
@@ -120,7 +119,9 @@ class RecentRecords {
 
     private static boolean holds(UUID projectId, Stretch stretch, Proof proof) {
         boolean there = stretch.end.sequenceId() == 0
-                || (proof.recordId() != null && stretch.end.matches(projectId, proof.recordId()));
+                || (proof.recordId() != null
+                        && proof.mark() != null
+                        && stretch.end.matches(projectId, proof.recordId(), proof.mark()));
         return there && stretch.history.equals(proof.history()) && stretch.redactions == proof.redactions();
     }
 
@@ -146,8 +147,7 @@ class RecentRecords {
     }
 
     private static FeedPage page(UUID projectId, List<EncodedRecord> records, boolean more) {
-        EncodedRecord last = records.get(records.size() - 1);
-        Cursor behind = Cursor.behind(projectId, last.sequenceId(), last.id());
+        Cursor behind = Cursor.behind(projectId, records.get(records.size() - 1));
         return new FeedPage(records, more ? behind : null, null, behind);
     }
 

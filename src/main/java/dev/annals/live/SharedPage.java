@@ -51,7 +51,7 @@ final class SharedPage {
     private Buffer makeEvents() {
         Buffer bytes = Buffer.buffer();
         for (EncodedRecord record : page.records()) {
-            Cursor behind = Cursor.behind(projectId, record.sequenceId(), record.id());
+            Cursor behind = Cursor.behind(projectId, record);
             bytes.appendBytes(("id: " + behind + "\nevent: record\ndata: ").getBytes(StandardCharsets.US_ASCII));
             // One line: JSON strings hold no line breaks, and PostgreSQL writes jsonb without any.
             record.appendTo(bytes);

@@ -11,15 +11,17 @@ public final class EncodedRecord {
 
     private final long sequenceId;
     private final UUID id;
+    private final int mark;
     /** Shared with the records that were encoded before and after it. */
     private final byte[] bytes;
 
     private final int offset;
     private final int length;
 
-    EncodedRecord(long sequenceId, UUID id, byte[] bytes, int offset, int length) {
+    EncodedRecord(long sequenceId, UUID id, int mark, byte[] bytes, int offset, int length) {
         this.sequenceId = sequenceId;
         this.id = id;
+        this.mark = mark;
         this.bytes = bytes;
         this.offset = offset;
         this.length = length;
@@ -33,6 +35,11 @@ public final class EncodedRecord {
     /** Its id. */
     public UUID id() {
         return id;
+    }
+
+    /** What was drawn when its place was given: another value each time, even for the same record. */
+    public int mark() {
+        return mark;
     }
 
     /** How many bytes it has. */

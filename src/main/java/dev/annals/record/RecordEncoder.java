@@ -43,15 +43,19 @@ public final class RecordEncoder implements AutoCloseable {
         }
     }
 
-    /** Encodes one record. */
-    public EncodedRecord encode(StoredRecord record) {
+    /**
+     * Encodes one record.
+     *
+     * @param mark that of its place
+     */
+    public EncodedRecord encode(StoredRecord record, int mark) {
         try {
             format.write(record, out);
             out.flush();
         } catch (IOException e) {
             throw inMemory(e);
         }
-        return pieces.cutOff(record);
+        return pieces.cutOff(record, mark);
     }
 
     /** Gives its buffers back for the next one. */
@@ -106,16 +110,16 @@ public final class RecordEncoder implements AutoCloseable {
         }
 
         /** The record that was just written. A large one gets bytes of its own. */
-        EncodedRecord cutOff(StoredRecord record) {
+        EncodedRecord cutOff(StoredRecord record, int mark) {
             UUID id = record.record().id();
             if (piece.length > MOST_BYTES) {
                 byte[] own = Arrays.copyOfRange(piece, start, end);
                 piece = new byte[MOST_BYTES];
                 start = 0;
                 end = 0;
-                return new EncodedRecord(record.sequenceId(), id, own, 0, own.length);
+                return new EncodedRecord(record.sequenceId(), id, mark, own, 0, own.length);
             }
-            EncodedRecord cut = new EncodedRecord(record.sequenceId(), id, piece, start, end - start);
+            EncodedRecord cut = new EncodedRecord(record.sequenceId(), id, mark, piece, start, end - start);
             start = end;
             return cut;
         }

@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Reads the columns that the statements {@code read_feed}, {@code scan_feed}, {@code read_records} and the like have in
- * common: sequence_id, record_id, then the record's own, all null if the row only names a place. Metadata
+ * common: sequence_id, record_id, mark, then the record's own, all null if the row only names a place. Metadata
  * that is empty, which is no JSON, says that a large message or large metadata was left out.
  */
 public final class RecordRow {
@@ -30,6 +30,7 @@ public final class RecordRow {
     private static final class Positions {
         final int sequenceId;
         final int recordId;
+        final int mark;
         final int id;
         final int timestamp;
         final int recordedAt;
@@ -53,6 +54,7 @@ public final class RecordRow {
         Positions(Row row) {
             sequenceId = row.getColumnIndex("sequence_id");
             recordId = row.getColumnIndex("record_id");
+            mark = row.getColumnIndex("mark");
             id = row.getColumnIndex("id");
             timestamp = row.getColumnIndex("timestamp");
             recordedAt = row.getColumnIndex("recorded_at");
@@ -94,6 +96,11 @@ public final class RecordRow {
         /** The id of the record that stands at the row's place. */
         public UUID recordId(Row row) {
             return row.getUUID(of(row).recordId);
+        }
+
+        /** The mark of the row's place. */
+        public int mark(Row row) {
+            return row.getInteger(of(row).mark);
         }
 
         /** The id of the record that the row brings; null if it only names a place. */

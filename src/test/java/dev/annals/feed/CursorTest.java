@@ -11,6 +11,7 @@ import io.restassured.response.Response;
 import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
 import java.util.UUID;
+import java.util.stream.IntStream;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -40,12 +41,13 @@ class CursorTest extends FeedTest {
     void aCursorTellsItsSequenceIdAndComesBackAsTheSame() {
         UUID projectId = UUID.randomUUID();
         UUID recordId = UUID.randomUUID();
-        Cursor cursor = Cursor.behind(projectId, 10_225, recordId);
+        Cursor cursor = Cursor.behind(projectId, 10_225, recordId, 7);
         assertThat(cursor.toString()).matches("10225-[0-9a-f]{8}");
         assertThat(Cursor.parse(cursor.toString())).contains(cursor);
-        assertThat(cursor.matches(projectId, recordId)).isTrue();
-        assertThat(cursor.matches(projectId, UUID.randomUUID())).isFalse();
-        assertThat(cursor.matches(UUID.randomUUID(), recordId)).isFalse();
+        assertThat(cursor.matches(projectId, recordId, 7)).isTrue();
+        assertThat(cursor.matches(projectId, UUID.randomUUID(), 7)).isFalse();
+        assertThat(cursor.matches(UUID.randomUUID(), recordId, 7)).isFalse();
+        assertThat(cursor.matches(projectId, recordId, 8)).isFalse();
         assertThat(Cursor.START).hasToString("0");
     }
 
@@ -53,7 +55,18 @@ class CursorTest extends FeedTest {
     void checkValuesOfSimilarRecordsDiffer() {
         UUID projectId = UUID.randomUUID();
         long distinct = LongStream.range(0, 10_000)
-                .mapToObj(i -> Cursor.behind(projectId, 1, new UUID(0x019a9d5e7c1a7b52L, 0x9e0d3f6a1c2b4d5eL + i)))
+                .mapToObj(i -> Cursor.behind(projectId, 1, new UUID(0x019a9d5e7c1a7b52L, 0x9e0d3f6a1c2b4d5eL + i), 7))
+                .distinct()
+                .count();
+        assertThat(distinct).isGreaterThan(9_990);
+    }
+
+    @Test
+    void checkValuesOfOneRecordThatIsPlacedAgainAndAgainDiffer() {
+        UUID projectId = UUID.randomUUID();
+        UUID recordId = UUID.randomUUID();
+        long distinct = IntStream.range(-5_000, 5_000)
+                .mapToObj(mark -> Cursor.behind(projectId, 1, recordId, mark))
                 .distinct()
                 .count();
         assertThat(distinct).isGreaterThan(9_990);

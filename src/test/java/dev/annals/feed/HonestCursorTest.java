@@ -76,6 +76,39 @@ class HonestCursorTest {
         assertThat(log.checkFeed(project.id())).isEqualTo(2);
     }
 
+    /** Its check value binds the placing of its record, and a record that is sent again is placed again. */
+    @Test
+    void aReaderIsToldSoThoughTheRecordThatItReadLastWasSentAgainAndStandsAtItsPlace() throws Exception {
+        AuditLogFixture.Project project = log.newProject();
+        FeedClient feed = new FeedClient(project);
+        feed.append("{\"action\": \"a\"}");
+        DatabaseUrl database = TestDatabase.url();
+        String backup = "annals_backup_" + UUID.randomUUID().toString().replace("-", "");
+        copyDatabase(database, backup);
+
+        String sentAgain = "{\"action\": \"a\", \"id\": \"%s\"}".formatted(UUID.randomUUID());
+        String oneOfSeveral = "{\"action\": \"a\", \"id\": \"%s\"}".formatted(UUID.randomUUID());
+        feed.append("{\"action\": \"lost\"}");
+        feed.append(sentAgain);
+        feed.append("{\"action\": \"lost\"}", oneOfSeveral);
+        List<String> ahead = List.of(
+                feed.page(FEED + "?limit=3").pollMore(),
+                feed.page(FEED + "?limit=3").next(),
+                feed.page(FEED + "?limit=2&action=a").pollMore(),
+                feed.page(FEED + "?order=desc&limit=3").next(),
+                feed.page(FEED + "?order=desc").pollMore(),
+                feed.page(FEED).pollMore(),
+                feed.page(FEED + "?action=a").pollMore());
+        restore(database, backup);
+
+        feed.append("{\"action\": \"new\"}");
+        feed.append(sentAgain);
+        feed.append("{\"action\": \"new\"}", oneOfSeveral);
+        assertThat(feed.page(FEED).actions()).containsExactly("a", "new", "a", "new", "a");
+        ahead.forEach(link -> assertRewound(project, link));
+        assertThat(log.checkFeed(project.id())).isEqualTo(5);
+    }
+
     private static void assertRewound(AuditLogFixture.Project project, String link) {
         assertProblem(project.request().get(link).then().extract(), 409, "feed-rewound");
     }

@@ -28,13 +28,14 @@ class RecordEncoderTest {
                 // Some are longer than the buffers on the way.
                 StoredRecord record = record(random, i % 50 == 0 ? 30_000 : 60, i);
                 records.add(record);
-                encoded.add(encoder.encode(record));
+                encoded.add(encoder.encode(record, i));
             }
         }
         for (int i = 0; i < records.size(); i++) {
             assertThat(text(encoded.get(i)))
                     .isEqualTo(new String(RecordWriter.toBytes(records.get(i)), StandardCharsets.UTF_8));
             assertThat(encoded.get(i).sequenceId()).isEqualTo(i);
+            assertThat(encoded.get(i).mark()).isEqualTo(i);
             assertThat(encoded.get(i).id()).isEqualTo(records.get(i).record().id());
         }
     }

@@ -35,7 +35,7 @@ public class TextBenchmark {
     private final byte[] batch = batchOf(records);
     private final UUID project = UUID.randomUUID();
     private final String cursor =
-            Cursor.behind(project, 1_000_000, records.get(0).id()).toString();
+            Cursor.behind(project, 1_000_000, records.get(0).id(), 17).toString();
 
     private static byte[] batchOf(List<AuditRecord> records) {
         ByteArrayOutputStream bytes = new ByteArrayOutputStream();
@@ -65,7 +65,7 @@ public class TextBenchmark {
     @OperationsPerInvocation(PAGE)
     public List<EncodedRecord> writePage() {
         try (RecordEncoder encoder = new RecordEncoder(RecordEncoder.Format.JSON)) {
-            return stored.stream().map(encoder::encode).toList();
+            return stored.stream().map(record -> encoder.encode(record, 17)).toList();
         }
     }
 
@@ -78,6 +78,6 @@ public class TextBenchmark {
     /** A cursor for a link. */
     @Benchmark
     public String writeCursor() {
-        return Cursor.behind(project, 1_000_000, records.get(0).id()).toString();
+        return Cursor.behind(project, 1_000_000, records.get(0).id(), 17).toString();
     }
 }

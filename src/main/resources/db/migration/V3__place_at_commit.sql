@@ -169,6 +169,18 @@ declare
   unplaced    text := current_setting('annals.unplaced_projects', true);
   append_size integer := 1;
 begin
+  if tg_table_name = 'append' then
+    append_size := cardinality(new.record_ids);
+    -- The service's own appends bring their records along, and the trigger that gathers those of everybody else leaves them
+    -- alone as long as the service runs as annals_service. Where something has dropped its role, both would place them.
+    if new.shared_append_id is not null and exists (
+        select from annals.append where project_id = new.project_id and id = new.shared_append_id) then
+      raise integrity_constraint_violation using
+        message = format('the records of append %s are in append %s as well', new.id, new.shared_append_id),
+        hint = format('Statements of the service have to run as annals_service, and these ran by the login %I.', session_user);
+    end if;
+  end if;
+
   -- A transaction with several projects takes all their locks at its first segment. The setting is local to the
   -- transaction, and what is rolled back to a savepoint takes its part of it along. Anybody can set it: it gets nobody a
   -- lock on a feed to which they could not append.
@@ -193,10 +205,6 @@ begin
       message = format('project %s does not exist', new.project_id),
       constraint = 'audit_record_project_fkey', schema = 'annals', table = 'audit_record',
       hint = 'Create the project first: POST /v1/projects.';
-  end if;
-
-  if tg_table_name = 'append' then
-    append_size := cardinality(new.record_ids);
   end if;
 
   -- A new statement, and so, at READ COMMITTED, a new snapshot: it sees every commit that held the lock before.

@@ -85,6 +85,23 @@ public class DatabaseCheck {
         }
     }
 
+    /**
+     * Keeps an instance from starting behind a pooler that drops what its sessions need. Whether the database can be reached is
+     * not asked here.
+     */
+    void requireSession(@Observes @Priority(BEFORE_EVERYTHING) StartupEvent event) {
+        try {
+            pool.query("select 1")
+                    .execute()
+                    .await()
+                    .atMost(config.connectTimeout().multipliedBy(2));
+        } catch (UnusableSessionException e) {
+            throw new IllegalStateException(e.getMessage(), e);
+        } catch (RuntimeException e) {
+            LOG.warnf("The database's sessions were not looked at: %s", e);
+        }
+    }
+
     void warn(@Observes StartupEvent event) {
         findings().subscribe().with(found -> found.forEach(LOG::warn), failure -> LOG.warn("Not checked", failure));
     }

@@ -60,6 +60,7 @@ public final class DatabaseFailure {
         // The client has no type of its own for a full pool.
         return failure instanceof ClosedConnectionException
                 || failure instanceof VertxException
+                || failure instanceof UnusableSessionException
                 || failure instanceof IOException
                 || failure instanceof NoStackTraceThrowable;
     }

@@ -3,16 +3,20 @@ package dev.annals.database;
 import dev.annals.config.AnnalsConfig;
 import io.quarkus.reactive.pg.client.PgPoolCreator;
 import io.smallrye.mutiny.Uni;
-import io.vertx.mutiny.sqlclient.SqlConnection;
+import io.vertx.core.Future;
 import io.vertx.pgclient.PgBuilder;
 import io.vertx.pgclient.PgConnectOptions;
 import io.vertx.pgclient.PgConnection;
+import io.vertx.pgclient.spi.PgDriver;
 import io.vertx.sqlclient.Pool;
 import io.vertx.sqlclient.PoolOptions;
+import io.vertx.sqlclient.SqlConnection;
+import io.vertx.sqlclient.spi.ConnectionFactory;
 import jakarta.enterprise.inject.Disposes;
 import jakarta.enterprise.inject.Produces;
 import jakarta.inject.Singleton;
 import java.time.Duration;
+import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -20,10 +24,12 @@ import org.jspecify.annotations.Nullable;
 /**
  * Makes the reactive pools: one for writes, which is the default, and one for {@link Reads}. Their connections log in as the
  * URL's user and immediately become {@code annals_service}, which can change neither records nor the schema. So the wider
- * rights of the migrations never reach a request.
+ * rights of the migrations never reach a request. Each new connection is asked whether it has become so: see {@link Session}.
  */
 @Singleton
 public class ServicePool implements PgPoolCreator {
+
+    private static final Sql CHECK_SESSION = Sql.named("check_session");
 
     private final AnnalsConfig.Database limits;
     private volatile @Nullable Input input;
@@ -59,21 +65,65 @@ public class ServicePool implements PgPoolCreator {
                 .setMaxWaitQueueSize(limits.poolQueue())
                 .setConnectionTimeout(Math.toIntExact(limits.poolWait().toMillis()))
                 .setConnectionTimeoutUnit(TimeUnit.MILLISECONDS);
-        return PgBuilder.pool()
+        Pool pool = PgBuilder.pool()
                 .with(options)
                 .connectingTo(database)
                 .using(given.vertx())
                 .build();
+        return checked(pool, PgDriver.INSTANCE.createConnectionFactory(given.vertx(), database));
     }
 
-    /** Opens a connection outside the pool, for a session that has to last. The caller closes it. */
-    public Uni<SqlConnection> connect() {
+    // A pool's connect handler cannot refuse a connection; this is the only way to keep one out.
+    @SuppressWarnings("deprecation")
+    private Pool checked(Pool pool, ConnectionFactory connections) {
+        return pool.connectionProvider(context -> connections.connect(context).compose(this::check));
+    }
+
+    private Future<SqlConnection> check(SqlConnection connection) {
+        return session(connection)
+                .map(session -> {
+                    session.require();
+                    return connection;
+                })
+                .recover(failure -> connection.close().transform(closed -> Future.failedFuture(failure)));
+    }
+
+    private Future<Session> session(SqlConnection connection) {
+        return connection
+                .query(CHECK_SESSION.text())
+                .execute()
+                .map(rows -> Session.of(rows.iterator().next(), timeLimits(limits.lockTimeout())));
+    }
+
+    /**
+     * Opens a connection outside the pool, for a session that has to last. The caller closes it.
+     *
+     * @return fails with {@link UnusableSessionException} behind a pooler, where a session may be somebody else's from one
+     *     transaction to the next
+     */
+    public Uni<io.vertx.mutiny.sqlclient.SqlConnection> connect() {
         Input given = given();
         PgConnectOptions database = becomeService(given.pgConnectOptionsList().get(0), limits.lockTimeout());
         return Uni.createFrom()
-                .completionStage(
-                        () -> PgConnection.connect(given.vertx(), database).toCompletionStage())
-                .map(SqlConnection::newInstance);
+                .completionStage(() -> PgConnection.connect(given.vertx(), database)
+                        .compose(this::checkLasting)
+                        .toCompletionStage())
+                .map(io.vertx.mutiny.sqlclient.SqlConnection::newInstance);
+    }
+
+    private Future<SqlConnection> checkLasting(PgConnection connection) {
+        return session(connection)
+                .map(session -> {
+                    session.require();
+                    if (session.backend() != connection.processId()) {
+                        throw new UnusableSessionException(
+                                "Something between the service and PostgreSQL shares its sessions, as PgBouncer does, and a"
+                                        + " sequence of the kind RECYCLED_SERIES holds its series with a lock of its session."
+                                        + " Use another kind, or connect without a pooler.");
+                    }
+                    return (SqlConnection) connection;
+                })
+                .recover(failure -> connection.close().transform(closed -> Future.failedFuture(failure)));
     }
 
     /** Opens another pool like the service's own, of another size. The caller closes it. */
@@ -97,31 +147,20 @@ public class ServicePool implements PgPoolCreator {
         return Objects.requireNonNull(input, "the pool is made before anything draws from it");
     }
 
-    // Startup parameters, not SET: they apply from the connection's first statement on and cost no round trip.
+    // Startup parameters, not SET: they apply from the connection's first statement on, and a pooler that hands
+    // sessions
+    // around would not keep what was SET.
     private PgConnectOptions becomeService(PgConnectOptions given, Duration lockTimeout) {
         PgConnectOptions options = new PgConnectOptions(given);
-        options.addProperty("role", "annals_service");
+        options.addProperty("role", Session.ROLE);
         options.addProperty("application_name", "annals");
-        options.addProperty("lock_timeout", milliseconds(lockTimeout));
-        options.addProperty("statement_timeout", milliseconds(limits.statementTimeout()));
-        // An instance that is frozen in the middle of a transaction loses its locks to the others.
-        options.addProperty("idle_in_transaction_session_timeout", milliseconds(limits.transactionIdleTimeout()));
+        timeLimits(lockTimeout).forEach((name, limit) -> options.addProperty(name, milliseconds(limit)));
         // Where the service has vanished, the server learns of it, too, and ends the session with its locks.
         options.addProperty("tcp_keepalives_idle", "10");
         options.addProperty("tcp_keepalives_interval", "5");
         options.addProperty("tcp_keepalives_count", "3");
         options.addProperty("tcp_user_timeout", "30000");
-        // A plan that was made while the tables were small stays cached. With a sequential scan, or a join that reads a
-        // whole table, it would get slower with every record. Every statement of the service goes by index, from a
-        // bounded number of rows to the next.
-        options.addProperty("enable_seqscan", "off");
-        options.addProperty("enable_hashjoin", "off");
-        options.addProperty("enable_mergejoin", "off");
-        // For the same reason plans do not depend on the values; making one for each page takes as long as reading the
-        // page.
-        options.addProperty("plan_cache_mode", "force_generic_plan");
-        // A method that is off counts as very expensive where there is no other way; every such plan would be compiled.
-        options.addProperty("jit", "off");
+        Session.SETTINGS.forEach(options::addProperty);
         // By default the client does not cache statements of more than 2,048 characters, so they would be parsed and
         // planned for each request: a page of 50 would take twice as long. The service has few statements, whatever
         // their length.
@@ -130,6 +169,14 @@ public class ServicePool implements PgPoolCreator {
         // With AnswerDeadline's times.
         options.setTcpKeepAlive(true);
         return options;
+    }
+
+    private Map<String, Duration> timeLimits(Duration lockTimeout) {
+        return Map.of(
+                "lock_timeout", lockTimeout,
+                "statement_timeout", limits.statementTimeout(),
+                // An instance that is frozen in the middle of a transaction loses its locks to the others.
+                "idle_in_transaction_session_timeout", limits.transactionIdleTimeout());
     }
 
     private static String milliseconds(Duration duration) {

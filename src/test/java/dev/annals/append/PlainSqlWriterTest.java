@@ -88,6 +88,26 @@ class PlainSqlWriterTest {
         }
     }
 
+    /** As a pooler that drops the service's role would have it: the service's statement, and the trigger for everybody else. */
+    @Test
+    void recordsThatWerePlacedByTheirOwnAppendAreNotGatheredIntoAnotherOne() throws SQLException {
+        UUID append = UUID.randomUUID();
+        UUID one = UUID.randomUUID();
+        UUID two = UUID.randomUUID();
+        try (Connection owner = log.connect()) {
+            owner.setAutoCommit(false);
+            execute(owner, """
+                    with record as (
+                      insert into annals.audit_record (project_id, id, placed_with, action)
+                      values ('%1$s', '%3$s', '%2$s', 'a'), ('%1$s', '%4$s', '%2$s', 'b'))
+                    insert into annals.append (project_id, id, record_ids)
+                    values ('%1$s', '%2$s', array['%3$s', '%4$s']::uuid[])
+                    """.formatted(a, append, one, two));
+            assertThatThrownBy(owner::commit).hasMessageContaining("annals_service");
+        }
+        assertThat(log.feed(a)).isEmpty();
+    }
+
     @Test
     void aRollbackUsesNoNumber() throws SQLException {
         try (Connection writer = log.connectAsWriter()) {

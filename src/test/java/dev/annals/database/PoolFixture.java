@@ -3,8 +3,10 @@ package dev.annals.database;
 import dev.annals.config.AnnalsConfig;
 import dev.annals.config.Settings;
 import io.quarkus.reactive.pg.client.PgPoolCreator;
+import io.smallrye.mutiny.Uni;
 import io.vertx.core.Vertx;
 import io.vertx.mutiny.sqlclient.Pool;
+import io.vertx.mutiny.sqlclient.SqlConnection;
 import io.vertx.pgclient.PgConnectOptions;
 import io.vertx.sqlclient.PoolOptions;
 import java.util.List;
@@ -36,5 +38,10 @@ public final class PoolFixture {
 
     public Pool open(int size) {
         return pools.open(size);
+    }
+
+    /** As for a session that has to last. */
+    public Uni<SqlConnection> connect() {
+        return pools.connect();
     }
 }

@@ -5,7 +5,7 @@
 --
 -- Rows in any order: project_id uuid and sequence_id bigint as given; record_id uuid, what stands there, and mark integer, that
 -- of its place, both null if nothing does; head bigint, the sequence id of the newest record, 0 if there is none; redactions
--- bigint, how many the project has seen. And what tells one history from another:
+-- bigint, how many the project has seen; standby boolean, whether the server may be behind another one. And what tells one history from another:
 -- server_started timestamptz, which a promoted standby or a restored server has of its own; database_oid bigint, which a
 -- restored database has of its own.
 --
@@ -28,6 +28,7 @@ select
   coalesce(
     (select number from annals.redaction where redaction.project_id = known.project_id order by number desc limit 1), 0)
     as redactions,
+  pg_is_in_recovery() as standby,
   pg_postmaster_start_time() as server_started,
   (select oid::bigint from pg_database where datname = current_database()) as database_oid
 from unnest(:project_id::uuid[], :sequence_id::bigint[]) as known (project_id, sequence_id)

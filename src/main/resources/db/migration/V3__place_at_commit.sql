@@ -207,6 +207,12 @@ begin
       hint = 'Create the project first: POST /v1/projects.';
   end if;
 
+  -- A reader sees a record as soon as its transaction is over. Without waiting for the disk, a crash could take back what was
+  -- read. (A setting of the function would end with it; this one lasts until the transaction is over.)
+  if current_setting('synchronous_commit') = 'off' then
+    perform set_config('synchronous_commit', 'on', true);
+  end if;
+
   -- A new statement, and so, at READ COMMITTED, a new snapshot: it sees every commit that held the lock before.
   -- At REPEATABLE READ and SERIALIZABLE the snapshot is as old as the transaction. If the head has moved since, the row
   -- collides with one that the snapshot does not see, and ON CONFLICT turns that into SQLSTATE 40001: the writer tries

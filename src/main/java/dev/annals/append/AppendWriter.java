@@ -305,6 +305,9 @@ class AppendWriter implements ProjectQueues.Flush {
     private Uni<Runnable> afterFailure(UUID projectId, List<AppendRequest> requests, int attempt, Throwable failure) {
         return switch (AppendFailure.of(failure)) {
             case RETRYABLE -> {
+                if (DatabaseFailure.onlyReads(failure) && !pools.hasSeenPrimary()) {
+                    yield ended(requests, new AppendOutcome.Unavailable(DatabaseFailure.advice(failure)));
+                }
                 // The connection may have broken during COMMIT, so the batch may be stored. It is sent again under
                 // the same ids: if it is stored, the result is DUPLICATE.
                 if (attempt >= config.retries()) {

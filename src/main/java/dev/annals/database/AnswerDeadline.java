@@ -12,6 +12,7 @@ import io.netty.channel.socket.nio.NioChannelOption;
 import io.netty.util.concurrent.Future;
 import io.vertx.sqlclient.impl.command.CommandBase;
 import io.vertx.sqlclient.impl.command.CommandResponse;
+import java.io.IOException;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import jdk.net.ExtendedSocketOptions;
@@ -152,6 +153,16 @@ public final class AnswerDeadline {
                 look.cancel(false);
             }
             context.fireChannelInactive();
+        }
+
+        /** What was under way fails with the connection. The client would print the exception besides, for each connection. */
+        @Override
+        public void exceptionCaught(ChannelHandlerContext context, Throwable cause) {
+            if (cause instanceof IOException) {
+                context.close();
+            } else {
+                context.fireExceptionCaught(cause);
+            }
         }
 
         // One timer at a time, whatever the number of statements.

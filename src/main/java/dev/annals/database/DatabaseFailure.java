@@ -40,6 +40,19 @@ public final class DatabaseFailure {
         return Duration.ofMillis(Math.max(1, millis));
     }
 
+    /** What a client is told of such a failure. */
+    public static String advice(Throwable failure) {
+        return onlyReads(failure)
+                ? "The database that this instance uses is a hot standby, which only reads: send the request to an instance on"
+                        + " the primary. If the standby is about to be promoted, try again."
+                : "The database cannot be reached, or is overloaded: try again.";
+    }
+
+    /** Whether a write has come to a standby. */
+    public static boolean onlyReads(Throwable failure) {
+        return failure instanceof PgException error && error.getSqlState().equals("25006");
+    }
+
     /**
      * Whether a statement that failed like this may succeed a little later: the connection broke or could not be made, the
      * server is stopping or out of a resource, or the transaction lost to another one. The outcome of a commit is then
@@ -48,14 +61,25 @@ public final class DatabaseFailure {
     public static boolean isTransient(Throwable failure) {
         if (failure instanceof PgException error) {
             // 08: connection. 25006: a failover left us on a standby. 40: serialization failure, deadlock. 53: out of
-            // resources. 55P03: the lock was not available in time. 57: stopping, or too slow.
+            // resources. 55P03: the lock was not available in time. 57: stopping, or too slow. And where the database
+            // is just
+            // being restored: 28: its roles are not there. 3D: it is not. 3F, 42P01, 42704, 42883: nor are its tables,
+            // types and
+            // functions. 42501: nor are the service's rights to them.
             String state = error.getSqlState();
             return state.startsWith("08")
                     || state.equals("25006")
                     || state.startsWith("40")
                     || state.startsWith("53")
                     || state.equals("55P03")
-                    || state.startsWith("57");
+                    || state.startsWith("57")
+                    || state.startsWith("28")
+                    || state.startsWith("3D")
+                    || state.startsWith("3F")
+                    || state.equals("42P01")
+                    || state.equals("42501")
+                    || state.equals("42704")
+                    || state.equals("42883");
         }
         // The client has no type of its own for a full pool.
         return failure instanceof ClosedConnectionException

@@ -12,7 +12,7 @@ import org.eclipse.microprofile.health.Readiness;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Says whether the database answers, in time, on the connections that requests use. One question is under way at a time,
+ * Says whether the database answers, in time, on the connections that requests use, and whether it only reads. One question is under way at a time,
  * however often it is asked: those that nobody answers would use up the connections.
  */
 @Readiness
@@ -21,7 +21,9 @@ class DatabaseHealth implements AsyncHealthCheck {
 
     private final Pool pool;
     private final Duration limit;
-    private final AtomicReference<@Nullable Uni<Boolean>> underWay = new AtomicReference<>();
+    private final AtomicReference<@Nullable Uni<Answer>> underWay = new AtomicReference<>();
+
+    private record Answer(boolean up, @Nullable String serves) {}
 
     DatabaseHealth(@Reads Pool pool, AnnalsConfig config) {
         this.pool = pool;
@@ -34,18 +36,26 @@ class DatabaseHealth implements AsyncHealthCheck {
                 .deferred(this::answers)
                 .ifNoItem()
                 .after(limit)
-                .recoverWithItem(false)
-                .map(up -> HealthCheckResponse.named("Database").status(up).build());
+                .recoverWithItem(new Answer(false, "no answer within " + limit.toMillis() + " ms"))
+                .map(answer -> HealthCheckResponse.named("Database")
+                        .status(answer.up)
+                        .withData("serves", answer.serves)
+                        .build());
     }
 
-    private Uni<Boolean> answers() {
-        Uni<Boolean> asked = underWay.get();
+    private Uni<Answer> answers() {
+        Uni<Answer> asked = underWay.get();
         if (asked == null) {
-            Uni<Boolean> question = pool.query("select 1")
+            Uni<Answer> question = pool.query("select pg_is_in_recovery()")
                     .execute()
-                    .replaceWith(true)
+                    .map(rows -> new Answer(
+                            true,
+                            rows.iterator().next().getBoolean(0)
+                                    ? "reads alone: the database is a hot standby"
+                                    : "reads and writes"))
                     .onFailure()
-                    .recoverWithItem(false)
+                    .recoverWithItem(failure -> new Answer(
+                            false, failure instanceof UnusableSessionException e ? e.getMessage() : "nothing now"))
                     .onTermination()
                     .invoke(() -> underWay.set(null))
                     .memoize()

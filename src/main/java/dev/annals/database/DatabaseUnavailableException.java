@@ -8,6 +8,6 @@ public final class DatabaseUnavailableException extends RuntimeException {
     private static final long serialVersionUID = 1;
 
     DatabaseUnavailableException(Throwable cause) {
-        super("The database cannot be reached, or is overloaded: try again.", cause, false, false);
+        super(DatabaseFailure.advice(cause), cause, false, false);
     }
 }

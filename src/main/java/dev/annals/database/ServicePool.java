@@ -33,6 +33,7 @@ public class ServicePool implements PgPoolCreator {
 
     private final AnnalsConfig.Database limits;
     private volatile @Nullable Input input;
+    private volatile boolean primarySeen;
 
     ServicePool(AnnalsConfig config) {
         this.limits = config.database();
@@ -83,6 +84,9 @@ public class ServicePool implements PgPoolCreator {
         return session(connection)
                 .map(session -> {
                     session.require();
+                    if (!session.standby()) {
+                        primarySeen = true;
+                    }
                     return connection;
                 })
                 .recover(failure -> connection.close().transform(closed -> Future.failedFuture(failure)));
@@ -93,6 +97,14 @@ public class ServicePool implements PgPoolCreator {
                 .query(CHECK_SESSION.text())
                 .execute()
                 .map(rows -> Session.of(rows.iterator().next(), timeLimits(limits.lockTimeout())));
+    }
+
+    /**
+     * Whether any connection so far led to a server that takes writes. Otherwise this instance is there to read from a standby, and
+     * a write that is refused need not be tried again: no failover is under way.
+     */
+    public boolean hasSeenPrimary() {
+        return primarySeen;
     }
 
     /**

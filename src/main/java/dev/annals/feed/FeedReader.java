@@ -21,6 +21,7 @@ import io.vertx.mutiny.sqlclient.RowSet;
 import jakarta.enterprise.context.ApplicationScoped;
 import jakarta.inject.Inject;
 import java.util.List;
+import java.util.Objects;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
@@ -38,6 +39,7 @@ public class FeedReader {
 
     private static final Sql READ_FEED = Sql.named("read_feed");
     private static final Sql SCAN_FEED = Sql.named("scan_feed");
+    private static final Sql PROVE_PLACES = Sql.named("prove_places");
     private static final Sql READ_WHOLE_RECORDS = Sql.named("read_whole_records");
     private static final Sql READ_RECORDS = Sql.named("read_records");
     private static final RecordRow.Columns FEED_COLUMNS = new RecordRow.Columns();
@@ -92,14 +94,50 @@ public class FeedReader {
 
     private Uni<FeedPage> read(
             UUID projectId, FeedQuery query, @Nullable Reservation held, RecordEncoder.Format format) {
-        return DatabaseFailure.retried(Uni.createFrom().deferred(() -> {
-            if (query.order() == Order.DESCENDING) {
-                return scanBack(projectId, query, held, format);
-            }
-            return query.filter().equals(Filter.NONE)
-                    ? readOn(projectId, query, held, format)
-                    : scanOn(projectId, query, held, format);
-        }));
+        return DatabaseFailure.retried(Uni.createFrom()
+                .deferred(() -> {
+                    if (query.order() == Order.DESCENDING) {
+                        return scanBack(projectId, query, held, format);
+                    }
+                    return query.filter().equals(Filter.NONE)
+                            ? readOn(projectId, query, held, format)
+                            : scanOn(projectId, query, held, format);
+                })
+                .onFailure(FeedReader::isRewound)
+                .recoverWithUni(rewound -> unlessBehind(projectId, query, rewound)));
+    }
+
+    private static boolean isRewound(Throwable failure) {
+        return failure instanceof ProblemException e && e.problem().type() == ProblemType.FEED_REWOUND;
+    }
+
+    /**
+     * A standby may not have come as far as the cursor, which is from another server: then the page is empty, and the same cursor
+     * leads on. Only another record at the cursor's place says that the feed was set back.
+     */
+    private Uni<FeedPage> unlessBehind(UUID projectId, FeedQuery query, Throwable rewound) {
+        Cursor cursor = Objects.requireNonNull(query.cursor());
+        return PROVE_PLACES
+                .bind("project_id", new UUID[] {projectId})
+                .bind("sequence_id", new Long[] {cursor.sequenceId()})
+                .execute(pool)
+                .chain(rows -> {
+                    Row row = rows.iterator().next();
+                    UUID recordId = row.getUUID("record_id");
+                    // It may have caught up since.
+                    boolean mayCome = recordId == null || cursor.matches(projectId, recordId, row.getInteger("mark"));
+                    return row.getBoolean("standby") && mayCome
+                            ? Uni.createFrom().item(emptyPage(query, cursor))
+                            : Uni.createFrom().failure(rewound);
+                });
+    }
+
+    private static FeedPage emptyPage(FeedQuery query, Cursor cursor) {
+        if (query.order() == Order.ASCENDING) {
+            return new FeedPage(List.of(), null, null, cursor);
+        }
+        Cursor head = query.head() == null ? cursor : query.head();
+        return new FeedPage(List.of(), cursor, head, head);
     }
 
     /** Finds a record by its id; null if the project has none with this id. */

@@ -156,8 +156,7 @@ public final class ProblemMapper {
             // A bare IOException may come from anywhere.
             if (cause.getClass() != IOException.class && DatabaseFailure.isTransient(cause)) {
                 LOG.warnf("%s failed: %s", request, cause);
-                return Problem.of(
-                        ProblemType.UNAVAILABLE, "The database cannot be reached, or is overloaded: try again.");
+                return Problem.of(ProblemType.UNAVAILABLE, DatabaseFailure.advice(cause));
             }
         }
         String instance = "urn:uuid:" + UUID.randomUUID();

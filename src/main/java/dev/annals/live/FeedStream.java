@@ -21,6 +21,7 @@ import jakarta.ws.rs.core.MediaType;
 import jakarta.ws.rs.core.Response;
 import java.nio.charset.StandardCharsets;
 import java.util.UUID;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -34,6 +35,8 @@ import org.jspecify.annotations.Nullable;
 final class FeedStream extends Follower {
 
     private static final long RETRY_MILLIS = 1000;
+    /** Timers are no more exact than that. */
+    private static final long MILLISECOND_NANOS = 1_000_000;
 
     private final HttpServerRequest request;
     private final HttpServerResponse response;
@@ -46,7 +49,7 @@ final class FeedStream extends Follower {
     /** The last {@code id} that was sent. */
     private Cursor told = Cursor.START;
 
-    private boolean quiet;
+    private long writtenAt;
     /** Whether the client's connection currently takes no more, and since when. */
     private boolean full;
 
@@ -120,7 +123,20 @@ final class FeedStream extends Follower {
                 });
         told = query().cursor() == null ? Cursor.START : query().cursor();
         write("retry: " + config.retry().toMillis() + "\n\n");
-        heartbeat = context.owner().setPeriodic(config.heartbeat().toMillis(), beat -> beat());
+        beatAfter(config.heartbeat().toNanos());
+    }
+
+    private void beatAfter(long nanos) {
+        long millis = Math.max(1, TimeUnit.NANOSECONDS.toMillis(nanos));
+        heartbeat = context.owner().setTimer(millis, beat -> {
+            beat();
+            if (!isDone()) {
+                // What is written in between puts it off.
+                long silent = System.nanoTime() - writtenAt;
+                long rest = config.heartbeat().toNanos() - silent;
+                beatAfter(rest > 0 ? rest : config.heartbeat().toNanos());
+            }
+        });
     }
 
     /** Reads on or waits, once the client has taken what it was sent. */
@@ -169,10 +185,9 @@ final class FeedStream extends Follower {
         }
         if (!told.equals(query().cursor())) {
             tellHowFar();
-        } else if (quiet) {
+        } else if (System.nanoTime() - writtenAt >= config.heartbeat().toNanos() - MILLISECOND_NANOS) {
             write(":\n\n");
         }
-        quiet = true;
     }
 
     /** An {@code id} without data is not an event, but it is where the client continues if its connection breaks. */
@@ -232,7 +247,7 @@ final class FeedStream extends Follower {
     }
 
     private void write(Buffer bytes) {
-        quiet = false;
+        writtenAt = System.nanoTime();
         response.write(bytes);
     }
 

@@ -301,6 +301,26 @@ class LiveFeedIT extends FeedTest {
         }
     }
 
+    /** Counted from the last thing that was sent, and not from the last time that nothing had to be. */
+    @Test
+    void aStreamIsNeverSilentForMuchLongerThanAHeartbeat() throws Exception {
+        long shortest = Long.MAX_VALUE;
+        try (SseStream stream = stream("")) {
+            stream.next();
+            for (int round = 0; round < 5; round++) {
+                assertThat(stream.next().comment()).as("a heartbeat").isTrue();
+                feed.append(1);
+                assertThat(stream.next().event()).isEqualTo("record");
+                long silentSince = System.nanoTime();
+                assertThat(stream.next().comment()).as("a heartbeat").isTrue();
+                shortest = Math.min(shortest, System.nanoTime() - silentSince);
+            }
+        }
+        // Compared with the setting; a machine that is busy delays some of them.
+        assertThat(Duration.ofNanos(shortest))
+                .isLessThan(LiveLimits.HEARTBEAT.multipliedBy(3).dividedBy(2));
+    }
+
     @Test
     void aStreamWhoseFeedIsSetBackTellsSoAndEnds() throws Exception {
         feed.append(1);

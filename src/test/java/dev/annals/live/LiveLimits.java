@@ -1,6 +1,7 @@
 package dev.annals.live;
 
 import io.quarkus.test.junit.QuarkusTestProfile;
+import java.time.Duration;
 import java.util.Map;
 
 /** The service with frequent heartbeats, little patience, and room for few streams. */
@@ -12,6 +13,7 @@ public class LiveLimits implements QuarkusTestProfile {
     static final int PROJECT_WAITS = 5_000;
     static final int SCAN_LIMIT = 20;
     static final int TICK_MILLIS = 25;
+    static final Duration HEARTBEAT = Duration.ofMillis(300);
 
     @Override
     public Map<String, String> getConfigOverrides() {
@@ -29,7 +31,7 @@ public class LiveLimits implements QuarkusTestProfile {
                 "annals.live.heads-per-statement",
                 "5",
                 "annals.live.heartbeat",
-                "300ms",
+                HEARTBEAT.toMillis() + "ms",
                 "annals.live.stall",
                 "1s",
                 "annals.search.scan-limit",

@@ -1,0 +1,182 @@
+package dev.annals.survival;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.annals.AuditLogFixture.Project;
+import dev.annals.Await;
+import dev.annals.ServiceProcess;
+import dev.annals.SqlFixture;
+import dev.annals.embedded.InstalledPostgres;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** An instance on a hot standby reads what is there, waits for what is not, refuses writes, and says what it is for. */
+@Timeout(300)
+class StandbyIT {
+
+    private static final String ADMIN = "a-token-for-administration";
+    private static final String FEED = "/v1/project-logs";
+    private static final String RECORD = "{\"action\": \"a\"}";
+
+    @TempDir
+    Path directory;
+
+    private final HttpClient http = HttpClient.newHttpClient();
+    private InstalledPostgres primary;
+    private InstalledPostgres standby;
+    private ServiceProcess writing;
+    private ServiceProcess reading;
+    private Project project;
+
+    @BeforeEach
+    void startAll() throws Exception {
+        primary = InstalledPostgres.start(directory);
+        writing = start(primary, Map.of());
+        project = writing.newProject(ADMIN, "read", "write");
+        standby = primary.startStandby(directory);
+        // Whoever tries again does so after the test's end.
+        reading = start(
+                standby,
+                Map.of(
+                        "ANNALS_DATABASE_MIGRATE_AT_START", "false",
+                        "ANNALS_APPEND_RETRY_DELAY", "1H",
+                        "ANNALS_APPEND_MAX_RETRY_DELAY", "1H"));
+    }
+
+    private static ServiceProcess start(InstalledPostgres server, Map<String, String> settings) throws Exception {
+        Map<String, String> all = new HashMap<>(settings);
+        all.put("ANNALS_DATABASE_URL", server.url("postgres").withPassword());
+        all.put("ANNALS_ADMIN_TOKEN", ADMIN);
+        return ServiceProcess.start(all).awaitListening();
+    }
+
+    @AfterEach
+    void stopAll() {
+        for (ServiceProcess service : new ServiceProcess[] {reading, writing}) {
+            if (service != null) {
+                service.close();
+            }
+        }
+        for (InstalledPostgres server : new InstalledPostgres[] {standby, primary}) {
+            if (server != null) {
+                server.close();
+            }
+        }
+    }
+
+    @Test
+    void aCursorThatTheStandbyHasNotReachedGetsAnEmptyPageAndNotAFeedThatWasSetBack() throws Exception {
+        append(3);
+        awaitReplay();
+        SqlFixture.on(standby.url("postgres")).runEach("select pg_wal_replay_pause()");
+        append(2);
+        String ahead = cursorOf(get(writing, FEED));
+        assertThat(ahead).startsWith("5-");
+
+        for (String filter : List.of("", "&action=a", "&q=nothing")) {
+            JsonNode page = json(get(reading, FEED + "?cursor=" + ahead + filter));
+            assertThat(page.get("results")).isEmpty();
+            assertThat(page.get("next").isNull()).isTrue();
+            assertThat(page.get("poll_more").textValue()).contains("cursor=" + ahead);
+        }
+        JsonNode back = json(get(reading, FEED + "?order=desc&cursor=" + ahead + "." + ahead));
+        assertThat(back.get("results")).isEmpty();
+        assertThat(back.get("next").textValue()).contains("cursor=" + ahead + "." + ahead);
+        String seen = cursorOf(get(reading, FEED + "?limit=2"));
+        assertThat(get(reading, FEED + "?cursor=" + seen).statusCode()).isEqualTo(200);
+        assertThat(get(reading, FEED + "?cursor=2-00000000").statusCode()).isEqualTo(409);
+
+        CompletableFuture<HttpResponse<String>> waiting = http.sendAsync(
+                request(reading, FEED + "?wait=60&cursor=" + ahead).build(), HttpResponse.BodyHandlers.ofString());
+        SqlFixture.on(standby.url("postgres")).runEach("select pg_wal_replay_resume()");
+        append(1);
+        JsonNode found = json(waiting.get(60, TimeUnit.SECONDS)).get("results");
+        assertThat(found).hasSize(1);
+        assertThat(found.get(0).get("sequence_id").longValue()).isEqualTo(6);
+    }
+
+    @Test
+    void writesAreRefusedAtOnceReadinessSaysWhyAndAPromotionEndsIt() throws Exception {
+        append(3);
+        awaitReplay();
+
+        HttpResponse<String> refused = post(reading);
+        assertThat(refused.statusCode()).as(refused.body()).isEqualTo(503);
+        assertThat(refused.headers().firstValue("Retry-After")).isPresent();
+        assertThat(json(refused).get("detail").textValue()).contains("hot standby");
+        assertThat(get(reading, "/q/health/ready").statusCode()).isEqualTo(200);
+        assertThat(health()).contains("hot standby");
+        assertThat(reading.output).noneMatch(line -> line.startsWith("\tat "));
+        assertThat(reading.output.stream().filter(line -> line.contains(" WARN ") || line.contains(" ERROR ")))
+                .hasSizeLessThan(10);
+
+        SqlFixture.on(standby.url("postgres")).runEach("select pg_promote()");
+        HttpResponse<String> taken = post(reading);
+        assertThat(taken.statusCode()).as(taken.body()).isEqualTo(201);
+        assertThat(json(taken).get("sequence_id").longValue()).isEqualTo(4);
+        Await.until("readiness says so", () -> !health().contains("hot standby"));
+    }
+
+    private String health() throws Exception {
+        HttpRequest asked =
+                HttpRequest.newBuilder(reading.managementUri("/q/health")).build();
+        return http.send(asked, HttpResponse.BodyHandlers.ofString()).body();
+    }
+
+    private void append(int count) throws Exception {
+        for (int i = 0; i < count; i++) {
+            assertThat(post(writing).statusCode()).isEqualTo(201);
+        }
+    }
+
+    private HttpResponse<String> post(ServiceProcess service) throws Exception {
+        return http.send(
+                request(service, FEED)
+                        .header("Content-Type", "application/json")
+                        .POST(HttpRequest.BodyPublishers.ofString(RECORD))
+                        .build(),
+                HttpResponse.BodyHandlers.ofString());
+    }
+
+    private HttpResponse<String> get(ServiceProcess service, String path) throws Exception {
+        return http.send(request(service, path).build(), HttpResponse.BodyHandlers.ofString());
+    }
+
+    private HttpRequest.Builder request(ServiceProcess service, String path) {
+        return HttpRequest.newBuilder(service.uri(path)).header("Authorization", "Bearer " + project.token());
+    }
+
+    private static JsonNode json(HttpResponse<String> answer) throws Exception {
+        assertThat(answer.statusCode()).as(answer.body()).isIn(200, 201, 503);
+        return new ObjectMapper().readTree(answer.body());
+    }
+
+    private static String cursorOf(HttpResponse<String> page) throws Exception {
+        String query = URI.create(json(page).get("poll_more").textValue()).getQuery();
+        return query.replaceAll(".*cursor=([^&]*).*", "$1");
+    }
+
+    private void awaitReplay() throws Exception {
+        String written = SqlFixture.on(primary.url("postgres")).text("select pg_current_wal_lsn()::text");
+        Await.until(
+                "the standby has what was written",
+                () -> SqlFixture.on(standby.url("postgres"))
+                        .text("select pg_last_wal_replay_lsn() >= '" + written + "'::pg_lsn")
+                        .equals("t"));
+    }
+}

@@ -1,7 +1,40 @@
 -- Everything in one project that breaks its feed, one sentence for each finding.
 --
 -- :project_id  uuid
-with project as materialized (select :project_id::uuid as id)
+with project as materialized (
+  select :project_id::uuid as id
+), head as materialized (
+  select coalesce(max(last_sequence_id), 0) as head
+  from annals.feed_segment where project_id = (select id from project)
+), checkpoint as materialized (
+  select checkpoint.projection, checkpoint.sequence_id, head.head,
+    checkpoint.generation <> projection.generation as outdated
+  from annals.projection_checkpoint as checkpoint
+  join annals.projection on projection.name = checkpoint.projection
+  cross join head
+  where checkpoint.project_id = (select id from project)
+), log as materialized (
+  select size, signed_size, head.head
+  from annals.merkle_log cross join head
+  where project_id = (select id from project)
+), place as (
+  select segment.append_id, append.shared_append_id, place.record_id, segment.first_sequence_id + place.nth - 1 as sequence_id
+  from annals.feed_segment as segment
+  left join annals.append on append.project_id = segment.project_id and append.id = segment.append_id
+  cross join lateral unnest(coalesce(append.record_ids, array[segment.append_id])) with ordinality as place (record_id, nth)
+  where segment.project_id = (select id from project)
+), record_at_place as materialized (
+  -- Each record and each place, side by side where they belong together: of most nothing has to be kept. A record with several
+  -- places is found by counting both.
+  select record.id, record.placed_with, record.recorded_at, record.number_sequence, record.number_value,
+    place.append_id, place.shared_append_id, place.record_id, place.sequence_id
+  from (
+    select id, placed_with, recorded_at, number_sequence, number_value
+    from annals.audit_record where project_id = (select id from project)) as record
+  full join place on place.record_id = record.id
+  where record.number_value is not null or place.record_id is null or record.id is null
+    or record.placed_with <> place.append_id and record.placed_with is distinct from place.shared_append_id
+)
 
 -- Segments have to follow each other: 1 to n, n + 1 to m …
 select case
@@ -43,20 +76,141 @@ where last_sequence_id - first_sequence_id + 1
 
 union all
 
--- Each place of an append belongs to a record.
-select format('append %s lists record %s, which is not there', append.id, place.record_id)
-from (select * from annals.append where project_id = (select id from project)) as append
-cross join lateral unnest(append.record_ids) as place (record_id)
-where not exists (
-  select from annals.audit_record
-  where project_id = append.project_id and id = place.record_id)
+-- Each append has a place.
+select format('append %s of %s records is in no segment', id, cardinality(record_ids))
+from annals.append
+where project_id = (select id from project) and not exists (
+  select from annals.feed_segment
+  where feed_segment.project_id = append.project_id and feed_segment.append_id = append.id)
 
 union all
 
--- Each record has a place.
-select format('record %s, recorded at %s, has no place and is never read', id, recorded_at)
-from annals.audit_record
-where project_id = (select id from project) and annals.sequence_id(project_id, id, placed_with) is null
+-- The trigger that gathers the records of a statement names their append after the first of them.
+select format('the records of append %s stand in another order than they came in', id)
+from annals.append
+where project_id = (select id from project) and shared_append_id is not null and record_ids[1] <> id
+
+union all
+
+-- Each place belongs to a record, and each record has a place, which it knows.
+select case
+    when record_id is null then format('record %s, recorded at %s, has no place and is never read', id, recorded_at)
+    when id is null then format('append %s lists record %s, which is not there', append_id, record_id)
+    else format('record %s does not name append %s, which has its place', id, append_id)
+  end
+from record_at_place
+where record_id is null or id is null or placed_with <> append_id and placed_with is distinct from shared_append_id
+
+union all
+
+-- The numbers of a sequence are drawn under a lock that lasts until the commit: they rise along the feed.
+select format('record %s has the number %s of sequence %s, and stands behind the number %s', id, number_value,
+  number_sequence, previous)
+from (
+  select id, number_sequence, number_value,
+    lag(number_value) over (partition by number_sequence order by sequence_id) as previous
+  from record_at_place where number_value is not null and sequence_id is not null) as numbered
+where number_value <= previous
+
+union all
+
+-- What a record has is not drawn a second time.
+select format('sequence %s goes on at %s, and record %s has the number %s', sequence.name, sequence.next_value, newest.id, number_value)
+from (
+  select distinct on (number_sequence) number_sequence, number_value, id
+  from record_at_place where number_value is not null
+  order by number_sequence, number_value desc) as newest
+join annals.sequence on sequence.project_id = (select id from project) and sequence.name = number_sequence
+where number_value >= sequence.next_value
+
+union all
+
+select format('record %s has the number %s of sequence %s, which is not there', id, number_value, number_sequence)
+from record_at_place
+where number_value is not null and not exists (
+  select from annals.sequence
+  where sequence.project_id = (select id from project) and sequence.name = number_sequence and sequence.kind = 'SYNCHRONOUS')
+
+union all
+
+-- What is derived follows the feed, and has all that it says it has.
+select format('the projection %s has taken in %s records, and the feed has %s', projection, sequence_id, head)
+from checkpoint
+where sequence_id > head
+
+union all
+
+select format('the search index lacks the block of the records %s to %s', block * 1024 + 1, block * 1024 + 1024)
+from checkpoint
+cross join lateral generate_series(0, checkpoint.sequence_id / 1024 - 1) as block
+where projection = 'search' and not outdated and not exists (
+  select from annals.search_block
+  where search_block.project_id = (select id from project) and search_block.block = block.block)
+
+union all
+
+select format('the search index has a block of the records %s to %s, and has taken in %s records', block * 1024 + 1,
+  block * 1024 + 1024, sequence_id)
+from checkpoint
+join annals.search_block on search_block.project_id = (select id from project) and (block + 1) * 1024 > sequence_id
+where projection = 'search' and not outdated
+
+union all
+
+select format('the statistics count %s records by day, and have taken in %s', counted, sequence_id)
+from checkpoint
+cross join lateral (
+  select coalesce(sum(record_count), 0) as counted
+  from annals.daily_total where daily_total.project_id = (select id from project)) as total
+where projection = 'statistics' and not outdated and counted <> sequence_id
+
+union all
+
+select format('the statistics count %s records on %s, and %s by action, actor and outcome', total.record_count, day,
+  coalesce(counted, 0))
+from annals.daily_total as total
+left join (
+  select day, sum(record_count) as counted
+  from annals.daily_count where project_id = (select id from project) group by day) as by_combination using (day)
+where total.project_id = (select id from project) and total.record_count is distinct from counted
+
+union all
+
+select format('the log has %s records, and the feed has %s', size, head)
+from log
+where size > head
+
+union all
+
+select format('the log has signed %s records, and its tree has %s', signed_size, size)
+from log
+where signed_size > size
+
+union all
+
+select format('the log has %s records, and its projection has taken in %s', size, sequence_id)
+from log
+join checkpoint on projection = 'log' and not outdated
+where size <> sequence_id
+
+union all
+
+select format('the log lacks the hashes of the records %s to %s', tile * 256 + 1, tile * 256 + 256)
+from log
+cross join lateral generate_series(0, size / 256 - 1) as tile
+where not exists (
+  select from annals.merkle_tile
+  where merkle_tile.project_id = (select id from project) and level = 0 and merkle_tile.tile = tile.tile)
+
+union all
+
+select format('the log lacks the seed of the records %s to %s, which cannot be proved any more', tile * 256 + 1,
+  least(tile * 256 + 256, size))
+from log
+cross join lateral generate_series(0, (size + 255) / 256 - 1) as tile
+where not exists (
+  select from annals.merkle_seed
+  where merkle_seed.project_id = (select id from project) and merkle_seed.tile = tile.tile)
 
 union all
 

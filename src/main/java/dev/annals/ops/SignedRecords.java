@@ -51,6 +51,15 @@ final class SignedRecords {
         this.signed = signed;
     }
 
+    /**
+     * What the database itself says of a project's log; null where there is none. Whoever changes records may change it, too; but no
+     * mishap changes both in the same way.
+     */
+    static @Nullable Checkpoint stored(Connection connection, UUID projectId) throws SQLException {
+        CompactRange frontier = frontier(connection, projectId);
+        return frontier.end() == 0 ? null : new Checkpoint("stored", frontier.end(), frontier.root());
+    }
+
     /** What takes findings, as many as are printed. */
     private record Findings(int most, Consumer<String> print) {}
 
@@ -115,7 +124,7 @@ final class SignedRecords {
             compareFrontier(start, entries, findings);
         }
         if (read < count) {
-            find(findings, "the feed ends before record " + signed.size() + ", which the log has signed");
+            find(findings, "the feed ends before record " + signed.size() + ", which the log has taken in");
             return false;
         }
         return true;
@@ -209,7 +218,7 @@ final class SignedRecords {
 
     /** Of the records behind the last full tile only the frontier knows something: the hashes of some of them together. */
     private void compareFrontier(long start, @Nullable Hash[] entries, Findings findings) throws SQLException {
-        CompactRange frontier = frontier();
+        CompactRange frontier = frontier(connection, projectId);
         List<Node> nodes = Node.covering(0, frontier.end());
         for (int i = 0; i < nodes.size(); i++) {
             Node node = nodes.get(i);
@@ -232,7 +241,7 @@ final class SignedRecords {
         }
     }
 
-    private CompactRange frontier() throws SQLException {
+    private static CompactRange frontier(Connection connection, UUID projectId) throws SQLException {
         try (PreparedStatement select = READ_LOG.bind("project_id", projectId).prepare(connection);
                 ResultSet row = select.executeQuery()) {
             if (!row.next()) {

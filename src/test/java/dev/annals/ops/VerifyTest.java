@@ -79,8 +79,9 @@ class VerifyTest {
         damage("delete from annals.feed_segment where first_sequence_id = 1");
 
         assertThat(findings())
-                .hasSize(4)
+                .hasSize(5)
                 .anyMatch(finding -> finding.contains("sequence ids 1 to 3 belong to no segment"))
+                .anyMatch(finding -> finding.contains("of 3 records is in no segment"))
                 .filteredOn(finding -> finding.contains("has no place"))
                 .hasSize(3);
     }
@@ -237,8 +238,11 @@ class VerifyTest {
     private List<String> findings() {
         assertThat(verify()).isEqualTo(Verify.UNSOUND);
         List<String> lines = printed.toString().lines().toList();
-        assertThat(lines.get(lines.size() - 1)).startsWith("Not sound: 1 of ");
-        return lines.subList(0, lines.size() - 1);
+        assertThat(lines.get(lines.size() - 1)).startsWith("Not sound: ").contains("1 of ");
+        // Some damage takes a constraint away first.
+        return lines.subList(0, lines.size() - 1).stream()
+                .filter(line -> !line.startsWith("schema: "))
+                .toList();
     }
 
     private int verify(String... arguments) {

@@ -67,7 +67,30 @@ class RoomsTest {
             Map.entry("ops", Set.of("command", "database", "embedded", "http", "log", "proof", "record")),
             Map.entry("viewer", Set.of("http")),
             Map.entry("cli", Set.of("follower", "guid", "proof")),
-            Map.entry("", Set.of("benchmark", "cli", "command", "database", "embedded", "ops"))));
+            // All settings, to be checked before anything else.
+            Map.entry(
+                    "",
+                    Set.of(
+                            "append",
+                            "benchmark",
+                            "cli",
+                            "command",
+                            "config",
+                            "connection",
+                            "database",
+                            "embedded",
+                            "export",
+                            "feed",
+                            "http",
+                            "live",
+                            "log",
+                            "memory",
+                            "ops",
+                            "project",
+                            "projection",
+                            "search",
+                            "sequence",
+                            "statistics"))));
 
     private static final JavaClasses CLASSES = new ClassFileImporter()
             .withImportOption(new ImportOption.DoNotIncludeTests())

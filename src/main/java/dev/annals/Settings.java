@@ -12,6 +12,7 @@ import dev.annals.log.LogConfig;
 import dev.annals.memory.MemoryConfig;
 import dev.annals.project.TokenConfig;
 import dev.annals.projection.ProjectionConfig;
+import dev.annals.requests.RequestsConfig;
 import dev.annals.search.SearchConfig;
 import dev.annals.sequence.SequenceConfig;
 import dev.annals.statistics.StatisticsConfig;
@@ -31,6 +32,7 @@ final class Settings {
             LogConfig.class,
             MemoryConfig.class,
             ProjectionConfig.class,
+            RequestsConfig.class,
             SearchConfig.class,
             SequenceConfig.class,
             StatisticsConfig.class,

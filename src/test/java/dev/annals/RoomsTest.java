@@ -65,6 +65,7 @@ class RoomsTest {
                     "redaction",
                     Set.of("database", "feed", "guid", "http", "project", "projection", "proof", "record")),
             Map.entry("ops", Set.of("command", "database", "embedded", "http", "log", "proof", "record")),
+            Map.entry("requests", Set.of("config", "http", "project")),
             Map.entry("viewer", Set.of("http")),
             Map.entry("cli", Set.of("follower", "guid", "proof")),
             // All settings, to be checked before anything else.
@@ -88,6 +89,7 @@ class RoomsTest {
                             "ops",
                             "project",
                             "projection",
+                            "requests",
                             "search",
                             "sequence",
                             "statistics"))));

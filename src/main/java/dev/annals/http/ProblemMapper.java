@@ -77,6 +77,7 @@ public final class ProblemMapper {
         }
         if (!PROBLEM_JSON.equals(response.getMediaType())) {
             Problem problem = ofStatus(response.getStatus());
+            Causes.note(problem);
             problem.headers().forEach((name, value) -> headers.putIfAbsent(name, List.of(value)));
             response.setEntity(problem.toJson(), null, PROBLEM_JSON);
         }
@@ -179,6 +180,7 @@ public final class ProblemMapper {
     }
 
     private static Response response(Problem problem) {
+        Causes.note(problem);
         Response.ResponseBuilder builder = Response.status(problem.status()).entity(problem.toJson());
         problem.headers().forEach(builder::header);
         return builder.build();

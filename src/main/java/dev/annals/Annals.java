@@ -7,8 +7,10 @@ import dev.annals.cli.ExportCommand;
 import dev.annals.cli.RedactCommand;
 import dev.annals.cli.TailCommand;
 import dev.annals.embedded.EmbeddedDatabaseException;
+import dev.annals.ops.Dump;
 import dev.annals.ops.LogCommand;
 import dev.annals.ops.Migrate;
+import dev.annals.ops.Restore;
 import dev.annals.ops.Verify;
 import io.quarkus.runtime.annotations.QuarkusMain;
 import io.quarkus.runtime.annotations.RegisterForReflection;
@@ -44,6 +46,8 @@ import picocli.CommandLine.UnmatchedArgumentException;
             HelpCommand.class,
             Migrate.class,
             Verify.class,
+            Dump.class,
+            Restore.class,
             LogCommand.class,
             SequenceBenchmark.class,
             GenerateCompletion.class
@@ -56,7 +60,7 @@ import picocli.CommandLine.UnmatchedArgumentException;
             "ANNALS_URL     the URL of the service; default: http://localhost:8080",
             "ANNALS_TOKEN   the token, which names the project",
             "",
-            "check, migrate, verify, log and sequence-benchmark need no service. Each command has --help.",
+            "check, migrate, verify, dump, restore, log and sequence-benchmark need no service. Each command has --help.",
             "For completion in bash and zsh: source <(annals generate-completion)",
             "",
             "Exit codes of the client: 0 done; 1 failed; 2 wrong command line; 3 no token, or the wrong one;",

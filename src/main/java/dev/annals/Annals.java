@@ -7,18 +7,26 @@ import dev.annals.cli.ExportCommand;
 import dev.annals.cli.RedactCommand;
 import dev.annals.cli.TailCommand;
 import dev.annals.embedded.EmbeddedDatabaseException;
+import dev.annals.ops.Dump;
 import dev.annals.ops.LogCommand;
 import dev.annals.ops.Migrate;
+import dev.annals.ops.Restore;
 import dev.annals.ops.Verify;
 import io.quarkus.runtime.annotations.QuarkusMain;
 import io.quarkus.runtime.annotations.RegisterForReflection;
 import java.io.IOException;
+import java.io.InputStream;
 import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
+import java.util.Properties;
+import java.util.stream.Stream;
+import picocli.AutoComplete.GenerateCompletion;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.HelpCommand;
+import picocli.CommandLine.IVersionProvider;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.ParseResult;
@@ -38,8 +46,11 @@ import picocli.CommandLine.UnmatchedArgumentException;
             HelpCommand.class,
             Migrate.class,
             Verify.class,
+            Dump.class,
+            Restore.class,
             LogCommand.class,
-            SequenceBenchmark.class
+            SequenceBenchmark.class,
+            GenerateCompletion.class
         },
         synopsisSubcommandLabel = "COMMAND",
         description =
@@ -49,13 +60,15 @@ import picocli.CommandLine.UnmatchedArgumentException;
             "ANNALS_URL     the URL of the service; default: http://localhost:8080",
             "ANNALS_TOKEN   the token, which names the project",
             "",
-            "check, migrate, verify, log and sequence-benchmark need no service. Each command has --help.",
+            "check, migrate, verify, dump, restore, log and sequence-benchmark need no service. Each command has --help.",
+            "For completion in bash and zsh: source <(annals generate-completion)",
             "",
             "Exit codes of the client: 0 done; 1 failed; 2 wrong command line; 3 no token, or the wrong one;",
-            "4 the feed was set back to before the cursor; 5 some records were refused; 6 the log was forked."
+            "4 the feed was set back to before the cursor; 5 some records were refused; 6 the log was forked;",
+            "141 whoever read the output has closed it."
         })
 @RegisterForReflection(
-        targets = {Annals.class, HelpCommand.class},
+        targets = {Annals.class, Annals.Version.class, GenerateCompletion.class, HelpCommand.class},
         classNames = "picocli.CommandLine$AutoHelpMixin")
 public final class Annals {
 
@@ -65,7 +78,27 @@ public final class Annals {
             description = "Show this help message and exit.")
     boolean help;
 
+    @Option(
+            names = {"-V", "--version"},
+            versionHelp = true,
+            description = "Print the version and exit.")
+    boolean version;
+
     private Annals() {}
+
+    /** The version of the program and of the PostgreSQL that it brings. */
+    static final class Version implements IVersionProvider {
+        @Override
+        public String[] getVersion() throws IOException {
+            Properties built = new Properties();
+            try (InputStream file = Annals.class.getResourceAsStream("/version.properties")) {
+                built.load(Objects.requireNonNull(file, "every build writes version.properties"));
+            }
+            return new String[] {
+                "annals " + built.getProperty("annals") + ", with PostgreSQL " + built.getProperty("postgresql")
+            };
+        }
+    }
 
     /**
      * Runs a command, by default {@code serve}. Exit code 1 with one sentence on standard error: it cannot start; 2: the
@@ -85,10 +118,16 @@ public final class Annals {
     }
 
     private static CommandLine commandLine() {
-        return new CommandLine(new Annals())
-                .setCaseInsensitiveEnumValuesAllowed(true)
+        CommandLine root = new CommandLine(new Annals());
+        allCommands(root).forEach(command -> command.getCommandSpec().versionProvider(new Version()));
+        return root.setCaseInsensitiveEnumValuesAllowed(true)
                 .setParameterExceptionHandler(Annals::refuse)
                 .setExecutionExceptionHandler(Annals::explain);
+    }
+
+    private static Stream<CommandLine> allCommands(CommandLine command) {
+        return Stream.concat(
+                Stream.of(command), command.getSubcommands().values().stream().flatMap(Annals::allCommands));
     }
 
     private static int refuse(ParameterException e, String... arguments) {

@@ -2,6 +2,7 @@ package dev.annals;
 
 import dev.annals.command.InQuarkus;
 import dev.annals.config.AnnalsConfig;
+import dev.annals.config.SettingsCheck;
 import dev.annals.database.DatabaseCheck;
 import dev.annals.database.DatabaseUrl;
 import dev.annals.database.DatabaseUrlConfigSource;
@@ -10,6 +11,7 @@ import io.quarkus.runtime.annotations.RegisterForReflection;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
@@ -41,13 +43,36 @@ final class Serve implements Runnable {
     @Override
     public void run() {
         Config config = ConfigProvider.getConfig();
+        SettingsCheck settings = Settings.check();
+        warn(settings.unknown(System.getenv().keySet()));
+        settings.requireValid(config);
         Set<Integer> ports = freePorts(config);
         Optional<DatabaseUrl> url = DatabaseUrl.configured(config);
         if (url.isPresent()) {
             DatabaseCheck.requireServer(url.get());
             InQuarkus.serve(() -> {});
         } else {
-            serveWithDatabase(EmbeddedDatabase.configuredDirectory(config), ports);
+            Path directory = EmbeddedDatabase.configuredDirectory(config);
+            announce(directory);
+            serveWithDatabase(directory, ports);
+        }
+    }
+
+    // A log line would be kept back until Quarkus starts, and be lost if it does not.
+    @SuppressWarnings("SystemOut")
+    private static void warn(List<String> sentences) {
+        sentences.forEach(System.err::println);
+    }
+
+    // Whoever only tries what the command does should learn it before the folder fills.
+    @SuppressWarnings("SystemOut") // for the person who has typed the command
+    private static void announce(Path directory) {
+        if (!Files.exists(directory)) {
+            System.out.println("No database is named, and there is none in "
+                    + directory.toAbsolutePath().normalize()
+                    + " yet: this starts the service with a PostgreSQL of its own,"
+                    + " which is made there. Stop it with Ctrl-C. To use another PostgreSQL, set ANNALS_DATABASE_URL; to"
+                    + " keep the data elsewhere, ANNALS_DATA_DIR; to see all commands, run annals help.");
         }
     }
 
@@ -72,7 +97,7 @@ final class Serve implements Runnable {
         String text = config.getOptionalValue(name, String.class).orElse(defaultPort);
         String host = config.getOptionalValue(hostName, String.class).orElse(defaultHost);
         if (!text.matches("[0-9]{1,5}") || Integer.parseInt(text) > 65_535) {
-            return 0; // ConfigLimits says what is wrong with it
+            return 0; // what a free one is for, or a template of the framework's
         }
         int port = Integer.parseInt(text);
         try (ServerSocket socket = new ServerSocket()) {

@@ -65,9 +65,34 @@ class RoomsTest {
                     "redaction",
                     Set.of("database", "feed", "guid", "http", "project", "projection", "proof", "record")),
             Map.entry("ops", Set.of("command", "database", "embedded", "http", "log", "proof", "record")),
+            Map.entry("requests", Set.of("config", "http", "project")),
             Map.entry("viewer", Set.of("http")),
             Map.entry("cli", Set.of("follower", "guid", "proof")),
-            Map.entry("", Set.of("benchmark", "cli", "command", "database", "embedded", "ops"))));
+            // All settings, to be checked before anything else.
+            Map.entry(
+                    "",
+                    Set.of(
+                            "append",
+                            "benchmark",
+                            "cli",
+                            "command",
+                            "config",
+                            "connection",
+                            "database",
+                            "embedded",
+                            "export",
+                            "feed",
+                            "http",
+                            "live",
+                            "log",
+                            "memory",
+                            "ops",
+                            "project",
+                            "projection",
+                            "requests",
+                            "search",
+                            "sequence",
+                            "statistics"))));
 
     private static final JavaClasses CLASSES = new ClassFileImporter()
             .withImportOption(new ImportOption.DoNotIncludeTests())

@@ -84,6 +84,8 @@ public final class ServiceProcess implements AutoCloseable {
         }
         command.environment().put("ANNALS_PORT", "0");
         command.environment().put("ANNALS_MANAGEMENT_PORT", "0");
+        // All that is printed is kept.
+        command.environment().put("ANNALS_REQUESTS_LOG", "off");
         command.environment().putAll(settings);
         return new ServiceProcess(command.redirectErrorStream(true).start());
     }

@@ -51,6 +51,9 @@ public class AppendResource {
     private final AppendConfig config;
     private final BodyConfig limits;
     private final Vertx vertx;
+    private final AppendedCounters one;
+    private final AppendedCounters batches;
+    private final AppendedCounters imports;
 
     AppendResource(
             AppendWriter writer,
@@ -68,6 +71,9 @@ public class AppendResource {
         this.links = links;
         this.config = config;
         this.limits = limits;
+        this.one = new AppendedCounters("one", metrics);
+        this.batches = new AppendedCounters("batch", metrics);
+        this.imports = new AppendedCounters("import", metrics);
     }
 
     /** Appends one record, and answers with it. */
@@ -101,8 +107,8 @@ public class AppendResource {
                 "Send one JSON record per line, with the header Content-Type: application/x-ndjson; one record as JSON"
                         + " goes to POST " + FeedLinks.PATH + ", several to POST " + FeedLinks.PATH + "/batch.");
         RequestBodies.Held held = bodies.held(caller.projectId(), NdjsonUpload.mostBytes(config));
-        NdjsonUpload upload =
-                new NdjsonUpload(bodies.parts(http), held, vertx.getOrCreateContext(), caller, reader, queues, config);
+        NdjsonUpload upload = new NdjsonUpload(
+                bodies.parts(http), held, vertx.getOrCreateContext(), caller, reader, queues, imports, config);
         return Uni.createFrom()
                 .completionStage(upload::run)
                 .onTermination()
@@ -127,8 +133,15 @@ public class AppendResource {
             AppendRequest append = new AppendRequest(caller.projectId(), caller.tokenId(), records, bytes);
             return Uni.createFrom()
                     .completionStage(() -> queues.append(append))
+                    .invoke(outcome -> count(outcome, inBatch ? batches : one, body.length))
                     .map(outcome -> answer(http, uri, outcome, inBatch, answer));
         });
+    }
+
+    private static void count(AppendOutcome outcome, AppendedCounters counters, int size) {
+        if (outcome instanceof AppendOutcome.Stored stored) {
+            counters.stored(stored.added(), stored.records().size(), size);
+        }
     }
 
     private Response answer(

@@ -55,6 +55,7 @@ final class NdjsonUpload {
     private final Caller caller;
     private final RecordReader reader;
     private final ProjectQueues queues;
+    private final AppendedCounters counters;
     private final AppendConfig config;
     private final CompletableFuture<Summary> answer = new CompletableFuture<>();
     private final List<Refusal> refusals = new ArrayList<>();
@@ -93,6 +94,7 @@ final class NdjsonUpload {
             Caller caller,
             RecordReader reader,
             ProjectQueues queues,
+            AppendedCounters counters,
             AppendConfig config) {
         this.request = request;
         this.memory = memory;
@@ -100,6 +102,7 @@ final class NdjsonUpload {
         this.caller = caller;
         this.reader = reader;
         this.queues = queues;
+        this.counters = counters;
         this.config = config;
     }
 
@@ -332,6 +335,8 @@ final class NdjsonUpload {
     private boolean settle(Lines batch, AppendOutcome outcome) {
         if (outcome instanceof AppendOutcome.Stored all) {
             stored(all.records(), all.added());
+            long overhead = (long) AppendResource.RECORD_OVERHEAD_BYTES * batch.records.size();
+            counters.stored(all.added(), all.records().size(), batch.bytes - overhead);
         } else if (outcome instanceof AppendOutcome.Duplicate all) {
             stored(all.records(), 0);
         } else if (outcome instanceof AppendOutcome.Rejected rejected) {

@@ -15,7 +15,9 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.UUID;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -35,6 +37,9 @@ public final class AppendCommand extends ClientCommand {
 
     private static final int BATCH_LINES = 1_000;
     private static final int BATCH_BYTES = 1 << 20;
+    private static final String WHAT_TO_DO =
+            "Describe one record with --action=<what was done> and further options, or pass records as NDJSON, one per line,"
+                    + " on standard input: annals append < records.ndjson";
 
     @Mixin
     Connection service = new Connection();
@@ -107,6 +112,7 @@ public final class AppendCommand extends ClientCommand {
         if (action != null) {
             add(fromOptions(action));
         } else {
+            requireInput();
             LineReader lines = new LineReader(System.in);
             for (byte[] next = lines.next(); next != null; next = lines.next()) {
                 add(next);
@@ -117,10 +123,36 @@ public final class AppendCommand extends ClientCommand {
             }
         }
         send();
+        if (stored == 0 && refused == 0) {
+            throw new ClientFailure(ClientFailure.USAGE, "Standard input has no record. " + WHAT_TO_DO);
+        }
         Terminal.say(stored + (stored == 1 ? " record is" : " records are") + " stored"
                 + (lastSequenceId == 0 ? "" : ", up to sequence id " + lastSequenceId)
                 + (refused == 0 ? "." : "; " + refused + (refused == 1 ? " is" : " are") + " refused."));
         return refused == 0 ? 0 : ClientFailure.REFUSED;
+    }
+
+    private void requireInput() throws InterruptedException {
+        boolean described = Stream.of(
+                        id,
+                        actorType,
+                        actorId,
+                        actorName,
+                        subjectType,
+                        subjectId,
+                        subjectName,
+                        outcome,
+                        ipAddress,
+                        message,
+                        timestamp,
+                        metadata)
+                .anyMatch(Objects::nonNull);
+        if (described) {
+            throw new ClientFailure(ClientFailure.USAGE, "The record has no action. " + WHAT_TO_DO);
+        }
+        if (Terminal.isTyped()) {
+            throw new ClientFailure(ClientFailure.USAGE, "There is nothing to append. " + WHAT_TO_DO);
+        }
     }
 
     private byte[] fromOptions(String what) throws IOException {

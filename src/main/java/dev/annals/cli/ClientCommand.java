@@ -15,6 +15,8 @@ abstract class ClientCommand implements Callable<Integer> {
     public final Integer call() {
         try {
             return run();
+        } catch (Terminal.NobodyReads e) {
+            return ClientFailure.NOBODY_READS;
         } catch (Exception e) {
             Terminal.say(e.getMessage() == null ? e.toString() : e.getMessage());
             return e instanceof ClientFailure failure ? failure.exitCode() : ClientFailure.FAILED;

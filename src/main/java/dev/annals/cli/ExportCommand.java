@@ -122,13 +122,22 @@ public final class ExportCommand extends ClientCommand {
         if (file == null) {
             size = new ProvedExport(log, new BufferedOutputStream(Terminal.output(), 65_536)).write(firstCursor());
         } else {
+            boolean made = false;
+            boolean whole = false;
             try (FileChannel channel =
                     FileChannel.open(file, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE)) {
+                made = true;
                 OutputStream out = new BufferedOutputStream(Channels.newOutputStream(channel), 65_536);
                 size = new ProvedExport(log, out).write(firstCursor());
                 channel.force(true);
+                whole = true;
             } catch (FileAlreadyExistsException e) {
                 throw new ClientFailure(ClientFailure.USAGE, "The file " + file + " exists already: name another one.");
+            } finally {
+                // A part of it proves nothing, and cannot be continued.
+                if (made && !whole) {
+                    Files.deleteIfExists(file);
+                }
             }
         }
         Terminal.say((size - FollowedLog.place(firstCursor())) + " records, up to sequence id " + size + ". "
@@ -147,6 +156,8 @@ public final class ExportCommand extends ClientCommand {
                     ClientFailure.USAGE,
                     "The file " + to + " exists already: continue it with --resume, or name another one.");
         }
+        boolean made = !Files.exists(to);
+        boolean exported = false;
         try (FileChannel channel =
                 FileChannel.open(to, StandardOpenOption.CREATE, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
             // The complete part of the file is read once; writing continues after it.
@@ -168,6 +179,12 @@ public final class ExportCommand extends ClientCommand {
             late.to = new BufferedOutputStream(Channels.newOutputStream(channel), 65_536);
             transfer(splitter, late);
             channel.force(true);
+            exported = true;
+        } finally {
+            // What was refused leaves nothing behind; what broke off is continued with --resume.
+            if (made && Files.size(to) == 0 && !exported) {
+                Files.delete(to);
+            }
         }
     }
 

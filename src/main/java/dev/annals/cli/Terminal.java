@@ -2,9 +2,12 @@ package dev.annals.cli;
 
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;
+import java.io.IOException;
 import java.io.OutputStream;
 import java.io.PrintStream;
+import java.io.Serial;
 import java.nio.charset.StandardCharsets;
+import java.util.Locale;
 
 /** What a command prints. Records are hostile text: nothing in them may control a terminal or pass for another line. */
 final class Terminal {
@@ -13,9 +16,56 @@ final class Terminal {
 
     /**
      * Standard output, without a buffer, so that it fails once nobody reads it any more, and in UTF-8 whatever the locale.
+     * Then it throws {@link NobodyReads}.
      */
     static OutputStream output() {
-        return new FileOutputStream(FileDescriptor.out);
+        return new OutputStream() {
+            private final FileOutputStream out = new FileOutputStream(FileDescriptor.out);
+
+            @Override
+            public void write(int b) throws IOException {
+                write(new byte[] {(byte) b}, 0, 1);
+            }
+
+            @Override
+            public void write(byte[] bytes, int offset, int length) throws IOException {
+                try {
+                    out.write(bytes, offset, length);
+                } catch (IOException e) {
+                    // The JVM tells it by the system's text alone, which has this word in most languages.
+                    if (e.getMessage() != null
+                            && e.getMessage().toLowerCase(Locale.ROOT).contains("pipe")) {
+                        throw new NobodyReads(e);
+                    }
+                    throw e;
+                }
+            }
+        };
+    }
+
+    /** Whoever read standard output has closed it, as {@code head} does. */
+    static final class NobodyReads extends IOException {
+
+        @Serial
+        private static final long serialVersionUID = 1;
+
+        NobodyReads(IOException cause) {
+            super(cause);
+        }
+    }
+
+    /** Whether standard input is a terminal, at which somebody would wait for a prompt. */
+    static boolean isTyped() throws InterruptedException {
+        try {
+            // What System.console() says depends on the release of Java, and on standard output.
+            return new ProcessBuilder("test", "-t", "0")
+                            .redirectInput(ProcessBuilder.Redirect.INHERIT)
+                            .start()
+                            .waitFor()
+                    == 0;
+        } catch (IOException e) {
+            return false; // an image without a shell
+        }
     }
 
     /** Prints a sentence on standard error. */

@@ -17,7 +17,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
-import java.util.Locale;
 import java.util.Optional;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -91,9 +90,8 @@ public final class ConfigLimits implements ConfigValidator, SmallRyeConfigBuilde
             } else {
                 String wrong = wrong(method, value);
                 if (wrong != null) {
-                    problems.add(new Problem(name + " ("
-                            + StringUtil.replaceNonAlphanumericByUnderscores(name)
-                                    .toUpperCase(Locale.ROOT) + " in the environment) " + wrong));
+                    problems.add(
+                            new Problem(name + " (" + SettingsCheck.variable(name) + " in the environment) " + wrong));
                 }
             }
         }

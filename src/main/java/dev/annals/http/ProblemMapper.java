@@ -27,6 +27,9 @@ import org.jspecify.annotations.Nullable;
 public final class ProblemMapper {
 
     private static final Logger LOG = Logger.getLogger(ProblemMapper.class);
+    /** Of a request's method and address in a line of the log. */
+    private static final int MAX_SHOWN = 200;
+
     private static final MediaType PROBLEM_JSON = MediaType.valueOf(Problem.MEDIA_TYPE);
 
     @ServerExceptionMapper
@@ -77,6 +80,7 @@ public final class ProblemMapper {
         }
         if (!PROBLEM_JSON.equals(response.getMediaType())) {
             Problem problem = ofStatus(response.getStatus());
+            Causes.note(problem);
             problem.headers().forEach((name, value) -> headers.putIfAbsent(name, List.of(value)));
             response.setEntity(problem.toJson(), null, PROBLEM_JSON);
         }
@@ -155,16 +159,29 @@ public final class ProblemMapper {
         for (Throwable cause = e; cause != null; cause = cause.getCause()) {
             // A bare IOException may come from anywhere.
             if (cause.getClass() != IOException.class && DatabaseFailure.isTransient(cause)) {
-                LOG.warnf("%s failed: %s", request, cause);
+                LOG.warnf("%s failed: %s", shown(request), cause);
                 return Problem.of(ProblemType.UNAVAILABLE, DatabaseFailure.advice(cause));
             }
         }
         String instance = "urn:uuid:" + UUID.randomUUID();
-        LOG.errorf(e, "%s failed: %s", request, instance);
+        LOG.errorf(e, "%s failed: %s", shown(request), instance);
         return Problem.of(
                         ProblemType.INTERNAL_ERROR,
                         "The service failed: try again, and if it persists look for the instance in its log")
                 .with("instance", instance);
+    }
+
+    /** What a caller chose, so that it neither ends a line of the log nor fills it. */
+    private static String shown(String request) {
+        StringBuilder shown = new StringBuilder();
+        request.codePoints().limit(MAX_SHOWN).forEach(c -> {
+            if (c >= ' ' && c <= '~') {
+                shown.append((char) c);
+            } else {
+                shown.append(String.format("\\u%04x", c));
+            }
+        });
+        return shown.toString();
     }
 
     private static Response withHeadersOf(Response given, Problem problem) {
@@ -178,6 +195,7 @@ public final class ProblemMapper {
     }
 
     private static Response response(Problem problem) {
+        Causes.note(problem);
         Response.ResponseBuilder builder = Response.status(problem.status()).entity(problem.toJson());
         problem.headers().forEach(builder::header);
         return builder.build();

@@ -6,6 +6,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.SQLException;
 import java.util.Optional;
+import java.util.logging.Level;
+import java.util.logging.Logger;
 import org.eclipse.microprofile.config.Config;
 import org.eclipse.microprofile.config.ConfigProvider;
 
@@ -17,6 +19,11 @@ final class OperatedDatabase {
     /** What is done with it. */
     interface Work {
         int run(DatabaseUrl database) throws SQLException;
+    }
+
+    /** Without Quarkus nothing says what is to be logged, and its log manager would print everything at the end. */
+    static void logOnlyErrors() {
+        Logger.getLogger("").setLevel(Level.SEVERE);
     }
 
     /**
@@ -35,6 +42,7 @@ final class OperatedDatabase {
             throw new IllegalArgumentException("There is no database in " + directory
                     + ": set ANNALS_DATABASE_URL, or ANNALS_DATA_DIR to the directory of the service's own.");
         }
+        logOnlyErrors();
         try (EmbeddedDatabase database = EmbeddedDatabase.start(directory)) {
             return work.run(database.url());
         }

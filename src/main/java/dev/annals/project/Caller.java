@@ -1,7 +1,9 @@
 package dev.annals.project;
 
+import io.vertx.ext.web.RoutingContext;
 import jakarta.ws.rs.container.ContainerRequestContext;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
@@ -22,6 +24,16 @@ public record Caller(
     /** Who sent a request to an operation that {@link Requires} a token. */
     public static Caller of(ContainerRequestContext request) {
         return (Caller) Objects.requireNonNull(request.getProperty(PROPERTY), "the operation requires no token");
+    }
+
+    /** Notes that this caller sent a request, whether or not it is allowed what it asks for. */
+    void noteIn(RoutingContext request) {
+        request.put(PROPERTY, this);
+    }
+
+    /** Who sent a request, if that is known yet. */
+    public static Optional<Caller> ofRequest(RoutingContext request) {
+        return Optional.ofNullable(request.<@Nullable Caller>get(PROPERTY));
     }
 
     /**

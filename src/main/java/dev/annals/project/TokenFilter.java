@@ -82,6 +82,7 @@ class TokenFilter {
             if (caller == null) {
                 throw tokens.refused(address, "The token is unknown. Ask the administrator for a new one.");
             }
+            caller.noteIn(current.serverRequest().unwrap(RoutingContext.class));
             if (!caller.scopes().contains(scope)) {
                 throw new ProblemException(
                         ProblemType.FORBIDDEN, "This operation needs a token with the scope \"" + scope.text() + "\".");

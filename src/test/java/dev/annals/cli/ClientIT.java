@@ -1,5 +1,6 @@
 package dev.annals.cli;
 
+import static dev.annals.Tools.need;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -24,6 +25,7 @@ import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.MethodOrderer;
@@ -62,13 +64,14 @@ class ClientIT {
 
     private record Result(int exitCode, String output, String error) {}
 
-    private static Result run(ProcessBuilder command, String input) throws Exception {
+    private static Result run(ProcessBuilder command, @Nullable String input) throws Exception {
         Path error = Files.createTempFile(directory, "error", "");
         Process process = command.redirectError(error.toFile()).start();
         CompletableFuture<Process> end = process.onExit().orTimeout(LIMIT_SECONDS, TimeUnit.SECONDS);
         var unused = end.whenComplete((ended, tooLong) -> process.destroyForcibly());
-        try (OutputStream in = process.getOutputStream()) {
-            in.write(input.getBytes(UTF_8));
+        // Without input, the command has to end by itself.
+        try (OutputStream in = input == null ? OutputStream.nullOutputStream() : process.getOutputStream()) {
+            in.write((input == null ? "" : input).getBytes(UTF_8));
         } catch (IOException e) {
             // it ended without reading
         }
@@ -353,6 +356,68 @@ class ClientIT {
         assertFails(service.client("tail", "--url=http://127.0.0.1:1", "--patience=0"), 1, "Check ANNALS_URL");
         Result help = succeed(service.client("help"), "");
         assertThat(help.output()).contains("tail", "append", "export", "ANNALS_TOKEN");
+    }
+
+    @Test
+    @Order(6)
+    void whatHasNothingToAppendSaysWhatToDo() throws Exception {
+        assertFails(service.client("append"), 2, "--action");
+        assertFails(service.client("append", "--message=By hand"), 2, "--action");
+        Path script = Path.of("/usr/bin/script");
+        need(Files.exists(script), "script, which makes a terminal");
+        ProcessBuilder typed = service.client("append");
+        typed.command(script.toString(), "-qec", "'" + String.join("' '", typed.command()) + "'", "/dev/null");
+        Result result = run(typed, null);
+        assertThat(result.output()).contains("--action");
+        assertThat(result.exitCode()).isEqualTo(2);
+    }
+
+    @Test
+    @Order(7)
+    void aReaderThatWantsNoMoreEndsTheCommandWithoutAWord() throws Exception {
+        // More than a pipe holds.
+        String lines = "{\"action\": \"fill\", \"message\": \"%s\"}\n"
+                .formatted("x".repeat(1_000))
+                .repeat(500);
+        succeed(service.client("append"), lines);
+        for (String[] command : List.of(
+                new String[] {"tail", "--from-start"}, new String[] {"export"}, new String[] {"help", "tail"})) {
+            ProcessBuilder cut = service.client(command);
+            cut.command(inBash("set -o pipefail; \"$0\" \"$@\" | head -c 1", cut.command()));
+            Result result = run(cut, "");
+            assertThat(result.error()).isEmpty();
+            assertThat(result.output()).hasSize(1);
+            assertThat(result.exitCode()).isEqualTo(command[0].equals("help") ? 0 : 141);
+        }
+        ProcessBuilder full = service.client("export");
+        full.command(inBash("\"$0\" \"$@\" >/dev/full", full.command()));
+        assertFails(full, 1, "No space left");
+    }
+
+    @Test
+    @Order(8)
+    void anExportThatIsRefusedLeavesNoFile() throws Exception {
+        for (String option : List.of("--format=ndjson", "--format=csv", "--resume", "--proof")) {
+            Path file = directory.resolve("refused" + option);
+            ProcessBuilder refused = service.client("export", option, "-o", file.toString());
+            refused.environment().put("ANNALS_TOKEN", "annals_nobody");
+            assertFails(refused, 3, "Check ANNALS_TOKEN");
+            assertThat(file).doesNotExist();
+        }
+        Path proved = directory.resolve("refused-proof");
+        assertFails(service.client("export", "--proof", "--cursor=999999999", "-o", proved.toString()), 2, "behind");
+        assertThat(proved).doesNotExist();
+        Path kept = Files.createFile(directory.resolve("kept"));
+        ProcessBuilder refused = service.client("export", "--resume", "-o", kept.toString());
+        refused.environment().put("ANNALS_TOKEN", "annals_nobody");
+        assertFails(refused, 3, "Check ANNALS_TOKEN");
+        assertThat(kept).exists();
+    }
+
+    private static List<String> inBash(String line, List<String> command) {
+        List<String> whole = new ArrayList<>(List.of("bash", "-c", line));
+        whole.addAll(command);
+        return whole;
     }
 
     private static void assertFails(ProcessBuilder command, int exitCode, String advice) throws Exception {

@@ -52,7 +52,9 @@ public final class TestDatabase implements QuarkusTestResourceLifecycleManager {
                 "annals.log.key",
                 AuditLogFixture.LOG_KEY,
                 "annals.management.port",
-                "0");
+                "0",
+                "annals.requests.log",
+                "off");
     }
 
     /** The application's database outlives it: tests of the next application in this JVM go on with it. */

@@ -219,6 +219,29 @@ class EveryErrorIsAProblemTest {
         return answer;
     }
 
+    /** Whoever makes the service fail does not write its log. */
+    @Test
+    void theLineOfAnUnexpectedFailureIsBoundedAndHasNoTextThatPassesForALine() {
+        List<LogRecord> logged = new CopyOnWriteArrayList<>();
+        Handler listener = listener(logged);
+        Logger log = Logger.getLogger(ProblemMapper.class.getName());
+        log.addHandler(listener);
+        try {
+            String hostile = "%0a2026-11-23%20ERROR%20forged%1b%5b2J%e2%80%ae" + "x".repeat(20_000);
+            given().urlEncodingEnabled(false)
+                    .get("/failing/unexpected/" + hostile)
+                    .then()
+                    .statusCode(500);
+
+            assertThat(logged).hasSize(1);
+            String line = new SimpleFormatter().formatMessage(logged.get(0));
+            assertThat(line).hasSizeLessThan(500).contains("/failing/unexpected/\\u000a2026");
+            assertThat(line.chars()).allMatch(c -> c >= ' ' && c <= '~');
+        } finally {
+            log.removeHandler(listener);
+        }
+    }
+
     private static Handler listener(List<LogRecord> logged) {
         Handler handler = new Handler() {
             @Override

@@ -8,6 +8,7 @@ import jakarta.ws.rs.GET;
 import jakarta.ws.rs.NotAuthorizedException;
 import jakarta.ws.rs.POST;
 import jakarta.ws.rs.Path;
+import jakarta.ws.rs.PathParam;
 import jakarta.ws.rs.Produces;
 import jakarta.ws.rs.QueryParam;
 import jakarta.ws.rs.WebApplicationException;
@@ -41,6 +42,12 @@ public class FailingResource {
     @Path("unexpected")
     public Uni<String> unexpected() {
         throw new IllegalStateException("the password is hunter2");
+    }
+
+    @GET
+    @Path("unexpected/{name}")
+    public Uni<String> unexpectedOf(@PathParam("name") String name) {
+        throw new IllegalStateException(name.length() + " characters");
     }
 
     @GET

@@ -39,6 +39,7 @@ class DashboardTest {
                 .then()
                 .statusCode(201);
         project.request().get("/v1/project-logs").then().statusCode(200);
+        given().get("/v1/project-logs").then().statusCode(401);
         Set<String> asked = new TreeSet<>();
         JsonNode dashboard = new ObjectMapper()
                 .readTree(Path.of("docker", "monitoring", "dashboard.json").toFile());

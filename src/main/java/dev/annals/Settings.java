@@ -1,0 +1,46 @@
+package dev.annals;
+
+import dev.annals.append.AppendConfig;
+import dev.annals.config.AnnalsConfig;
+import dev.annals.config.SettingsCheck;
+import dev.annals.connection.ConnectionConfig;
+import dev.annals.export.ExportConfig;
+import dev.annals.feed.FeedConfig;
+import dev.annals.http.BodyConfig;
+import dev.annals.live.LiveConfig;
+import dev.annals.log.LogConfig;
+import dev.annals.memory.MemoryConfig;
+import dev.annals.project.TokenConfig;
+import dev.annals.projection.ProjectionConfig;
+import dev.annals.requests.RequestsConfig;
+import dev.annals.search.SearchConfig;
+import dev.annals.sequence.SequenceConfig;
+import dev.annals.statistics.StatisticsConfig;
+import java.util.List;
+
+/** The interfaces that declare all settings of the service, to be checked before it starts. */
+final class Settings {
+
+    static final List<Class<?>> ALL = List.of(
+            AnnalsConfig.class,
+            AppendConfig.class,
+            BodyConfig.class,
+            ConnectionConfig.class,
+            ExportConfig.class,
+            FeedConfig.class,
+            LiveConfig.class,
+            LogConfig.class,
+            MemoryConfig.class,
+            ProjectionConfig.class,
+            RequestsConfig.class,
+            SearchConfig.class,
+            SequenceConfig.class,
+            StatisticsConfig.class,
+            TokenConfig.class);
+
+    private Settings() {}
+
+    static SettingsCheck check() {
+        return new SettingsCheck(ALL);
+    }
+}

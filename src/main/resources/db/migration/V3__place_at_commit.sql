@@ -165,6 +165,8 @@ as $$
 declare
   unplaced    text := current_setting('annals.unplaced_projects', true);
   append_size integer := 1;
+  project     record;
+  own         boolean := false;
 begin
   -- A transaction with several projects takes all their locks at its first segment. The setting is local to the
   -- transaction, and what is rolled back to a savepoint takes its part of it along. Anybody can set it: it gets nobody a
@@ -184,7 +186,7 @@ begin
     perform set_config('annals.unplaced_projects', '', true);
   end if;
   -- Foreign keys to the project lock its key only and do not wait for this.
-  perform from annals.project where id = new.project_id for no key update;
+  select name, closed_at into project from annals.project where id = new.project_id for no key update;
   if not found then
     raise foreign_key_violation using
       message = format('project %s does not exist', new.project_id),
@@ -194,6 +196,23 @@ begin
 
   if tg_table_name = 'append' then
     append_size := cardinality(new.record_ids);
+  elsif project.closed_at is not null or project.name = 'annals' then
+    own := starts_with(new.action, 'annals.');
+  end if;
+
+  -- Closing a project waits for this lock: nothing is placed after it. What the schema's own functions record, each by
+  -- itself, is placed all the same: nobody else can use such an action.
+  if project.closed_at is not null and not own then
+    raise object_not_in_prerequisite_state using
+      message = format('project %s is closed', new.project_id),
+      constraint = 'audit_record_project_open', schema = 'annals', table = 'audit_record',
+      hint = 'It takes no more records. Append to another project.';
+  end if;
+  if project.name = 'annals' and not own then
+    raise insufficient_privilege using
+      message = format('project %s is the administration''s own: nobody may append to it', new.project_id),
+      constraint = 'audit_record_administration', schema = 'annals', table = 'audit_record',
+      hint = 'Append to another project.';
   end if;
 
   -- A new statement, and so, at READ COMMITTED, a new snapshot: it sees every commit that held the lock before.

@@ -5,6 +5,8 @@ import java.io.FileOutputStream;
 import java.io.OutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.stream.Collectors;
 
 /** What a command prints. Records are hostile text: nothing in them may control a terminal or pass for another line. */
 final class Terminal {
@@ -16,6 +18,17 @@ final class Terminal {
      */
     static OutputStream output() {
         return new FileOutputStream(FileDescriptor.out);
+    }
+
+    /** Prints a line on standard output. */
+    @SuppressWarnings("SystemOut") // a command line tool
+    static void print(String line) {
+        new PrintStream(System.out, true, StandardCharsets.UTF_8).println(escapedLine(line));
+    }
+
+    /** Tabs divide the columns. */
+    private static String escapedLine(String line) {
+        return Arrays.stream(line.split("\t", -1)).map(Terminal::escaped).collect(Collectors.joining("\t"));
     }
 
     /** Prints a sentence on standard error. */

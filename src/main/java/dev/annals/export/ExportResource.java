@@ -9,6 +9,7 @@ import dev.annals.http.ProblemType;
 import dev.annals.memory.MemoryBudget;
 import dev.annals.project.Caller;
 import dev.annals.project.Requires;
+import dev.annals.project.TokenWatch;
 import io.smallrye.mutiny.Uni;
 import io.vertx.core.http.HttpMethod;
 import io.vertx.core.http.HttpServerRequest;
@@ -37,6 +38,7 @@ public class ExportResource {
     private final FeedLinks links;
     private final FeedConfig feedConfig;
     private final MemoryBudget memory;
+    private final TokenWatch tokens;
     private final ExportConfig config;
 
     ExportResource(
@@ -45,12 +47,14 @@ public class ExportResource {
             FeedLinks links,
             FeedConfig feedConfig,
             MemoryBudget memory,
+            TokenWatch tokens,
             ExportConfig config) {
         this.reader = reader;
         this.exports = exports;
         this.links = links;
         this.feedConfig = feedConfig;
         this.memory = memory;
+        this.tokens = tokens;
         this.config = config;
     }
 
@@ -61,7 +65,8 @@ public class ExportResource {
     @Requires.Read
     public Uni<Response> export(
             @Context RoutingContext routing, @Context UriInfo uri, @Context ContainerRequestContext request) {
-        UUID projectId = Caller.of(request).projectId();
+        Caller caller = Caller.of(request);
+        UUID projectId = caller.projectId();
         ExportRequest asked = ExportRequest.read(
                 uri.getQueryParameters(), routing.request().headers().getAll(HttpHeaders.ACCEPT_ENCODING), feedConfig);
         requireChunks(routing.request());
@@ -73,7 +78,9 @@ public class ExportResource {
                 .onCancellation()
                 .invoke(place)
                 .chain(held -> {
+                    Runnable ended = tokens.follow(caller, routing.request());
                     Runnable release = () -> {
+                        ended.run();
                         place.run();
                         held.close();
                     };

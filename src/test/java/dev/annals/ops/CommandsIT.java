@@ -81,8 +81,8 @@ class CommandsIT {
     void aWrongCommandLineIsToldWhatThereIs() throws Exception {
         assertThat(run(2, owner, "vacuum"))
                 .isEqualTo(
-                        "There is no command vacuum; there are serve, tail, append, export, check, redact, help, migrate, verify,"
-                                + " log and sequence-benchmark. Without one, the service runs.");
+                        "There is no command vacuum; there are serve, tail, append, export, check, redact, project, token,"
+                                + " whoami, help, migrate, verify, log, rebuild and sequence-benchmark. Without one, the service runs.");
         assertThat(run(0, owner, "--help")).contains("serve", "tail", "append", "export", "migrate", "verify");
         assertThat(run(0, owner, "help", "sequence-benchmark")).contains("--low-water-mark");
         assertThat(run(2, owner, "sequence-benchmark", "--threads=0"))

@@ -57,13 +57,13 @@ begin
     annals.administration(), id, id, statement_timestamp(), statement_timestamp(), action,
     case
       when actor_token is not null then 'token'
-      when is_service and address is not null then 'setting'
+      when is_service and address is not null and action <> 'annals.authentication.fail' then 'setting'
       when is_service then 'service'
       else 'role'
     end,
     case
       when actor_token is not null then actor_token::text
-      when is_service and address is not null then 'ANNALS_ADMIN_TOKEN'
+      when is_service and address is not null and action <> 'annals.authentication.fail' then 'ANNALS_ADMIN_TOKEN'
       else session_user
     end,
     subject_type, subject_id, subject_name, outcome, host(address)::inet, details, actor_token,
@@ -377,8 +377,7 @@ create function annals.record_operation(
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 begin
-  if action <> all (array['annals.authentication.fail', 'annals.export.start', 'annals.log_key.change',
-      'annals.projection.rebuild', 'annals.schema.migrate', 'annals.settings.change']) then
+  if action <> all (array['annals.authentication.fail', 'annals.export.start', 'annals.projection.rebuild']) then
     raise insufficient_privilege using message = format('%s is not what the service itself records', action);
   end if;
   perform annals.record_event(action, subject_type, subject_id, null, details, actor_token, address, outcome);

@@ -8,6 +8,7 @@ import dev.annals.http.ProblemException;
 import dev.annals.http.ProblemType;
 import dev.annals.memory.MemoryBudget;
 import dev.annals.project.Caller;
+import dev.annals.project.Operations;
 import dev.annals.project.Requires;
 import dev.annals.project.TokenWatch;
 import io.smallrye.mutiny.Uni;
@@ -39,6 +40,7 @@ public class ExportResource {
     private final FeedConfig feedConfig;
     private final MemoryBudget memory;
     private final TokenWatch tokens;
+    private final Operations operations;
     private final ExportConfig config;
 
     ExportResource(
@@ -48,6 +50,7 @@ public class ExportResource {
             FeedConfig feedConfig,
             MemoryBudget memory,
             TokenWatch tokens,
+            Operations operations,
             ExportConfig config) {
         this.reader = reader;
         this.exports = exports;
@@ -55,6 +58,7 @@ public class ExportResource {
         this.feedConfig = feedConfig;
         this.memory = memory;
         this.tokens = tokens;
+        this.operations = operations;
         this.config = config;
     }
 
@@ -84,7 +88,11 @@ public class ExportResource {
                         place.run();
                         held.close();
                     };
-                    return begin(routing.request(), uri, projectId, asked, bodyless, release)
+                    Uni<Void> noted = bodyless
+                            ? Uni.createFrom().voidItem()
+                            : operations.began(
+                                    request, "annals.export.start", "project", projectId.toString(), asked::describe);
+                    return noted.chain(() -> begin(routing.request(), uri, projectId, asked, bodyless, release))
                             .onFailure()
                             .invoke(release)
                             .onCancellation()

@@ -59,6 +59,7 @@ public class AccessTokens {
     /** Tokens that were recently looked up and not found. */
     private final Cache<TokenHash, Boolean> unknown;
 
+    private final FailedAuthentications failed = new FailedAuthentications();
     private final TokenFailures failures;
     private final Bulkhead lane;
     /** For addresses with too many failures, because a valid token may come from there, too. */
@@ -124,10 +125,13 @@ public class AccessTokens {
     /**
      * Counts a request without a valid token.
      *
+     * @param address where it comes from
      * @return what to answer it with: {@code unauthorized}, or {@code too-many-failures}
      */
     ProblemException refused(Supplier<String> address, String detail) {
-        String client = address.get();
+        String sender = address.get();
+        failed.add(Caller.known(sender));
+        String client = ClientAddress.of(sender);
         boolean tooMany = failures.tooMany(client);
         failures.add(client);
         return tooMany ? failures.problem() : new ProblemException(ProblemType.UNAUTHORIZED, detail);
@@ -211,6 +215,11 @@ public class AccessTokens {
     /** Projects or tokens were changed by way of this instance, where this counts at once. */
     void changed() {
         known.invalidateAll();
+    }
+
+    /** What had no valid token since it was last asked. */
+    List<FailedAuthentications.Failures> takeFailed() {
+        return failed.take();
     }
 
     /** The tokens that were used and are to be noted, which is then the caller's task. */

@@ -34,7 +34,11 @@ public record Caller(
     /** The address from which a request came; 0.0.0.0 if a proxy names something else than an address. */
     public static String addressOf(ContainerRequestContext request) {
         Object property = Objects.requireNonNull(request.getProperty(ADDRESS), "the operation requires no token");
-        String address = ((Supplier<?>) property).get().toString();
+        return known(((Supplier<?>) property).get().toString());
+    }
+
+    /** The address itself; 0.0.0.0 if it is none. */
+    static String known(String address) {
         return NetUtil.createByteArrayFromIpAddressString(address) == null || address.indexOf('%') >= 0
                 ? "0.0.0.0"
                 : address;

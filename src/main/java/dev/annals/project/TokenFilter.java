@@ -89,12 +89,12 @@ class TokenFilter {
         Supplier<String> address = () -> addressOf(current);
         Supplier<String> client = () -> ClientAddress.of(address.get());
         if (token.isEmpty() || token.length() > MAX_LENGTH) {
-            throw tokens.refused(client, "This is not a token that the service issued.");
+            throw tokens.refused(address, "This is not a token that the service issued.");
         }
         return tokens.callerOf(token, client).map(caller -> {
             if (caller == null) {
                 throw tokens.refused(
-                        client, "The token is unknown, or has ended. Ask the administrator for a new one.");
+                        address, "The token is unknown, or has ended. Ask the administrator for a new one.");
             }
             requireAllowed(caller, scope, address);
             request.setProperty(Caller.PROPERTY, caller);

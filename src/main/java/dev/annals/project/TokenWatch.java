@@ -37,8 +37,10 @@ public class TokenWatch {
     private static final int EXPIRED_AT_ONCE = 100;
     private static final long NOTE_MILLIS = 10_000;
     private static final long EXPIRE_MILLIS = 30_000;
+    private static final long FAILURES_MILLIS = 60_000;
 
     private final AccessTokens tokens;
+    private final Operations operations;
     private final Pool reads;
     private final Pool pool;
     private final Vertx vertx;
@@ -48,8 +50,10 @@ public class TokenWatch {
 
     private final List<Long> timers = new ArrayList<>();
 
-    TokenWatch(AccessTokens tokens, @Reads Pool reads, Pool pool, Vertx vertx, TokenConfig config) {
+    TokenWatch(
+            AccessTokens tokens, Operations operations, @Reads Pool reads, Pool pool, Vertx vertx, TokenConfig config) {
         this.tokens = tokens;
+        this.operations = operations;
         this.reads = reads;
         this.pool = pool;
         this.vertx = vertx;
@@ -60,6 +64,7 @@ public class TokenWatch {
         every(recheckMillis, this::endLasting);
         every(NOTE_MILLIS, this::noteUse);
         every(EXPIRE_MILLIS, this::recordExpiries);
+        every(FAILURES_MILLIS, this::recordFailures);
     }
 
     void stop(@Observes ShutdownEvent event) {
@@ -146,6 +151,15 @@ public class TokenWatch {
                         .bind("ids", used.toArray(UUID[]::new))
                         .execute(pool)
                         .replaceWithVoid();
+    }
+
+    /** Few events, however many failures there were. */
+    Uni<Void> recordFailures() {
+        Uni<Void> done = Uni.createFrom().voidItem();
+        for (FailedAuthentications.Failures failures : tokens.takeFailed()) {
+            done = done.chain(() -> operations.failed(failures));
+        }
+        return done;
     }
 
     private Uni<Void> recordExpiries() {

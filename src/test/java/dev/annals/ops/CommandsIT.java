@@ -53,7 +53,7 @@ class CommandsIT {
             service.process().destroy();
             assertThat(service.process().waitFor()).isEqualTo(143);
         }
-        assertThat(run(0, limited, "verify")).isEqualTo("Sound: 0 records in 1 projects.");
+        assertThat(run(0, limited, "verify")).matches("Sound: [0-9]+ records in [23] projects[.]");
         SqlFixture.on(owner)
                 .runEach(
                         "set session_replication_role = replica",

@@ -65,6 +65,7 @@ class AdministrationTest {
         assertThat(schema.texts(EVENTS))
                 .containsExactly(
                         "annals.project.create",
+                        "annals.schema.migrate",
                         "annals.project.create",
                         "annals.project.rename",
                         "annals.token.issue",

@@ -9,5 +9,7 @@
 -- :drawn_seed          bytea    32 random bytes
 -- :event_id            uuid     of the record that says so
 -- :recorded_by_token   uuid
+-- :address             text     of the caller
 select annals.redact(
-  :project_id, :record_id, :fields, :reason, :canonical_metadata, :drawn_seed, :event_id, :recorded_by_token)
+  :project_id, :record_id, :fields, :reason, :canonical_metadata, :drawn_seed, :event_id, :recorded_by_token,
+  (:address::text)::inet)

@@ -4,12 +4,16 @@ import dev.annals.benchmark.SequenceBenchmark;
 import dev.annals.cli.AppendCommand;
 import dev.annals.cli.CheckCommand;
 import dev.annals.cli.ExportCommand;
+import dev.annals.cli.ProjectCommand;
 import dev.annals.cli.RedactCommand;
 import dev.annals.cli.TailCommand;
+import dev.annals.cli.TokenCommand;
+import dev.annals.cli.WhoAmICommand;
 import dev.annals.embedded.EmbeddedDatabaseException;
 import dev.annals.ops.Dump;
 import dev.annals.ops.LogCommand;
 import dev.annals.ops.Migrate;
+import dev.annals.ops.RebuildCommand;
 import dev.annals.ops.Restore;
 import dev.annals.ops.Verify;
 import io.quarkus.runtime.annotations.QuarkusMain;
@@ -43,24 +47,31 @@ import picocli.CommandLine.UnmatchedArgumentException;
             ExportCommand.class,
             CheckCommand.class,
             RedactCommand.class,
+            ProjectCommand.class,
+            TokenCommand.class,
+            WhoAmICommand.class,
             HelpCommand.class,
             Migrate.class,
             Verify.class,
             Dump.class,
             Restore.class,
             LogCommand.class,
+            RebuildCommand.class,
             SequenceBenchmark.class,
             GenerateCompletion.class
         },
         synopsisSubcommandLabel = "COMMAND",
         description =
-                "Without a command, runs the service. tail, append, export and redact are clients of a running service.",
+                "Without a command, runs the service. tail, append, export, redact, project, token and whoami are clients of a"
+                        + " running service.",
         footer = {
             "",
             "ANNALS_URL     the URL of the service; default: http://localhost:8080",
             "ANNALS_TOKEN   the token, which names the project",
+            "ANNALS_ADMIN_TOKEN   a token of the project annals, for project and token",
             "",
-            "check, migrate, verify, dump, restore, log and sequence-benchmark need no service. Each command has --help.",
+            "check, migrate, verify, dump, restore, log, rebuild and sequence-benchmark need no service. Each command has",
+            "--help.",
             "For completion in bash and zsh: source <(annals generate-completion)",
             "",
             "Exit codes of the client: 0 done; 1 failed; 2 wrong command line; 3 no token, or the wrong one;",

@@ -104,9 +104,10 @@ end;
 --
 --   canonical_metadata  the record's metadata in canonical JSON, where it goes; the database only checks that it is the same value
 --   drawn_seed          32 random bytes, for a record whose tile has no seed yet
+--   address             of the caller, for the administration's feed
 create function annals.redact(
   project_id uuid, record_id uuid, fields text[], reason text, canonical_metadata text, drawn_seed bytea,
-  event_id uuid, recorded_by_token uuid) returns void
+  event_id uuid, recorded_by_token uuid, address inet) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_variable
@@ -183,4 +184,7 @@ begin
     project_id, event_id, event_id, statement_timestamp(), statement_timestamp(), 'annals.redact', 'token',
     recorded_by_token, 'record', record_id, 'success', reason,
     jsonb_build_object('fields', to_jsonb(fields), 'sequence_id', place), recorded_by_token, null);
+  -- Not the reason, which may be redacted itself.
+  perform annals.record_event('annals.record.redact', 'record', record_id::text, null,
+    jsonb_build_object('project_id', project_id, 'sequence_id', place, 'fields', to_jsonb(fields)), recorded_by_token, address);
 end $$;

@@ -34,33 +34,55 @@ end $$;
 
 create table annals.project (
   id          uuid        not null,
+  -- The project annals is the schema's own: its feed holds what was done to projects and tokens (see V11).
   name        text        not null,
   created_at  timestamptz not null default clock_timestamp(),
+  -- From then on it takes no more records.
+  closed_at   timestamptz,
   constraint project_pkey primary key (id),
   constraint project_name_key unique (name),
-  constraint project_name_length check (char_length(name) between 1 and 255)
+  constraint project_name_length check (char_length(name) between 1 and 255),
+  -- Projects are named by their id or by their name.
+  constraint project_name_no_other_id check (name = id::text or name !~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'),
+  constraint project_name_reserved check (name = 'annals' or lower(btrim(name)) <> 'annals')
 );
 
+-- A row stays when its token has ended: records name the token that they came with.
 create table annals.access_token (
-  id           uuid        not null,
-  -- null for the admin token, which belongs to no project
-  project_id   uuid,
+  id                 uuid        not null,
+  -- Tokens of administrators and auditors belong to the project annals.
+  project_id         uuid        not null,
   -- SHA-256 of the token. The token itself is 256 bits of a secure generator, so a plain hash is enough.
-  token_hash   bytea       not null,
-  scopes       text[]      not null,
-  description  text,
-  created_at   timestamptz not null default clock_timestamp(),
+  token_hash         bytea       not null,
+  scopes             text[]      not null,
+  -- Where it may be used; empty: everywhere.
+  allowed_addresses  cidr[]      not null default '{}',
+  description        text,
+  created_at         timestamptz not null default clock_timestamp(),
+  expires_at         timestamptz,
+  revoked_at         timestamptz,
+  -- When its expiry was recorded.
+  expired_at         timestamptz,
+  -- The token that was made to take its place.
+  replaced_by        uuid,
+  -- The hour in which it was last used.
+  last_used_at       timestamptz,
   constraint access_token_pkey primary key (id),
   constraint access_token_hash_key unique (token_hash),
   constraint access_token_project_fkey foreign key (project_id) references annals.project (id),
   constraint access_token_hash_length check (octet_length(token_hash) = 32),
   constraint access_token_scopes check (
-    case when project_id is null then scopes = array['admin']
-    else scopes <@ array['read', 'write', 'sequence', 'redact'] and cardinality(scopes) between 1 and 4 end),
-  constraint access_token_description_length check (char_length(description) <= 1024)
-);
--- If several instances start for the first time together, only one of them makes the admin token.
-create unique index access_token_one_admin_idx on annals.access_token ((true)) where project_id is null;
+    (scopes <@ array['read', 'write', 'sequence', 'redact'] or scopes <@ array['audit', 'admin'])
+    and cardinality(scopes) between 1 and 4),
+  constraint access_token_allowed_addresses check (
+    cardinality(allowed_addresses) <= 16 and array_position(allowed_addresses, null) is null),
+  constraint access_token_description_length check (char_length(description) <= 1024),
+  constraint access_token_expires_at check (expires_at > created_at and expires_at < '10000-01-01 00:00:00+00')
+) with (fillfactor = 80); -- room for the hour of its last use
+create index access_token_project_idx on annals.access_token (project_id, id);
+-- Those whose expiry is still to be recorded.
+create index access_token_expires_at_idx on annals.access_token (expires_at)
+  where expires_at is not null and expired_at is null and revoked_at is null;
 
 -- Who may append to a project by plain SQL, besides the schema's owner and annals_service: these roles and their members.
 -- The right to insert into annals.audit_record (annals_writer) does not include any project.
@@ -73,35 +95,6 @@ create table annals.writer_grant (
   constraint writer_grant_pkey primary key (project_id, role_name),
   constraint writer_grant_project_fkey foreign key (project_id) references annals.project (id)
 );
-
--- Lets a role and its members append to a project by plain SQL.
-create function annals.grant_writer(role_name name, project_id uuid) returns void
-language plpgsql set search_path = pg_catalog, pg_temp
-as $$
-begin
-  if to_regrole(quote_ident(role_name)) is null then
-    raise undefined_object using message = format('role %I does not exist', role_name);
-  end if;
-  insert into annals.writer_grant as granted (project_id, role_name)
-  values (grant_writer.project_id, grant_writer.role_name)
-  on conflict do nothing;
-  if not pg_has_role(role_name, 'annals_writer', 'usage') then
-    execute format('grant annals_writer to %I', role_name);
-  end if;
-end $$;
-
--- Takes it back, from the next statement on. The role stays a member of annals_writer, which does not let it append
--- anywhere without a project.
-create function annals.revoke_writer(role_name name, project_id uuid) returns void
-language plpgsql set search_path = pg_catalog, pg_temp
-as $$
-begin
-  delete from annals.writer_grant as granted
-  where granted.project_id = revoke_writer.project_id and granted.role_name = revoke_writer.role_name;
-  if not found then
-    raise undefined_object using message = format('role %I is granted no project %s', role_name, project_id);
-  end if;
-end $$;
 
 -- Whether the session may append to a project. For functions that run as the schema's owner, in which current_user is that
 -- owner. It checks who logged in: neither SET ROLE nor any function can change session_user.

@@ -158,6 +158,27 @@ begin
   for no key update;
 end $$;
 
+-- A project that is closed, and the administration's own, take no more than what the schema's own functions record, each by itself:
+-- nobody else can use such an action. Closing a project waits for the lock of its feed: nothing is placed after it.
+create function annals.refuse_sealed(project_id uuid, project_name text, action text) returns void
+language plpgsql set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if starts_with(action, 'annals.') then
+    return;
+  elsif project_name = 'annals' then
+    raise insufficient_privilege using
+      message = format('project %s is the administration''s own: nobody may append to it', project_id),
+      constraint = 'audit_record_administration', schema = 'annals', table = 'audit_record',
+      hint = 'Append to another project.';
+  else
+    raise object_not_in_prerequisite_state using
+      message = format('project %s is closed', project_id),
+      constraint = 'audit_record_project_open', schema = 'annals', table = 'audit_record',
+      hint = 'It takes no more records. Append to another project.';
+  end if;
+end $$;
+
 -- Runs at commit, once an append. Most transactions write to one project: no order of locks is then looked for.
 --
 -- The lock of a feed is that of its project's row. Only the schema's owner may lock it, since only the owner may change it;
@@ -168,6 +189,7 @@ as $$
 declare
   unplaced    text := current_setting('annals.unplaced_projects', true);
   append_size integer := 1;
+  project     record;
 begin
   if tg_table_name = 'append' then
     append_size := cardinality(new.record_ids);
@@ -199,7 +221,8 @@ begin
     perform set_config('annals.unplaced_projects', '', true);
   end if;
   -- Foreign keys to the project lock its key only and do not wait for this.
-  perform from annals.project where id = new.project_id for no key update;
+  select name, closed_at is not null or name = 'annals' as is_sealed into project
+    from annals.project where id = new.project_id for no key update;
   if not found then
     raise foreign_key_violation using
       message = format('project %s does not exist', new.project_id),
@@ -211,6 +234,9 @@ begin
   -- read. (A setting of the function would end with it; this one lasts until the transaction is over.)
   if current_setting('synchronous_commit') = 'off' then
     perform set_config('synchronous_commit', 'on', true);
+  end if;
+  if project.is_sealed then
+    perform annals.refuse_sealed(new.project_id, project.name, to_jsonb(new) ->> 'action');
   end if;
 
   -- A new statement, and so, at READ COMMITTED, a new snapshot: it sees every commit that held the lock before.

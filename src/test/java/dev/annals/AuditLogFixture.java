@@ -67,7 +67,12 @@ public class AuditLogFixture extends SqlFixture {
 
     /** Makes a token for a project by way of the API. */
     public String newToken(UUID projectId, String... scopes) {
-        return administer("/v1/projects/" + projectId + "/tokens", Map.of("scopes", scopes), "token");
+        return newToken(projectId.toString(), scopes);
+    }
+
+    /** Makes a token for the project with this id or name by way of the API. */
+    public String newToken(String project, String... scopes) {
+        return administer("/v1/projects/" + project + "/tokens", Map.of("scopes", scopes), "token");
     }
 
     // Without a path of REST Assured's, which would be compiled as a script for each call.

@@ -1,5 +1,7 @@
 package dev.annals;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import dev.annals.database.DatabaseUrl;
 import java.io.IOException;
 import java.net.URI;
@@ -14,7 +16,7 @@ import java.util.regex.Pattern;
 public final class PackagedService implements AutoCloseable {
 
     private static final Pattern TOKEN = Pattern.compile("export ANNALS_TOKEN=(\\S+)");
-    private static final Pattern ADMIN_TOKEN = Pattern.compile("set ANNALS_ADMIN_TOKEN\\):\\s+(\\S+)");
+    private static final Pattern ADMIN_TOKEN = Pattern.compile("export ANNALS_ADMIN_TOKEN=(\\S+)");
 
     private final Path data;
     private final List<String> javaOptions;
@@ -27,19 +29,23 @@ public final class PackagedService implements AutoCloseable {
         this.data = data;
         this.javaOptions = List.of(javaOptions);
         process = start(Ports.free());
-        // Only the first start prints it.
-        token = printed(TOKEN);
-        adminToken = printed(ADMIN_TOKEN);
+        // Only the first start writes them.
+        Path file = data.resolve("first-tokens");
+        try {
+            Await.until("the first tokens are written", () -> Files.exists(file));
+        } catch (Exception e) {
+            close();
+            throw new IOException(e);
+        }
+        String tokens = Files.readString(file);
+        token = first(TOKEN, tokens);
+        adminToken = first(ADMIN_TOKEN, tokens);
     }
 
-    private String printed(Pattern pattern) {
-        String output = String.join("\n", output());
-        Matcher printed = pattern.matcher(output);
-        if (!printed.find()) {
-            close();
-            throw new AssertionError("no token in\n" + output);
-        }
-        return printed.group(1);
+    private static String first(Pattern pattern, String tokens) {
+        Matcher written = pattern.matcher(tokens);
+        assertThat(written.find()).as("the first tokens").isTrue();
+        return written.group(1);
     }
 
     /** Starts it again, and waits until it listens. */

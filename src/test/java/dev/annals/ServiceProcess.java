@@ -198,7 +198,7 @@ public final class ServiceProcess implements AutoCloseable {
     /** Makes a project and a token with these scopes. */
     public AuditLogFixture.Project newProject(String adminToken, String... scopes)
             throws IOException, InterruptedException {
-        String id = administer(adminToken, "/v1/projects", Map.of("name", UUID.randomUUID()), "id");
+        String id = administer(adminToken, "/v1/projects", Map.of("name", "project " + UUID.randomUUID()), "id");
         return newToken(adminToken, UUID.fromString(id), scopes);
     }
 

@@ -51,7 +51,7 @@ public class SqlFixture {
     /** Makes a project that has no token. */
     public UUID insertProject() throws SQLException {
         UUID id = UUID.randomUUID();
-        run("insert into annals.project (id, name) values ('" + id + "', '" + id + "')");
+        run("select annals.create_project('" + id + "', '" + id + "')");
         return id;
     }
 

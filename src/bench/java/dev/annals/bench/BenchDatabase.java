@@ -75,16 +75,15 @@ public final class BenchDatabase implements AutoCloseable {
     public List<UUID> addProjects(int count) throws SQLException {
         List<UUID> projects = new ArrayList<>();
         try (Connection connection = connect();
-                PreparedStatement insert =
-                        connection.prepareStatement("insert into annals.project (id, name) values (?, ?)")) {
+                PreparedStatement create =
+                        connection.prepareStatement("select annals.create_project(id => ?, name => ?)")) {
             for (int i = 0; i < count; i++) {
                 UUID id = UUID.randomUUID();
-                insert.setObject(1, id);
-                insert.setString(2, id.toString());
-                insert.addBatch();
+                create.setObject(1, id);
+                create.setString(2, id.toString());
+                create.execute();
                 projects.add(id);
             }
-            insert.executeBatch();
         }
         return projects;
     }

@@ -14,6 +14,8 @@ enum AppendFailure {
     DUPLICATE,
     /** One of the sequences that the records name has no number for them. */
     NO_NUMBER,
+    /** The project takes no more records. */
+    CLOSED,
     /** The database refuses a value of one of the records. */
     REFUSED,
     /** Anything else: trying again does not help. */
@@ -43,6 +45,9 @@ enum AppendFailure {
     private static AppendFailure of(String state, @Nullable String constraint) {
         if (RECORD_KEY.equals(constraint)) {
             return DUPLICATE;
+        }
+        if ("audit_record_project_open".equals(constraint)) {
+            return CLOSED;
         }
         if ("audit_record_number".equals(constraint)) {
             return NO_NUMBER;

@@ -44,6 +44,9 @@ sealed interface AppendOutcome {
     /** The database refuses a value in one of the records, and does not say in which. */
     record RejectedByDatabase(String sqlState) implements AppendOutcome {}
 
+    /** The project takes no more records; none was stored. */
+    record ProjectClosed() implements AppendOutcome {}
+
     /** Too much waits already; nothing was done. */
     record QueueFull(String why) implements AppendOutcome {}
 

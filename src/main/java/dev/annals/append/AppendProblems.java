@@ -36,6 +36,11 @@ final class AppendProblems {
         if (outcome instanceof AppendOutcome.RejectedByDatabase rejected) {
             return new ProblemException(ofValue(rejected));
         }
+        if (outcome instanceof AppendOutcome.ProjectClosed) {
+            return new ProblemException(
+                    ProblemType.PROJECT_CLOSED,
+                    "The project of this token is closed: it takes no more records. Append to another project.");
+        }
         if (outcome instanceof AppendOutcome.QueueFull full) {
             return new ProblemException(ProblemType.QUEUE_FULL, full.why());
         }

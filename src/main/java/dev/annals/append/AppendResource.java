@@ -7,6 +7,7 @@ import dev.annals.http.RequestBodies;
 import dev.annals.http.RequestParameters;
 import dev.annals.project.Caller;
 import dev.annals.project.Requires;
+import dev.annals.project.TokenWatch;
 import dev.annals.record.AuditRecord;
 import dev.annals.record.RecordReader;
 import dev.annals.record.RecordWriter;
@@ -48,6 +49,7 @@ public class AppendResource {
     private final RecordReader reader;
     private final FeedLinks links;
     private final RequestBodies bodies;
+    private final TokenWatch tokens;
     private final AppendConfig config;
     private final BodyConfig limits;
     private final Vertx vertx;
@@ -60,12 +62,14 @@ public class AppendResource {
             RecordReader reader,
             FeedLinks links,
             RequestBodies bodies,
+            TokenWatch tokens,
             AppendConfig config,
             BodyConfig limits,
             MeterRegistry metrics,
             Vertx vertx) {
         this.vertx = vertx;
         this.bodies = bodies;
+        this.tokens = tokens;
         this.queues = new ProjectQueues(writer, config, metrics);
         this.reader = reader;
         this.links = links;
@@ -109,8 +113,7 @@ public class AppendResource {
         RequestBodies.Held held = bodies.held(caller.projectId(), NdjsonUpload.mostBytes(config));
         NdjsonUpload upload = new NdjsonUpload(
                 bodies.parts(http), held, vertx.getOrCreateContext(), caller, reader, queues, imports, config);
-        return Uni.createFrom()
-                .completionStage(upload::run)
+        return tokens.whileValid(caller, http, Uni.createFrom().completionStage(upload::run))
                 .onTermination()
                 .invoke(held::close)
                 .map(summary -> Response.ok(summary.toJson()).build());

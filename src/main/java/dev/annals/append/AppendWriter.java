@@ -260,7 +260,8 @@ class AppendWriter implements ProjectQueues.Flush {
                 case RETRYABLE -> {
                     // It stays open.
                 }
-                case NO_NUMBER, FATAL -> request.fail(new AppendOutcome.Failed(new IllegalStateException(state)));
+                case CLOSED, NO_NUMBER, FATAL ->
+                    request.fail(new AppendOutcome.Failed(new IllegalStateException(state)));
             }
         }
         return duplicates;
@@ -337,6 +338,7 @@ class AppendWriter implements ProjectQueues.Flush {
                 requests.size() > 1
                         ? writeAlone(requests)
                         : ended(requests, new AppendOutcome.RejectedByDatabase(((PgException) failure).getSqlState()));
+            case CLOSED -> ended(requests, new AppendOutcome.ProjectClosed());
             case FATAL -> ended(requests, new AppendOutcome.Failed(failure));
         };
     }

@@ -56,7 +56,7 @@ final class BenchmarkRun {
     Result measure() throws SQLException, InterruptedException, ExecutionException {
         String schema = "annals_benchmark_" + UUID.randomUUID().toString().replace("-", "");
         UUID project = UUID.randomUUID();
-        execute("insert into annals.project (id, name) values ('" + project + "', '" + schema + "')");
+        execute("select annals.create_project('" + schema + "', '" + project + "')");
         execute("create schema " + schema + "; grant usage on schema " + schema + " to annals_service");
         try {
             Supplier<Uni<?>> transaction = transaction(schema, project);

@@ -21,6 +21,8 @@ import java.net.http.HttpResponse.BodyHandler;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
@@ -82,14 +84,31 @@ final class Connection {
         forEver = true;
     }
 
+    /** A request is sent once: what it does must not be done twice. */
+    void tryOnce() {
+        patience = 0;
+    }
+
     /** A request to a path and query of the service, which the caller completes. */
     HttpRequest.Builder request(String path) {
+        return request(path, setting("ANNALS_TOKEN", ""), "Set ANNALS_TOKEN to a token of the project.");
+    }
+
+    /** The same as an administrator. */
+    private HttpRequest.Builder administration(String path) {
+        return request(
+                path,
+                setting("ANNALS_ADMIN_TOKEN", setting("ANNALS_TOKEN", "")),
+                "Set ANNALS_ADMIN_TOKEN to a token of the project annals.");
+    }
+
+    private HttpRequest.Builder request(String path, String token, String missing) {
         String base = url == null ? setting("ANNALS_URL", "http://localhost:8080") : url;
-        String token = setting("ANNALS_TOKEN", "");
         if (token.isEmpty()) {
             throw new ClientFailure(
                     ClientFailure.TOKEN,
-                    "Set ANNALS_TOKEN to a token of the project; the service prints one at its first start.");
+                    missing
+                            + " The first start of the service writes some to the file first-tokens in its data directory.");
         }
         if (!TOKEN_TEXT.matcher(token).matches()) {
             throw unusable();
@@ -116,7 +135,43 @@ final class Connection {
         return value == null || value.isBlank() ? otherwise : value.strip();
     }
 
-    /** Sends a request until it is answered with 200, and returns the body. */
+    /**
+     * Sends a request of the administration, and returns what it is answered with.
+     *
+     * @param body null for none
+     */
+    JsonNode administer(String method, String path, @Nullable JsonNode body) throws IOException, InterruptedException {
+        HttpRequest.Builder request = administration(path);
+        if (body == null) {
+            request.method(method, HttpRequest.BodyPublishers.noBody());
+        } else {
+            request.header("Content-Type", "application/json")
+                    .method(method, HttpRequest.BodyPublishers.ofByteArray(JSON.writeValueAsBytes(body)));
+        }
+        byte[] answer = send(request.build(), Duration.ZERO);
+        return answer.length == 0 ? JSON.createObjectNode() : JSON.readTree(answer);
+    }
+
+    /** All of a list of the administration, page by page. */
+    List<JsonNode> list(String path, String name) throws IOException, InterruptedException {
+        List<JsonNode> items = new ArrayList<>();
+        String next = "";
+        while (true) {
+            JsonNode page = administer("GET", path + "?limit=200" + next, null);
+            page.path(name).forEach(items::add);
+            if (page.path("next").isNull() || page.path(name).isEmpty()) {
+                return items;
+            }
+            next = "&after=" + page.path("next").asText();
+        }
+    }
+
+    /** A text as one segment of a path. */
+    static String segment(String text) {
+        return URLEncoder.encode(text, StandardCharsets.UTF_8).replace("+", "%20");
+    }
+
+    /** Sends a request until it is answered with success, and returns the body. */
     byte[] send(HttpRequest request, Duration wait) throws InterruptedException {
         byte[] body = ask(request, wait);
         worked();
@@ -128,7 +183,7 @@ final class Connection {
         while (true) {
             try {
                 HttpResponse<byte[]> answer = once(request, BodyHandlers.ofByteArray(), ANSWER.plus(wait));
-                if (answer.statusCode() == 200) {
+                if (answer.statusCode() / 100 == 2) {
                     return answer.body();
                 }
                 refuseOrPause(answer, answer.body());

@@ -7,7 +7,9 @@ import java.io.OutputStream;
 import java.io.PrintStream;
 import java.io.Serial;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 import java.util.Locale;
+import java.util.stream.Collectors;
 
 /** What a command prints. Records are hostile text: nothing in them may control a terminal or pass for another line. */
 final class Terminal {
@@ -66,6 +68,17 @@ final class Terminal {
         } catch (IOException e) {
             return false; // an image without a shell
         }
+    }
+
+    /** Prints a line on standard output. */
+    @SuppressWarnings("SystemOut") // a command line tool
+    static void print(String line) {
+        new PrintStream(System.out, true, StandardCharsets.UTF_8).println(escapedLine(line));
+    }
+
+    /** Tabs divide the columns. */
+    private static String escapedLine(String line) {
+        return Arrays.stream(line.split("\t", -1)).map(Terminal::escaped).collect(Collectors.joining("\t"));
     }
 
     /** Prints a sentence on standard error. */

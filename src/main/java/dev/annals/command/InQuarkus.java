@@ -5,7 +5,6 @@ import io.quarkus.runtime.Quarkus;
 import io.quarkus.runtime.QuarkusApplication;
 import jakarta.enterprise.context.Dependent;
 import java.util.Objects;
-import java.util.UUID;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 
@@ -34,8 +33,6 @@ public final class InQuarkus {
         System.setProperty("quarkus.http.host-enabled", "false");
         System.setProperty("quarkus.management.host-enabled", "false");
         System.setProperty("quarkus.log.level", "ERROR");
-        // Otherwise an admin token would be printed, only once, where nobody looks for it.
-        System.setProperty("annals.admin-token", "annals_" + UUID.randomUUID());
         parsed = command;
         Quarkus.run(Application.class, InQuarkus::exit);
     }

@@ -50,11 +50,17 @@ public interface AnnalsConfig {
     Path dataDir();
 
     /**
-     * The administrator's token, for projects, tokens and rebuilding projections. Without this setting the first start makes
-     * one and prints it once. Set it to replace one that was lost.
+     * An administrator's token, besides those in the database. Without this setting the first start makes one, and writes it to
+     * {@link #firstTokensFile()}. Set it to replace one that was lost.
      */
     @Texts("[!-~]{16,256}")
     Optional<String> adminToken();
+
+    /**
+     * Where the first start writes the tokens that it makes, for nobody else to read. Default: the file {@code first-tokens} in
+     * {@link #dataDir()}.
+     */
+    Optional<Path> firstTokensFile();
 
     /**
      * The URL under which clients reach the service, such as {@code https://audit.example.org}; links begin with it. Without

@@ -1,11 +1,13 @@
 package dev.annals.export;
 
+import com.fasterxml.jackson.core.JsonGenerator;
 import dev.annals.feed.FeedConfig;
 import dev.annals.feed.FeedParameters;
 import dev.annals.feed.FeedQuery;
 import dev.annals.http.RequestParameters;
 import jakarta.ws.rs.core.MultivaluedHashMap;
 import jakarta.ws.rs.core.MultivaluedMap;
+import java.io.IOException;
 import java.util.List;
 import java.util.Locale;
 import java.util.stream.Stream;
@@ -58,5 +60,14 @@ record ExportRequest(ExportFormat format, FeedQuery query, boolean gzip) {
             }
         }
         return false;
+    }
+
+    /** For the event: not the filters, which may have values that are redacted later. */
+    void describe(JsonGenerator json) throws IOException {
+        json.writeStartObject();
+        json.writeStringField("format", format.name().toLowerCase(Locale.ROOT));
+        json.writeNumberField(
+                "after", query.cursor() == null ? 0 : query.cursor().sequenceId());
+        json.writeEndObject();
     }
 }

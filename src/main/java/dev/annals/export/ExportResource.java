@@ -8,7 +8,9 @@ import dev.annals.http.ProblemException;
 import dev.annals.http.ProblemType;
 import dev.annals.memory.MemoryBudget;
 import dev.annals.project.Caller;
+import dev.annals.project.Operations;
 import dev.annals.project.Requires;
+import dev.annals.project.TokenWatch;
 import io.smallrye.mutiny.Uni;
 import io.vertx.core.http.HttpMethod;
 import io.vertx.core.http.HttpServerRequest;
@@ -37,6 +39,8 @@ public class ExportResource {
     private final FeedLinks links;
     private final FeedConfig feedConfig;
     private final MemoryBudget memory;
+    private final TokenWatch tokens;
+    private final Operations operations;
     private final ExportConfig config;
 
     ExportResource(
@@ -45,12 +49,16 @@ public class ExportResource {
             FeedLinks links,
             FeedConfig feedConfig,
             MemoryBudget memory,
+            TokenWatch tokens,
+            Operations operations,
             ExportConfig config) {
         this.reader = reader;
         this.exports = exports;
         this.links = links;
         this.feedConfig = feedConfig;
         this.memory = memory;
+        this.tokens = tokens;
+        this.operations = operations;
         this.config = config;
     }
 
@@ -61,7 +69,8 @@ public class ExportResource {
     @Requires.Read
     public Uni<Response> export(
             @Context RoutingContext routing, @Context UriInfo uri, @Context ContainerRequestContext request) {
-        UUID projectId = Caller.of(request).projectId();
+        Caller caller = Caller.of(request);
+        UUID projectId = caller.projectId();
         ExportRequest asked = ExportRequest.read(
                 uri.getQueryParameters(), routing.request().headers().getAll(HttpHeaders.ACCEPT_ENCODING), feedConfig);
         requireChunks(routing.request());
@@ -73,11 +82,17 @@ public class ExportResource {
                 .onCancellation()
                 .invoke(place)
                 .chain(held -> {
+                    Runnable ended = tokens.follow(caller, routing.request());
                     Runnable release = () -> {
+                        ended.run();
                         place.run();
                         held.close();
                     };
-                    return begin(routing.request(), uri, projectId, asked, bodyless, release)
+                    Uni<Void> noted = bodyless
+                            ? Uni.createFrom().voidItem()
+                            : operations.began(
+                                    request, "annals.export.start", "project", projectId.toString(), asked::describe);
+                    return noted.chain(() -> begin(routing.request(), uri, projectId, asked, bodyless, release))
                             .onFailure()
                             .invoke(release)
                             .onCancellation()

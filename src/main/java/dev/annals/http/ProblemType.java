@@ -37,6 +37,10 @@ public enum ProblemType {
     RECORD_ID_TAKEN(409, "Record id taken"),
     /** A project with this name exists already. */
     PROJECT_NAME_TAKEN(409, "Project name taken"),
+    /** The project is closed: it takes no more records. */
+    PROJECT_CLOSED(409, "Project closed"),
+    /** The token has ended, or was replaced before. */
+    TOKEN_ENDED(409, "Token ended"),
     /** A sequence with this name exists already, with another definition. */
     SEQUENCE_EXISTS(409, "Sequence exists"),
     /** Fewer values are left than were asked for; a sequence never starts again. */

@@ -12,6 +12,7 @@ import dev.annals.http.RequestParameters;
 import dev.annals.log.ProvedPages;
 import dev.annals.project.Caller;
 import dev.annals.project.Requires;
+import dev.annals.project.TokenWatch;
 import io.smallrye.mutiny.Uni;
 import io.vertx.core.http.HttpMethod;
 import io.vertx.core.http.HttpServerRequest;
@@ -40,9 +41,17 @@ public class FeedResource {
     private final ProvedPages proved;
     private final LiveFeed live;
     private final PageAnswers answers;
+    private final TokenWatch tokens;
     private final FeedConfig config;
 
-    FeedResource(FeedReader reader, ProvedPages proved, LiveFeed live, PageAnswers answers, FeedConfig config) {
+    FeedResource(
+            FeedReader reader,
+            ProvedPages proved,
+            LiveFeed live,
+            PageAnswers answers,
+            TokenWatch tokens,
+            FeedConfig config) {
+        this.tokens = tokens;
         this.reader = reader;
         this.proved = proved;
         this.live = live;
@@ -62,7 +71,8 @@ public class FeedResource {
                 headers,
                 MediaType.APPLICATION_JSON_TYPE,
                 "A page is JSON: accept application/json. Server-Sent Events are at " + FeedLinks.PATH + "/stream.");
-        UUID projectId = Caller.of(request).projectId();
+        Caller caller = Caller.of(request);
+        UUID projectId = caller.projectId();
         FeedQuery query = FeedParameters.read(uri.getQueryParameters(), config);
         Long proof = FeedParameters.proof(uri.getQueryParameters());
         if (proof != null) {
@@ -80,7 +90,7 @@ public class FeedResource {
                     held -> reader.read(projectId, query, held)
                             .map(page -> answers.page(http, uri, query, page, held)));
         }
-        return live.poll(projectId, query, wait)
+        return tokens.whileValid(caller, http, live.poll(projectId, query, wait))
                 .chain(page -> answers.within(
                         projectId,
                         page.answerAtMost(),
@@ -102,7 +112,8 @@ public class FeedResource {
                 MediaType.SERVER_SENT_EVENTS_TYPE,
                 "A stream is Server-Sent Events: accept text/event-stream. Pages of JSON are at " + FeedLinks.PATH
                         + ".");
-        UUID projectId = Caller.of(request).projectId();
+        Caller caller = Caller.of(request);
+        UUID projectId = caller.projectId();
         if (uri.getQueryParameters().containsKey(FeedParameters.ORDER)) {
             throw RequestParameters.invalid(
                     FeedParameters.ORDER,
@@ -124,7 +135,7 @@ public class FeedResource {
             return Uni.createFrom()
                     .item(Response.ok().type(MediaType.SERVER_SENT_EVENTS).build());
         }
-        return live.stream(projectId, query, http);
+        return tokens.whileValid(caller, http, live.stream(projectId, query, http));
     }
 
     private static void requireAccepted(HttpHeaders headers, MediaType type, String otherwise) {

@@ -7,80 +7,74 @@ import dev.annals.connection.ClientAddress;
 import dev.annals.database.DatabaseFailure;
 import dev.annals.database.Reads;
 import dev.annals.database.Sql;
-import dev.annals.guid.SequentialGuid;
 import dev.annals.http.Bulkhead;
 import dev.annals.http.ProblemException;
 import dev.annals.http.ProblemType;
 import io.smallrye.mutiny.Uni;
-import io.vertx.core.buffer.Buffer;
 import io.vertx.mutiny.sqlclient.Pool;
 import io.vertx.mutiny.sqlclient.Row;
 import io.vertx.mutiny.sqlclient.RowSet;
 import jakarta.enterprise.context.ApplicationScoped;
-import java.nio.charset.StandardCharsets;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
-import java.security.SecureRandom;
 import java.time.Duration;
-import java.util.Base64;
+import java.util.Arrays;
 import java.util.EnumSet;
-import java.util.HexFormat;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Supplier;
-import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Bearer tokens: {@code annals_} and 256 random bits. The database only holds their SHA-256, and logs never contain them.
+ * Bearer tokens, as {@link TokenText} describes them. The database only holds their SHA-256, and logs never contain them.
  */
 @ApplicationScoped
 public class AccessTokens {
 
     private static final Sql FIND_TOKEN = Sql.named("find_token");
-    private static final Sql ADD_TOKEN = Sql.named("add_token");
-    private static final Sql ADD_ADMIN_TOKEN = Sql.named("add_admin_token");
-    private static final Pattern FORM = Pattern.compile("annals_[A-Za-z0-9_-]{43}");
+    private static final Sql FIND_ADMINISTRATION = Sql.named("find_administration");
+    private static final int KNOWN = 10_000;
+    private static final int NOTED_AT_ONCE = 1_000;
     private static final String TOO_MANY = "Too many tokens are being looked up. Send the request again later.";
-    private static final Caller ADMIN = new Caller(null, EnumSet.of(Scope.ADMIN), null);
 
     private final Pool reads;
-    private final Pool pool;
-    private final SequentialGuid guids;
-    private final SecureRandom random = new SecureRandom();
-    /** The hash of {@code ANNALS_ADMIN_TOKEN}. If that is set, the admin token in the database does not count. */
-    private final Optional<Hash> configuredAdmin;
-    /** Saves a query per request. A token that is deleted from the database stays valid as long as it is held here. */
-    private final Cache<Hash, Caller> known = Caffeine.newBuilder()
-            .maximumSize(10_000)
-            .expireAfterWrite(Duration.ofSeconds(30))
-            .build();
+    /** The hash of {@code ANNALS_ADMIN_TOKEN}. */
+    private final Optional<TokenHash> configuredAdmin;
+    /** Who has the configured token; null until the database has said which the administration's project is. */
+    private volatile @Nullable Caller admin;
+    /** Saves a query per request. A token that has ended stays valid as long as it is held here. */
+    private final Cache<TokenHash, Caller> known;
+
+    /** What was in use since it was last noted, each at most once an hour. */
+    private final Set<UUID> used = ConcurrentHashMap.newKeySet();
 
     /** Tokens that were recently valid. They need not wait behind other look-ups. */
-    private final Cache<Hash, Boolean> proven = Caffeine.newBuilder()
+    private final Cache<TokenHash, Boolean> proven = Caffeine.newBuilder()
             .maximumSize(10_000)
             .expireAfterAccess(Duration.ofHours(1))
             .build();
 
     /** Tokens that were recently looked up and not found. */
-    private final Cache<Hash, Boolean> unknown;
+    private final Cache<TokenHash, Boolean> unknown;
 
+    private final FailedAuthentications failed = new FailedAuthentications();
     private final TokenFailures failures;
     private final Bulkhead lane;
     /** For addresses with too many failures, because a valid token may come from there, too. */
     private final Bulkhead suspectLane;
 
     /** Queries in flight: requests with the same token share one query. */
-    private final Map<Hash, Uni<@Nullable Caller>> lookUps = new ConcurrentHashMap<>();
+    private final Map<TokenHash, Uni<@Nullable Caller>> lookUps = new ConcurrentHashMap<>();
 
-    AccessTokens(@Reads Pool reads, Pool pool, SequentialGuid guids, AnnalsConfig config, TokenConfig limits) {
+    AccessTokens(@Reads Pool reads, AnnalsConfig config, TokenConfig limits) {
         this.reads = reads;
-        this.pool = pool;
-        this.guids = guids;
-        this.configuredAdmin = config.adminToken().map(Hash::of);
+        this.configuredAdmin = config.adminToken().map(TokenHash::of);
+        this.known = Caffeine.newBuilder()
+                .maximumSize(KNOWN)
+                .expireAfterWrite(limits.recheck())
+                .build();
         this.unknown = Caffeine.newBuilder()
                 .maximumSize(10_000)
                 .expireAfterWrite(limits.unknownTime())
@@ -90,41 +84,25 @@ public class AccessTokens {
         this.suspectLane = new Bulkhead(1, limits.waitingSuspects(), limits.lookUpWait(), TOO_MANY);
     }
 
-    /** The SHA-256 of a token, as hexadecimal digits: comparing hashes tells an attacker nothing about tokens. */
-    private record Hash(String hex) {
-
-        static Hash of(String token) {
-            try {
-                byte[] hash = MessageDigest.getInstance("SHA-256").digest(token.getBytes(StandardCharsets.UTF_8));
-                return new Hash(HexFormat.of().formatHex(hash));
-            } catch (NoSuchAlgorithmException e) {
-                throw new IllegalStateException("every Java platform has SHA-256", e);
-            }
-        }
-
-        Buffer buffer() {
-            return Buffer.buffer(HexFormat.of().parseHex(hex));
-        }
-    }
-
     /**
      * Finds the caller that a token belongs to; null if the token is unknown.
      *
      * @param address where the request comes from: a {@link ClientAddress}
      */
     Uni<@Nullable Caller> callerOf(String token, Supplier<String> address) {
-        if (configuredAdmin.isEmpty() && !FORM.matcher(token).matches()) {
+        boolean isToken = TokenText.isToken(token);
+        if (configuredAdmin.isEmpty() && !isToken) {
             return Uni.createFrom().nullItem();
         }
-        Hash hash = Hash.of(token);
+        TokenHash hash = TokenHash.of(token);
         if (configuredAdmin.isPresent() && configuredAdmin.get().equals(hash)) {
-            return Uni.createFrom().item(ADMIN);
+            return configuredAdmin();
         }
         Caller caller = known.getIfPresent(hash);
         if (caller != null) {
             return Uni.createFrom().item(caller);
         }
-        if (unknown.getIfPresent(hash) != null || !FORM.matcher(token).matches()) {
+        if (unknown.getIfPresent(hash) != null || !isToken) {
             return Uni.createFrom().nullItem();
         }
         Uni<@Nullable Caller> underWay = lookUps.get(hash);
@@ -147,16 +125,19 @@ public class AccessTokens {
     /**
      * Counts a request without a valid token.
      *
+     * @param address where it comes from
      * @return what to answer it with: {@code unauthorized}, or {@code too-many-failures}
      */
     ProblemException refused(Supplier<String> address, String detail) {
-        String client = address.get();
+        String sender = address.get();
+        failed.add(Caller.known(sender));
+        String client = ClientAddress.of(sender);
         boolean tooMany = failures.tooMany(client);
         failures.add(client);
         return tooMany ? failures.problem() : new ProblemException(ProblemType.UNAUTHORIZED, detail);
     }
 
-    private Uni<@Nullable Caller> inTurn(Hash hash, Bulkhead turns) {
+    private Uni<@Nullable Caller> inTurn(TokenHash hash, Bulkhead turns) {
         return turns.run(() -> find(hash))
                 .onTermination()
                 .invoke(() -> lookUps.remove(hash))
@@ -164,7 +145,7 @@ public class AccessTokens {
                 .indefinitely();
     }
 
-    private Uni<@Nullable Caller> lookUp(Hash hash) {
+    private Uni<@Nullable Caller> lookUp(TokenHash hash) {
         return find(hash)
                 .onTermination()
                 .invoke(() -> lookUps.remove(hash))
@@ -172,7 +153,7 @@ public class AccessTokens {
                 .indefinitely();
     }
 
-    private Uni<@Nullable Caller> find(Hash hash) {
+    private Uni<@Nullable Caller> find(TokenHash hash) {
         return DatabaseFailure.retried(FIND_TOKEN
                         .bind("token_hash", hash.buffer())
                         .execute(reads)
@@ -190,57 +171,61 @@ public class AccessTokens {
 
     private @Nullable Caller readCaller(RowSet<Row> rows) {
         for (Row row : rows) {
-            UUID project = row.getUUID("project_id");
-            if (project == null && configuredAdmin.isPresent()) {
+            if (row.getBoolean("ended")) {
                 return null;
+            }
+            if (!row.getBoolean("used") && used.size() < KNOWN) {
+                used.add(row.getUUID("id"));
             }
             Set<Scope> scopes = EnumSet.noneOf(Scope.class);
             for (String scope : row.getArrayOfStrings("scopes")) {
                 Scope.of(scope).ifPresent(scopes::add);
             }
-            return new Caller(project, scopes, row.getUUID("id"));
+            List<AddressRange> allowed = Arrays.stream(row.getArrayOfStrings("allowed_addresses"))
+                    .map(range -> AddressRange.parse(range).orElseThrow())
+                    .toList();
+            return new Caller(row.getUUID("project_id"), scopes, row.getUUID("id"), row.getBoolean("closed"), allowed);
         }
         return null;
     }
 
-    /**
-     * Makes a token for a project.
-     *
-     * @return the token itself, which cannot be retrieved later
-     */
-    Uni<NewToken> add(UUID projectId, Set<Scope> scopes, @Nullable String description) {
-        NewToken token = new NewToken(guids.next(), newToken());
-        Hash hash = Hash.of(token.token());
-        return ADD_TOKEN
-                .bind("id", token.id())
-                .bind("project_id", projectId)
-                .bind("token_hash", hash.buffer())
-                .bind("scopes", scopes.stream().map(Scope::text).toArray(String[]::new))
-                .bind("description", description)
-                .execute(pool)
-                .invoke(() -> unknown.invalidate(hash))
-                .replaceWith(token);
-    }
-
-    /** Makes the admin token, unless it is configured or exists already: then there is nothing to show. */
-    Uni<Optional<String>> addAdmin() {
-        if (configuredAdmin.isPresent()) {
-            return Uni.createFrom().item(Optional.empty());
+    private Uni<@Nullable Caller> configuredAdmin() {
+        Caller caller = admin;
+        if (caller != null) {
+            return Uni.createFrom().item(caller);
         }
-        String token = newToken();
-        return ADD_ADMIN_TOKEN
-                .bind("id", guids.next())
-                .bind("token_hash", Hash.of(token).buffer())
-                .execute(pool)
-                .map(rows -> rows.iterator().hasNext() ? Optional.of(token) : Optional.empty());
+        return DatabaseFailure.retried(FIND_ADMINISTRATION.execute(reads)).map(rows -> {
+            UUID project = rows.iterator().next().getUUID("id");
+            Caller found = new Caller(project, EnumSet.of(Scope.ADMIN), null, false, List.of());
+            admin = found;
+            return found;
+        });
     }
 
-    private String newToken() {
-        byte[] bytes = new byte[32];
-        random.nextBytes(bytes);
-        return "annals_" + Base64.getUrlEncoder().withoutPadding().encodeToString(bytes);
+    /** Whether the settings name an admin token. */
+    boolean hasConfiguredAdmin() {
+        return configuredAdmin.isPresent();
     }
 
-    /** A new token. */
-    record NewToken(UUID id, String token) {}
+    /** A token was issued: it counts at once, whoever has tried it before. */
+    void issued(TokenHash hash) {
+        unknown.invalidate(hash);
+    }
+
+    /** Projects or tokens were changed by way of this instance, where this counts at once. */
+    void changed() {
+        known.invalidateAll();
+    }
+
+    /** What had no valid token since it was last asked. */
+    List<FailedAuthentications.Failures> takeFailed() {
+        return failed.take();
+    }
+
+    /** The tokens that were used and are to be noted, which is then the caller's task. */
+    List<UUID> takeUsed() {
+        List<UUID> taken = used.stream().limit(NOTED_AT_ONCE).toList();
+        taken.forEach(used::remove);
+        return taken;
+    }
 }

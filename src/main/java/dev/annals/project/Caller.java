@@ -1,25 +1,32 @@
 package dev.annals.project;
 
+import io.netty.util.NetUtil;
 import io.vertx.ext.web.RoutingContext;
 import jakarta.ws.rs.container.ContainerRequestContext;
+import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Who sent a request.
  *
- * @param project the token's project; null for the admin
+ * @param projectId the token's project
  * @param scopes what the token allows
- * @param token the token's id; null for an admin token that is configured
+ * @param token the token's id; null for the admin token that is configured
+ * @param closed whether the project takes no more records
+ * @param allowedAddresses where the token may be used; empty: everywhere
  */
 public record Caller(
-        @Nullable UUID project, Set<Scope> scopes, @Nullable UUID token) {
+        UUID projectId, Set<Scope> scopes, @Nullable UUID token, boolean closed, List<AddressRange> allowedAddresses) {
 
-    /** The name of the request property that holds the caller. */
+    /** The names of the request properties that hold the caller and its address. */
     static final String PROPERTY = "annals.caller";
+
+    static final String ADDRESS = "annals.caller.address";
 
     /** Who sent a request to an operation that {@link Requires} a token. */
     public static Caller of(ContainerRequestContext request) {
@@ -36,22 +43,37 @@ public record Caller(
         return Optional.ofNullable(request.<@Nullable Caller>get(PROPERTY));
     }
 
-    /**
-     * The token's project. Only the admin has none, and {@link Requires} keeps the admin away from the operations of
-     * projects.
-     */
-    public UUID projectId() {
-        if (project == null) {
-            throw new IllegalStateException("the admin token belongs to no project");
-        }
-        return project;
+    /** The address from which a request came; 0.0.0.0 if a proxy names something else than an address. */
+    public static String addressOf(ContainerRequestContext request) {
+        Object property = Objects.requireNonNull(request.getProperty(ADDRESS), "the operation requires no token");
+        return known(((Supplier<?>) property).get().toString());
     }
 
-    /** The token's id. Only the admin can have none. */
+    /** The address itself; 0.0.0.0 if it is none. */
+    static String known(String address) {
+        return NetUtil.createByteArrayFromIpAddressString(address) == null || address.indexOf('%') >= 0
+                ? "0.0.0.0"
+                : address;
+    }
+
+    /** The token's id. Only the configured admin has none, and it neither appends nor redacts. */
     public UUID tokenId() {
         if (token == null) {
             throw new IllegalStateException("the configured admin token has no id");
         }
         return token;
+    }
+
+    /** Whether the token allows what needs this scope. Auditors read the feed of their project, as admins do. */
+    boolean may(Scope scope) {
+        return switch (scope) {
+            case READ -> scopes.contains(Scope.READ) || may(Scope.AUDIT);
+            case AUDIT -> scopes.contains(Scope.AUDIT) || scopes.contains(Scope.ADMIN);
+            case WRITE, SEQUENCE, REDACT, ADMIN -> scopes.contains(scope);
+        };
+    }
+
+    boolean mayComeFrom(String address) {
+        return allowedAddresses.isEmpty() || allowedAddresses.stream().anyMatch(range -> range.contains(address));
     }
 }

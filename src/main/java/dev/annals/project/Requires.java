@@ -35,7 +35,19 @@ public final class Requires {
     @Target({ElementType.METHOD, ElementType.TYPE})
     public @interface Redact {}
 
-    /** The token must be the admin's. */
+    /** The token must be of the project {@code annals}, with the scope {@code audit} or {@code admin}. */
+    @NameBinding
+    @Retention(RetentionPolicy.RUNTIME)
+    @Target({ElementType.METHOD, ElementType.TYPE})
+    public @interface Audit {}
+
+    /** Any valid token. */
+    @NameBinding
+    @Retention(RetentionPolicy.RUNTIME)
+    @Target({ElementType.METHOD, ElementType.TYPE})
+    public @interface Token {}
+
+    /** The token must be an admin's. */
     @NameBinding
     @Retention(RetentionPolicy.RUNTIME)
     @Target({ElementType.METHOD, ElementType.TYPE})

@@ -4,7 +4,7 @@ import java.util.Arrays;
 import java.util.Locale;
 import java.util.Optional;
 
-/** What a token allows. */
+/** What a token allows. Those of {@link #AUDIT} and {@link #ADMIN} belong to the project {@code annals}, all others do not. */
 public enum Scope {
     /** Reading a project's feed. */
     READ,
@@ -14,12 +14,19 @@ public enum Scope {
     SEQUENCE,
     /** Redacting fields of a project's records. */
     REDACT,
-    /** Making projects and tokens. */
+    /** Reading the administration's feed, and which projects and tokens there are. */
+    AUDIT,
+    /** Administering projects and tokens, and all that auditors may. */
     ADMIN;
 
     /** The scope's name in JSON and in the database. */
     public String text() {
         return name().toLowerCase(Locale.ROOT);
+    }
+
+    /** Whether only tokens of the project {@code annals} have it. */
+    boolean isOfAdministration() {
+        return this == AUDIT || this == ADMIN;
     }
 
     static Optional<Scope> of(String text) {

@@ -8,7 +8,7 @@ import io.smallrye.config.ConfigMapping;
 import io.smallrye.config.WithDefault;
 import java.time.Duration;
 
-/** Limits on what requests with unknown tokens may cost. */
+/** Limits on what requests with unknown tokens may cost, and on how long tokens count that have ended. */
 @ConfigMapping(prefix = "annals.token")
 // A native executable would have none of these methods to ask for their limits.
 @RegisterForReflection(fields = false)
@@ -47,6 +47,14 @@ public interface TokenConfig {
     @WithDefault("2s")
     @Durations(min = "1ms", max = "5M")
     Duration unknownTime();
+
+    /**
+     * How long a token that is known to be valid is not looked up again, and how often those of open streams, long polls,
+     * exports and imports are. For so long, a token that was revoked by way of another instance may still be taken.
+     */
+    @WithDefault("2s")
+    @Durations(min = "100ms", max = "4s")
+    Duration recheck();
 
     /** How many requests without a valid token an address may send in {@link #failureTime()}. */
     @WithDefault("600")

@@ -59,14 +59,26 @@ class TokenFilter {
         return require(request, Scope.ADMIN);
     }
 
+    @ServerRequestFilter
+    @Requires.Audit
+    Uni<@Nullable Response> audit(ContainerRequestContext request) {
+        return require(request, Scope.AUDIT);
+    }
+
+    @ServerRequestFilter
+    @Requires.Token
+    Uni<@Nullable Response> token(ContainerRequestContext request) {
+        return require(request, null);
+    }
+
     /** Behind a trusted proxy it is the address that the proxy names. */
     private static String addressOf(ResteasyReactiveRequestContext request) {
         SocketAddress address =
                 request.serverRequest().unwrap(RoutingContext.class).request().remoteAddress();
-        return ClientAddress.of(address.hostAddress() == null ? address.toString() : address.hostAddress());
+        return address.hostAddress() == null ? address.toString() : address.hostAddress();
     }
 
-    private Uni<@Nullable Response> require(ContainerRequestContext request, Scope scope) {
+    private Uni<@Nullable Response> require(ContainerRequestContext request, @Nullable Scope scope) {
         String header = request.getHeaderString(HttpHeaders.AUTHORIZATION);
         if (header == null || !header.regionMatches(true, 0, SCHEME, 0, SCHEME.length())) {
             throw new ProblemException(ProblemType.UNAUTHORIZED, "Send a token: \"Authorization: Bearer annals_…\".");
@@ -75,20 +87,39 @@ class TokenFilter {
         ResteasyReactiveRequestContext current =
                 Objects.requireNonNull(CurrentRequestManager.get(), "filters run in a request");
         Supplier<String> address = () -> addressOf(current);
+        Supplier<String> client = () -> ClientAddress.of(address.get());
         if (token.isEmpty() || token.length() > MAX_LENGTH) {
             throw tokens.refused(address, "This is not a token that the service issued.");
         }
-        return tokens.callerOf(token, address).map(caller -> {
+        return tokens.callerOf(token, client).map(caller -> {
             if (caller == null) {
-                throw tokens.refused(address, "The token is unknown. Ask the administrator for a new one.");
+                throw tokens.refused(
+                        address, "The token is unknown, or has ended. Ask the administrator for a new one.");
             }
             caller.noteIn(current.serverRequest().unwrap(RoutingContext.class));
-            if (!caller.scopes().contains(scope)) {
-                throw new ProblemException(
-                        ProblemType.FORBIDDEN, "This operation needs a token with the scope \"" + scope.text() + "\".");
-            }
+            requireAllowed(caller, scope, address);
             request.setProperty(Caller.PROPERTY, caller);
+            request.setProperty(Caller.ADDRESS, address);
             return null;
         });
+    }
+
+    private static void requireAllowed(Caller caller, @Nullable Scope scope, Supplier<String> address) {
+        if (!caller.allowedAddresses().isEmpty() && !caller.mayComeFrom(address.get())) {
+            throw new ProblemException(
+                    ProblemType.FORBIDDEN, "This token may not be used from this address. Ask the administrator.");
+        }
+        if (scope == null) {
+            return;
+        }
+        if (!caller.may(scope)) {
+            throw new ProblemException(
+                    ProblemType.FORBIDDEN, "This operation needs a token with the scope \"" + scope.text() + "\".");
+        }
+        if (caller.closed() && (scope == Scope.WRITE || scope == Scope.SEQUENCE)) {
+            throw new ProblemException(
+                    ProblemType.PROJECT_CLOSED,
+                    "The project of this token is closed: it takes no more records. Append to another project.");
+        }
     }
 }

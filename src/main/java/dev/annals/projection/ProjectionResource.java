@@ -4,6 +4,7 @@ import dev.annals.database.Sql;
 import dev.annals.http.JsonBody;
 import dev.annals.http.ProblemException;
 import dev.annals.http.ProblemType;
+import dev.annals.project.Operations;
 import dev.annals.project.Requires;
 import io.smallrye.mutiny.Uni;
 import io.vertx.mutiny.sqlclient.Pool;
@@ -11,6 +12,8 @@ import jakarta.ws.rs.POST;
 import jakarta.ws.rs.Path;
 import jakarta.ws.rs.PathParam;
 import jakarta.ws.rs.Produces;
+import jakarta.ws.rs.container.ContainerRequestContext;
+import jakarta.ws.rs.core.Context;
 import jakarta.ws.rs.core.MediaType;
 import jakarta.ws.rs.core.Response;
 
@@ -24,24 +27,29 @@ public class ProjectionResource {
 
     private final Pool pool;
     private final Projector projector;
+    private final Operations operations;
 
-    ProjectionResource(Pool pool, Projector projector) {
+    ProjectionResource(Pool pool, Projector projector, Operations operations) {
         this.pool = pool;
         this.projector = projector;
+        this.operations = operations;
     }
 
     /** Starts a projection again from the first record of every project, in the background. */
     @POST
     @Path("/rebuild")
-    public Uni<Response> rebuild(@PathParam("name") String name) {
+    public Uni<Response> rebuild(@PathParam("name") String name, @Context ContainerRequestContext request) {
         if (!projector.names().contains(name)) {
             throw new ProblemException(
                     ProblemType.NOT_FOUND,
                     "There is no projection with this name. Known: " + String.join(" and ", projector.names()) + ".");
         }
-        return REBUILD_PROJECTION
-                .bind("name", name)
-                .execute(pool)
+        return operations
+                .began(request, "annals.projection.rebuild", "projection", name, json -> {
+                    json.writeStartObject();
+                    json.writeEndObject();
+                })
+                .chain(() -> REBUILD_PROJECTION.bind("name", name).execute(pool))
                 .map(rows -> answer(name, rows.iterator().next().getInteger("generation")));
     }
 

@@ -48,7 +48,8 @@ public class RedactionResource {
         UUID projectId = caller.projectId();
         return bodies.read(http, MAX_BODY_BYTES, projectId, body -> {
             RedactionRequest redaction = RedactionRequest.read(body);
-            Redactions.Target target = new Redactions.Target(projectId, FeedReader.id(id), caller.tokenId());
+            Redactions.Target target =
+                    new Redactions.Target(projectId, FeedReader.id(id), caller.tokenId(), Caller.addressOf(request));
             return answers.within(
                     projectId,
                     FeedQuery.LARGEST_RECORD,

@@ -54,7 +54,7 @@ class Redactions {
     }
 
     /** Which record to redact, and who asks for it. */
-    record Target(UUID projectId, UUID recordId, UUID tokenId) {}
+    record Target(UUID projectId, UUID recordId, UUID tokenId, String address) {}
 
     /**
      * Redacts what of these fields is still there.
@@ -132,6 +132,7 @@ class Redactions {
                 .bind("drawn_seed", Buffer.buffer(drawn))
                 .bind("event_id", guids.next())
                 .bind("recorded_by_token", target.tokenId)
+                .bind("address", target.address)
                 .execute(connection)
                 .replaceWithVoid();
     }

@@ -95,7 +95,7 @@ class RequestLog {
                 status,
                 outcome,
                 cause,
-                caller.map(Caller::project).orElse(null),
+                caller.map(Caller::projectId).orElse(null),
                 caller.map(Caller::token).orElse(null),
                 RequestLine.cut(address == null ? "" : String.valueOf(address.hostAddress()), RequestLine.MAX_ADDRESS),
                 agent == null ? null : RequestLine.cut(agent, RequestLine.MAX_AGENT),

@@ -8,6 +8,7 @@ import dev.annals.Await;
 import dev.annals.SqlFixture;
 import dev.annals.embedded.TestDatabase;
 import dev.annals.live.SseStream;
+import dev.annals.project.TestTokens;
 import io.quarkus.test.common.QuarkusTestResource;
 import io.quarkus.test.common.http.TestHTTPResource;
 import io.quarkus.test.junit.QuarkusTest;
@@ -112,7 +113,7 @@ class LockedProjectsTest {
 
     /** Gives the project a token behind the service's back: to make one over the API takes a write. */
     private String insertToken(Project project) throws Exception {
-        String token = "annals_" + (UUID.randomUUID() + "-" + UUID.randomUUID()).substring(0, 43);
+        String token = TestTokens.unknown();
         log.run("""
                 insert into annals.access_token (id, project_id, token_hash, scopes)
                 values (gen_random_uuid(), '%s', sha256('%s'), array['read'])

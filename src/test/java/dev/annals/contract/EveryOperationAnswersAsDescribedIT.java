@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.hamcrest.Matchers.containsString;
 import static org.hamcrest.Matchers.equalTo;
 import static org.hamcrest.Matchers.hasSize;
+import static org.hamcrest.Matchers.notNullValue;
 import static org.hamcrest.Matchers.startsWith;
 
 import dev.annals.AuditLogFixture;
@@ -13,11 +14,13 @@ import dev.annals.ProjectTest;
 import dev.annals.ServiceProcess;
 import dev.annals.embedded.TestDatabase;
 import io.restassured.RestAssured;
+import io.restassured.response.Response;
 import io.restassured.specification.RequestSpecification;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
+import java.util.List;
 import java.util.Map;
 import java.util.UUID;
 import org.junit.jupiter.api.AfterAll;
@@ -142,7 +145,7 @@ class EveryOperationAnswersAsDescribedIT extends ProjectTest {
         project.wrongRequest().get(LOGS + "/" + UUID.randomUUID()).then().statusCode(404);
         project.wrongRequest().delete(LOGS).then().statusCode(405);
         given().get(LOGS).then().statusCode(401);
-        admin().get(LOGS).then().statusCode(403);
+        admin().delete("/v1/sequences/none").then().statusCode(403);
     }
 
     @Test
@@ -165,6 +168,47 @@ class EveryOperationAnswersAsDescribedIT extends ProjectTest {
     @Test
     void whatIsDerivedIsDerivedAnew() {
         admin().post("/v1/projections/statistics/rebuild").then().statusCode(202);
+    }
+
+    @Test
+    void projectsAndTokensAreAdministered() {
+        String name = "walked through " + UUID.randomUUID();
+        String id = json(admin(), "{\"name\": \"" + name + "\"}")
+                .post("/v1/projects")
+                .then()
+                .statusCode(201)
+                .extract()
+                .path("id");
+        admin().get("/v1/projects?limit=1").then().statusCode(200).body("projects", hasSize(1));
+        admin().get("/v1/projects/" + id).then().statusCode(200).body("name", equalTo(name));
+        json(admin(), "{\"name\": \"" + name + " on\"}")
+                .patch("/v1/projects/" + id)
+                .then()
+                .statusCode(200)
+                .body("name", equalTo(name + " on"));
+        json(admin(), "{\"name\": \"annals\"}")
+                .patch("/v1/projects/" + id)
+                .then()
+                .statusCode(409);
+        Response token = json(admin(), """
+                {"scopes": ["read"], "description": "a reader", "expires_at": "2999-01-01T00:00:00Z",
+                 "allowed_addresses": ["127.0.0.0/8", "::1"]}""").post("/v1/projects/" + id + "/tokens");
+        token.then().statusCode(201);
+        String path = "/v1/projects/" + id + "/tokens/" + token.path("id");
+        given().auth()
+                .preemptive()
+                .oauth2(token.path("token"))
+                .get("/v1/whoami")
+                .then()
+                .statusCode(200)
+                .body("token_id", equalTo(token.path("id")))
+                .body("scopes", equalTo(List.of("read")));
+        json(admin(), "{}").post(path + "/rotate").then().statusCode(201);
+        json(admin(), "{}").post(path + "/rotate").then().statusCode(409);
+        admin().get("/v1/projects/" + id + "/tokens").then().statusCode(200).body("tokens", hasSize(2));
+        admin().delete(path).then().statusCode(204);
+        admin().post("/v1/projects/" + id + "/close").then().statusCode(200).body("closed_at", notNullValue());
+        admin().get("/v1/projects/" + UUID.randomUUID()).then().statusCode(404);
     }
 
     @Test

@@ -26,6 +26,30 @@ class EveryOperationAnswersAsDescribedTest {
     private final AuditLogFixture log = new AuditLogFixture();
 
     @Test
+    void projectsAndTokensAreListedAndChanged() {
+        String project = "/v1/projects/" + log.newProject().id();
+        client(log.newToken("annals", "audit")).get("/v1/projects").then().statusCode(200);
+        client(log.newProject().token()).get("/v1/whoami").then().statusCode(200);
+        client(AuditLogFixture.ADMIN_TOKEN).get(project).then().statusCode(200);
+        json(admin())
+                .body(Map.of("name", "renamed " + UUID.randomUUID()))
+                .patch(project)
+                .then()
+                .statusCode(200);
+        String token = project + "/tokens/"
+                + client(AuditLogFixture.ADMIN_TOKEN)
+                        .get(project + "/tokens")
+                        .then()
+                        .statusCode(200)
+                        .extract()
+                        .path("tokens[0].id");
+        json(admin()).body(Map.of()).post(token + "/rotate").then().statusCode(201);
+        assertRefused(json(admin()).body(Map.of()).post(token + "/rotate").then(), 409, "token-ended");
+        admin().delete(token).then().statusCode(204);
+        admin().post(project + "/close").then().statusCode(200);
+    }
+
+    @Test
     void aProjectATokenAndARecordAreMadeAndRead() {
         String project = json(admin())
                 .body(Map.of("name", "walk " + UUID.randomUUID()))
@@ -194,7 +218,7 @@ class EveryOperationAnswersAsDescribedTest {
         json(client(project.token())).body(record).post(LOGS).then().statusCode(201);
         assertRefused(given().get(LOGS).then(), 401, "unauthorized");
         assertRefused(client("annals_nobody").get(LOGS).then(), 401, "unauthorized");
-        assertRefused(admin().get(LOGS).then(), 403, "forbidden");
+        assertRefused(admin().delete("/v1/sequences/none").then(), 403, "forbidden");
         assertRefused(client(log.newToken(project.id(), "write")).get(LOGS).then(), 403, "forbidden");
         assertRefused(
                 json(client(project.token()))

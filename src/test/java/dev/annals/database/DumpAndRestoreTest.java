@@ -39,7 +39,7 @@ class DumpAndRestoreTest {
         sql("postgres").runEach("create database source");
         TestDatabase.migrate(server.url("source"));
         for (UUID project : List.of(PROJECT, OTHER_PROJECT)) {
-            sql("source").run("insert into annals.project (id, name) values ('" + project + "', '" + project + "')");
+            sql("source").run("select annals.create_project('" + project + "', '" + project + "')");
         }
         try (Connection late = server.url("source").connect();
                 Connection early = server.url("source").connect()) {
@@ -56,6 +56,12 @@ class DumpAndRestoreTest {
         places = places("source");
         assertThat(places).hasSize(304);
     }
+
+    /** The dump brings the project annals and its records along. */
+    private static final String FORGET_ADMINISTRATION = """
+            set session_replication_role = replica;
+            truncate annals.project, annals.audit_record, annals.append, annals.feed_segment cascade
+            """;
 
     /** What is derived is derived again. */
     private static final String[] DATA_ALONE = {
@@ -91,6 +97,7 @@ class DumpAndRestoreTest {
     void aDumpOfTheDataAloneComesBackWithTheSameNumbersWhereTriggersAreOff() throws Exception {
         Path dump = dump("data", DATA_ALONE);
         TestDatabase.migrate(create("data_alone"));
+        sql("data_alone").run(FORGET_ADMINISTRATION);
 
         restore(0, "data_alone", dump, "--disable-triggers");
 
@@ -163,7 +170,7 @@ class DumpAndRestoreTest {
     private static List<String> places(String database) throws SQLException {
         return sql(database).texts("""
                 select project_id || ' ' || sequence_id || case when action = 'after' then '' else ' ' || id end
-                from annals.feed order by project_id, sequence_id
+                from annals.feed where action not like 'annals.%' order by project_id, sequence_id
                 """);
     }
 

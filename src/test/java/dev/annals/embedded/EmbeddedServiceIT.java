@@ -18,6 +18,7 @@ import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -40,7 +41,7 @@ import org.junit.jupiter.api.Timeout;
 class EmbeddedServiceIT {
 
     private static final Pattern TOUR =
-            Pattern.compile("(?s)(?<export>export ANNALS_TOKEN=annals_\\S+).*?(?<curl>curl .*?/v1/project-logs)");
+            Pattern.compile("(?s)(?<export>\\. '[^']+')\\s+(?<curl>curl .*?/v1/project-logs)");
 
     private static Path directory;
     private final List<ServiceProcess> services = new ArrayList<>();
@@ -240,8 +241,15 @@ class EmbeddedServiceIT {
         Map<String, String> settings =
                 Map.of("ANNALS_DATA_DIR", fresh.toString(), "ANNALS_PORT", Integer.toString(Ports.free()));
         ServiceProcess first = startAndWait(settings);
+        Await.until(
+                "the tour is printed",
+                () -> TOUR.matcher(String.join("\n", first.output)).find());
         String printed = String.join("\n", first.output);
-        assertThat(printed).contains("The admin token of this database, shown this once");
+        assertThat(printed)
+                .doesNotContain("=annals_")
+                .contains(fresh.resolve("first-tokens").toString());
+        assertThat(Files.getPosixFilePermissions(fresh.resolve("first-tokens")))
+                .isEqualTo(PosixFilePermissions.fromString("rw-------"));
         Matcher tour = TOUR.matcher(printed);
         assertThat(tour.find()).as(printed).isTrue();
 
@@ -251,7 +259,7 @@ class EmbeddedServiceIT {
         first.process().destroy();
         first.awaitEnd();
         ServiceProcess second = startAndWait(settings);
-        assertThat(second.output).noneMatch(line -> line.contains("shown this once"));
+        assertThat(second.output).noneMatch(line -> line.contains("first tokens"));
         String read = tour.group("curl").replaceAll("(?s) -H \"Content-Type.*'", "");
         assertThat(shell(tour.group("export") + "\n" + read)).contains("\"sequence_id\":1", "\"action\":\"hello\"");
         second.process().destroy();

@@ -52,7 +52,7 @@ class HotStandbyTest {
     void startBoth() throws Exception {
         primary = InstalledPostgres.start(directory);
         TestDatabase.migrate(primary.url("postgres"));
-        sql(primary).run("insert into annals.project (id, name) values ('" + project + "', 'copied')");
+        sql(primary).run("select annals.create_project('copied', '" + project + "')");
         standby = primary.startStandby(directory);
     }
 

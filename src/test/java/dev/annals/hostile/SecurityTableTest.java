@@ -7,6 +7,7 @@ import dev.annals.AuditLogFixture.Project;
 import dev.annals.SqlFixture;
 import dev.annals.embedded.TestDatabase;
 import dev.annals.project.Scope;
+import dev.annals.project.TestTokens;
 import io.quarkus.test.common.http.TestHTTPResource;
 import io.quarkus.test.junit.QuarkusTest;
 import java.io.BufferedReader;
@@ -48,7 +49,7 @@ class SecurityTableTest {
     private static final HttpClient HTTP = HttpClient.newHttpClient();
     /** All that a project's token may have. */
     private static final String[] SCOPES = Arrays.stream(Scope.values())
-            .filter(scope -> scope != Scope.ADMIN)
+            .filter(scope -> scope != Scope.ADMIN && scope != Scope.AUDIT)
             .map(Scope::text)
             .toArray(String[]::new);
 
@@ -88,11 +89,12 @@ class SecurityTableTest {
         String record = append(victim);
         Map<String, String> tokens = new LinkedHashMap<>();
         tokens.put("nobody", "");
-        tokens.put("unknown token", "annals_" + "x".repeat(43));
+        tokens.put("unknown token", TestTokens.unknown());
         for (String scope : SCOPES) {
             tokens.put("`" + scope + "`", log.newToken(victim.id(), scope));
         }
-        tokens.put("admin", AuditLogFixture.ADMIN_TOKEN);
+        tokens.put("`audit`", log.newToken("annals", "audit"));
+        tokens.put("`admin`", log.newToken("annals", "admin"));
         assertThat(tokens.keySet()).containsExactlyElementsOf(callers);
         for (List<String> row : rows.subList(2, rows.size())) {
             for (int i = 0; i < callers.size(); i++) {
@@ -126,6 +128,81 @@ class SecurityTableTest {
                             .isEqualTo("{\"values\":[1]}"));
         }
         assertThat(log.checkFeed(victim.id())).isEqualTo(records);
+    }
+
+    @Test
+    void aTokenThatHasEndedOrComesFromElsewhereReachesNothing() throws Exception {
+        Project victim = log.newProject(SCOPES);
+        String record = append(victim);
+        Map<String, Integer> tokens = new LinkedHashMap<>();
+        for (String project : List.of(victim.id().toString(), "annals")) {
+            String[] scopes = project.equals("annals") ? new String[] {"audit", "admin"} : SCOPES;
+            tokens.put(revoked(project, scopes), 401);
+            tokens.put(expired(project, scopes), 401);
+            tokens.put(text(issued(project, "\"allowed_addresses\": [\"192.0.2.0/24\"]", scopes), "token"), 403);
+        }
+        for (String operation : operationsOfTheContract()) {
+            Call call = call(operation, victim, record);
+            for (Map.Entry<String, Integer> token : tokens.entrySet()) {
+                assertThat(send(call, token.getKey()).statusCode())
+                        .as(operation)
+                        .isEqualTo(token.getValue());
+            }
+        }
+    }
+
+    @Test
+    void aClosedProjectIsReadAndRedactedAndTakesNothingNew() throws Exception {
+        List<List<String>> rows = table("operation");
+        Project closed = log.newProject(SCOPES);
+        String record = append(closed);
+        Map<String, Call> calls = new LinkedHashMap<>();
+        for (String operation : operationsOfTheContract()) {
+            calls.put(operation, call(operation, closed, record));
+        }
+        assertThat(send(new Call("POST", "/v1/projects/" + closed.id() + "/close", "", ""), AuditLogFixture.ADMIN_TOKEN)
+                        .statusCode())
+                .isEqualTo(200);
+        for (List<String> row : rows.subList(2, rows.size())) {
+            Call call = calls.get(row.get(0).replace("`", ""));
+            if (call != null) {
+                boolean reads = row.get(3).equals("yes") || row.get(6).equals("yes");
+                boolean adds = !reads && List.of(row.get(4), row.get(5)).contains("yes");
+                assertThat(send(call, closed.token()).statusCode())
+                        .as(row.get(0))
+                        .isEqualTo(reads ? 200 : adds ? 409 : 403);
+            }
+        }
+        assertThat(log.checkFeed(closed.id())).isEqualTo(2);
+    }
+
+    private String issued(String project, String more, String... scopes) {
+        String body =
+                "{" + more + (more.isEmpty() ? "" : ", ") + "\"scopes\": [\"" + String.join("\", \"", scopes) + "\"]}";
+        return send(new Call("POST", "/v1/projects/" + project + "/tokens", body, ""), AuditLogFixture.ADMIN_TOKEN)
+                .body();
+    }
+
+    private static String text(String json, String field) {
+        return json.replaceAll("(?s).*\"" + field + "\":\"([^\"]+)\".*", "$1");
+    }
+
+    private String revoked(String project, String... scopes) {
+        String token = issued(project, "", scopes);
+        Call revoke = new Call("DELETE", "/v1/projects/" + project + "/tokens/" + text(token, "id"), "", "");
+        assertThat(send(revoke, AuditLogFixture.ADMIN_TOKEN).statusCode()).isEqualTo(204);
+        return text(token, "token");
+    }
+
+    private String expired(String project, String... scopes) {
+        String token = issued(project, "", scopes);
+        Call rotate = new Call(
+                "POST",
+                "/v1/projects/" + project + "/tokens/" + text(token, "id") + "/rotate",
+                "{\"overlap_seconds\": 0}",
+                "");
+        assertThat(send(rotate, AuditLogFixture.ADMIN_TOKEN).statusCode()).isEqualTo(201);
+        return text(token, "token");
     }
 
     private static List<String> operationsOfTheContract() throws IOException {
@@ -169,6 +246,22 @@ class SecurityTableTest {
             return new Call(method, path.replace("{name}", name), "{\"kind\": \"SYNCHRONOUS\"}", "");
         }
         return switch (operation) {
+            case "PATCH /v1/projects/{project}" ->
+                new Call(method, path, "{\"name\": \"" + UUID.randomUUID() + " new\"}", "");
+            case "POST /v1/projects/{project}/close" ->
+                new Call(method, "/v1/projects/" + log.newProject().id() + "/close", "", "");
+            case "DELETE /v1/projects/{project}/tokens/{id}", "POST /v1/projects/{project}/tokens/{id}/rotate" -> {
+                String issued = send(
+                                new Call(
+                                        "POST",
+                                        "/v1/projects/" + project.id() + "/tokens",
+                                        "{\"scopes\": [\"read\"]}",
+                                        ""),
+                                AuditLogFixture.ADMIN_TOKEN)
+                        .body();
+                String id = issued.replaceAll("(?s).*\"id\":\"([^\"]+)\".*", "$1");
+                yield new Call(method, path.replace(record, id), method.equals("POST") ? "{}" : "", "");
+            }
             case "POST /v1/project-logs" -> new Call(method, path, "{\"action\": \"a\"}", "");
             case "POST /v1/project-logs/batch" ->
                 new Call(method, path, AuditLogFixture.batch("{\"action\": \"a\"}"), "");
@@ -178,7 +271,7 @@ class SecurityTableTest {
             case "GET /v1/project-logs/log/consistency" -> new Call(method, path + "?from=0&to=1", "", "");
             case "POST /v1/project-logs/{id}/redactions" ->
                 new Call(method, path, "{\"fields\": [\"message\"], \"reason\": \"a reason\"}", "");
-            case "POST /v1/projects" -> new Call(method, path, "{\"name\": \"" + UUID.randomUUID() + "\"}", "");
+            case "POST /v1/projects" -> new Call(method, path, "{\"name\": \"" + UUID.randomUUID() + " new\"}", "");
             case "POST /v1/projects/{project}/tokens" -> new Call(method, path, "{\"scopes\": [\"read\"]}", "");
             default -> {
                 assertThat(method)

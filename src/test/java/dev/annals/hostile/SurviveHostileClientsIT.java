@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import dev.annals.AuditLogFixture;
 import dev.annals.PackagedService;
 import dev.annals.SqlFixture;
+import dev.annals.project.TestTokens;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
@@ -272,7 +273,7 @@ class SurviveHostileClientsIT {
             for (int i = 0; i < 2_000; i++) {
                 StringBuilder requests = new StringBuilder();
                 for (int j = 0; j < 4; j++) {
-                    String token = "annals_" + (UUID.randomUUID() + "" + UUID.randomUUID()).substring(0, 43);
+                    String token = TestTokens.unknown();
                     requests.append(head("GET", LOGS, authorization(token)));
                 }
                 Crowd.Connection connection = crowd.open();

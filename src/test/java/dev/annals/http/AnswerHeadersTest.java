@@ -73,7 +73,7 @@ class AnswerHeadersTest extends ProjectTest {
                 .body(
                         path.endsWith("tokens")
                                 ? "{\"scopes\": [\"read\"]}"
-                                : "{\"name\": \"" + UUID.randomUUID() + "\"}")
+                                : "{\"name\": \"project " + UUID.randomUUID() + "\"}")
                 .post(path.replace("{project}", project.id().toString())));
     }
 

@@ -106,7 +106,8 @@ class EveryErrorIsAProblemTest {
                 "/v1/project-logs/1              | GET, HEAD, OPTIONS",
                 "/v1/sequences/a                 | DELETE, GET, HEAD, OPTIONS, PUT",
                 "/v1/sequences/a/values          | OPTIONS, POST",
-                "/v1/projects/1/tokens           | OPTIONS, POST"
+                "/v1/projects/1                  | GET, HEAD, OPTIONS, PATCH",
+                "/v1/projects/1/tokens           | GET, HEAD, OPTIONS, POST"
             })
     void optionsNamesTheMethodsOfItsAddress(String path, String methods) {
         given().auth()

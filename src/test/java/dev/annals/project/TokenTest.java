@@ -56,7 +56,7 @@ class TokenTest extends ProjectTest {
 
     private List<Operation> ofAdministration() {
         return List.of(
-                new Operation(Method.POST, "/v1/projects", "{\"name\": \"" + UUID.randomUUID() + "\"}"),
+                new Operation(Method.POST, "/v1/projects", "{\"name\": \"project " + UUID.randomUUID() + "\"}"),
                 new Operation(Method.POST, "/v1/projects/" + project.id() + "/tokens", "{\"scopes\": [\"read\"]}"));
     }
 
@@ -129,8 +129,12 @@ class TokenTest extends ProjectTest {
     }
 
     @Test
-    void theAdminTokenNeitherReadsNorWritesFeeds() throws Exception {
-        for (Operation operation : ofProject()) {
+    void theAdminTokenReadsTheAdministrationsFeedAndWritesNone() throws Exception {
+        List<Operation> operations = ofProject();
+        assertThat(withToken(operations.get(0), AuditLogFixture.ADMIN_TOKEN).<String>path("results[0].action"))
+                .isEqualTo("annals.project.create");
+        assertProblem(withToken(operations.get(1), AuditLogFixture.ADMIN_TOKEN), 404, "not-found");
+        for (Operation operation : operations.subList(2, operations.size())) {
             assertProblem(withToken(operation, AuditLogFixture.ADMIN_TOKEN), 403, "forbidden");
         }
         assertThat(log.checkFeed(project.id())).isZero();
@@ -163,7 +167,7 @@ class TokenTest extends ProjectTest {
                 .extract();
 
         String token = answer.path("token");
-        assertThat(token).matches("annals_[A-Za-z0-9_-]{43}");
+        assertThat(token).matches("annals_[A-Za-z0-9]{49}");
         assertThat(answer.header("Cache-Control")).isEqualTo("no-store");
         byte[] hash = MessageDigest.getInstance("SHA-256").digest(token.getBytes(StandardCharsets.UTF_8));
         try (Connection connection = log.connect();
@@ -264,7 +268,13 @@ class TokenTest extends ProjectTest {
                 arguments("{\"scopes\": []}", "/scopes"),
                 arguments("{\"scopes\": [\"read\", \"write\", \"sequence\", \"redact\", \"read\"]}", "/scopes"),
                 arguments("{\"scopes\": [\"read\", \"read\"]}", "/scopes/1"),
-                arguments("{\"scopes\": [\"admin\"]}", "/scopes/0"),
+                arguments("{\"scopes\": [\"admin\"]}", "/scopes"),
+                arguments("{\"scopes\": [\"read\", \"audit\"]}", "/scopes"),
+                arguments("{\"scopes\": [\"read\"], \"expires_at\": \"2001-01-01T00:00:00Z\"}", "/expires_at"),
+                arguments("{\"scopes\": [\"read\"], \"expires_at\": \"tomorrow\"}", "/expires_at"),
+                arguments(
+                        "{\"scopes\": [\"read\"], \"allowed_addresses\": [\"192.0.2.0/24\", \"192.0.2.1/24\", \"x\"]}",
+                        "/allowed_addresses/1 /allowed_addresses/2"),
                 arguments("{\"scopes\": [\"READ\"]}", "/scopes/0"),
                 arguments("{\"scopes\": [7, null]}", "/scopes/0 /scopes/1"),
                 arguments("{\"scopes\": [\"read\"], \"description\": 7}", "/description"),
@@ -344,7 +354,7 @@ class TokenTest extends ProjectTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"00000000-0000-0000-0000-000000000000", "1-1-1-1-1", "default", "%00", "7"})
+    @ValueSource(strings = {"00000000-0000-0000-0000-000000000000", "1-1-1-1-1", "no%20such%20project", "%00", "7"})
     void aTokenForAProjectThatDoesNotExistIsRefused(String id) {
         assertProblem(
                 wrongAdmin()

@@ -12,10 +12,8 @@ import io.quarkus.test.junit.QuarkusTest;
 import io.quarkus.test.junit.TestProfile;
 import io.restassured.response.ExtractableResponse;
 import io.restassured.response.Response;
-import java.security.SecureRandom;
 import java.sql.Connection;
 import java.util.ArrayList;
-import java.util.Base64;
 import java.util.List;
 import java.util.concurrent.CompletionService;
 import java.util.concurrent.ExecutorCompletionService;
@@ -30,14 +28,6 @@ import org.junit.jupiter.api.Test;
 @OneByOne
 @TestProfile(TightLimits.class)
 class UnknownTokensIT extends ProjectTest {
-
-    private static final SecureRandom RANDOM = new SecureRandom();
-
-    private static String unknownToken() {
-        byte[] bytes = new byte[32];
-        RANDOM.nextBytes(bytes);
-        return "annals_" + Base64.getUrlEncoder().withoutPadding().encodeToString(bytes);
-    }
 
     /** Reads a feed, through a proxy that names this address. */
     private static ExtractableResponse<Response> read(String token, String address) {
@@ -67,7 +57,7 @@ class UnknownTokensIT extends ProjectTest {
             try (Connection locked = withTokensLocked()) {
                 for (int i = 0; i < sent; i++) {
                     String address = "192.0.2." + (i + 10);
-                    all.add(answers.submit(() -> read(unknownToken(), address)));
+                    all.add(answers.submit(() -> read(TestTokens.unknown(), address)));
                 }
                 for (int i = 0; i < sent - admitted; i++) {
                     // Before the look-ups give up on the lock.
@@ -91,7 +81,7 @@ class UnknownTokensIT extends ProjectTest {
 
     @Test
     void whatIsKnownToBeNoTokenIsNotLookedUpAgainNorWhatHasNotTheForm() throws Exception {
-        String unknown = unknownToken();
+        String unknown = TestTokens.unknown();
         assertProblem(read(unknown, "192.0.2.30"), 401, "unauthorized");
         try (Connection locked = withTokensLocked()) {
             assertProblem(read(unknown, "192.0.2.30"), 401, "unauthorized");
@@ -105,16 +95,16 @@ class UnknownTokensIT extends ProjectTest {
     void anAddressWithTooManyFailuresIsToldToWaitAndItsValidTokensAreTaken() {
         String address = "198.51.100.7";
         for (int i = 0; i < TightLimits.FAILURES; i++) {
-            assertProblem(read(i % 2 == 0 ? unknownToken() : "annals_x", address), 401, "unauthorized");
+            assertProblem(read(i % 2 == 0 ? TestTokens.unknown() : "annals_x", address), 401, "unauthorized");
         }
-        for (String token : List.of(unknownToken(), "annals_x", "x".repeat(600))) {
+        for (String token : List.of(TestTokens.unknown(), "annals_x", "x".repeat(600))) {
             ExtractableResponse<Response> refused = assertProblem(read(token, address), 429, "too-many-failures");
             assertThat(refused.header("Retry-After")).isEqualTo("60");
         }
         assertThat(read(project.token(), address).statusCode()).isEqualTo(200);
         assertThat(read(log.newToken(project.id(), "read"), address).statusCode())
                 .isEqualTo(200);
-        assertProblem(read(unknownToken(), "198.51.100.8"), 401, "unauthorized");
+        assertProblem(read(TestTokens.unknown(), "198.51.100.8"), 401, "unauthorized");
     }
 
     @Test

@@ -56,7 +56,7 @@ class ForgedRedactionTest {
     }
 
     private static final String REDACT =
-            "select annals.redact(?, $, array['message'], 'r', null, decode(repeat('00', 32), 'hex'), gen_random_uuid(), null)";
+            "select annals.redact(?, $, array['message'], 'r', null, decode(repeat('00', 32), 'hex'), gen_random_uuid(), null, null)";
 
     @ParameterizedTest
     @ValueSource(

@@ -102,7 +102,7 @@ class RedactedProjectionsTest {
             try {
                 redactions
                         .redact(
-                                new Redactions.Target(project, recordAt(sequenceId), token),
+                                new Redactions.Target(project, recordAt(sequenceId), token, "192.0.2.1"),
                                 new RedactionRequest(Set.of(field), "as the test wants it"))
                         .await()
                         .atMost(LIMIT);
@@ -164,7 +164,7 @@ class RedactedProjectionsTest {
         for (int place = 1; place <= 2; place++) {
             redactions
                     .redact(
-                            new Redactions.Target(project, recordAt(place), token),
+                            new Redactions.Target(project, recordAt(place), token, "192.0.2.1"),
                             new RedactionRequest(Set.of("actor.name"), "a reason"))
                     .await()
                     .atMost(LIMIT);
@@ -182,18 +182,21 @@ class RedactedProjectionsTest {
         Redactions redactions = new Redactions(pool, projector.projector(), new SequentialGuid());
         append(300);
         projector.catchUp();
-        String before = log.text("select encode(seed, 'hex') from annals.merkle_seed where tile = 0");
+        String before = log.text(
+                "select encode(seed, 'hex') from annals.merkle_seed where project_id = '" + project + "' and tile = 0");
         while (log.number("select count(*) from annals.redaction where record_id = '" + recordAt(7) + "'") == 0) {
             redact(redactions, 7, random);
         }
         assertThat(log.numbers("""
                         select place from generate_series(1, 256) as place, annals.merkle_seed
-                        where tile = 0 and substr(seed, place * 32 - 31, 32)
-                          <> sha256(decode('%s', 'hex') || int8send(place)) order by 1""".formatted(before))).containsExactly(7L);
+                        where project_id = '%s' and tile = 0 and substr(seed, place * 32 - 31, 32)
+                          <> sha256(decode('%s', 'hex') || int8send(place)) order by 1""".formatted(project, before))).containsExactly(7L);
         assertThat(log.text(
-                        "select encode(substr(seed, 6 * 32 + 1, 32), 'hex') from annals.merkle_seed where tile = 0"))
+                        "select encode(substr(seed, 6 * 32 + 1, 32), 'hex') from annals.merkle_seed where project_id = '"
+                                + project + "' and tile = 0"))
                 .isEqualTo("0".repeat(64));
-        assertThat(log.number("select octet_length(seed) from annals.merkle_seed where tile = 1"))
+        assertThat(log.number("select octet_length(seed) from annals.merkle_seed where project_id = '" + project
+                        + "' and tile = 1"))
                 .isEqualTo(32);
     }
 

@@ -16,10 +16,11 @@ grant execute on function annals.sequential_guid(), annals.shared_append_id(), a
   to annals_writer;
 grant usage on sequence annals.shared_append_number to annals_writer;
 
--- annals_service: appends and reads records, makes projects and tokens, never changes or removes any of them.
+-- annals_service: appends and reads records, and never changes or removes any of them. Projects and tokens it changes by the
+-- functions that leave an event of it.
 grant select on annals.project, annals.access_token, annals.audit_record, annals.append, annals.feed_segment, annals.place,
   annals.feed to annals_service;
-grant insert on annals.project, annals.access_token, annals.append to annals_service;
+grant insert on annals.append to annals_service;
 grant insert (project_id, id, placed_with, "timestamp", recorded_at, action, actor_type, actor_id, actor_name, subject_type,
   subject_id, subject_name, outcome, ip_address, message, metadata, number_sequence, number_value, recorded_by_token,
   recorded_by_role)
@@ -30,9 +31,17 @@ grant execute on function annals.sequence_id(uuid, uuid, uuid), annals.places(uu
   annals.is_servable_metadata(jsonb), annals.is_owner(), annals.is_held_id(text),
   annals.held_ids(uuid, integer[], uuid[]), annals.append_apart to annals_service;
 
+grant execute on function annals.administration(), annals.create_project(text, uuid, uuid, inet),
+  annals.rename_project(uuid, text, uuid, inet), annals.close_project(uuid, uuid, inet),
+  annals.issue_token(uuid, uuid, bytea, text[], text, timestamptz, cidr[], uuid, inet),
+  annals.rotate_token(uuid, uuid, uuid, bytea, interval, uuid, inet), annals.revoke_token(uuid, uuid, uuid, inet),
+  annals.expire_tokens(integer), annals.begin_administration(uuid, bytea, uuid, uuid, bytea),
+  annals.note_token_use(uuid[]), annals.record_operation(text, text, text, text, jsonb, uuid, inet)
+  to annals_service;
+
 -- The one change of records. What it writes, it writes as the owner.
 grant select on annals.redaction to annals_service;
-grant execute on function annals.redact(uuid, uuid, text[], text, text, bytea, uuid, uuid) to annals_service;
+grant execute on function annals.redact(uuid, uuid, text[], text, text, bytea, uuid, uuid, inet) to annals_service;
 
 -- Sequences: their rows stay, their values are drawn.
 grant select, insert, update (next_value, reserved_from, deleted_at) on annals.sequence to annals_service;

@@ -1,0 +1,43 @@
+package dev.annals.cli;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.quarkus.runtime.annotations.RegisterForReflection;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+
+/** {@code whoami}: what the token in ANNALS_TOKEN is good for. */
+@Command(
+        name = "whoami",
+        mixinStandardHelpOptions = true,
+        description = "Shows the project and the scopes of the token in ANNALS_TOKEN, and until when it is valid.")
+@RegisterForReflection
+public final class WhoAmICommand extends ClientCommand {
+
+    @Mixin
+    Connection service = new Connection();
+
+    @Override
+    int run() throws IOException, InterruptedException {
+        JsonNode caller = Connection.JSON.readTree(
+                service.send(service.request("/v1/whoami").build(), Duration.ZERO));
+        List<String> scopes = new ArrayList<>();
+        caller.path("scopes").forEach(scope -> scopes.add(scope.asText()));
+        JsonNode project = caller.path("project");
+        Terminal.print("project  " + project.path("name").asText() + " ("
+                + project.path("id").asText() + ")" + (project.path("closed_at").isNull() ? "" : ", closed"));
+        Terminal.print("scopes   " + String.join(", ", scopes));
+        Terminal.print("token    "
+                + (caller.path("token_id").isNull()
+                        ? "the one of the service's settings"
+                        : caller.path("token_id").asText()));
+        Terminal.print("expires  "
+                + (caller.path("expires_at").isNull()
+                        ? "never"
+                        : caller.path("expires_at").asText()));
+        return 0;
+    }
+}

@@ -1,0 +1,65 @@
+package dev.annals.project;
+
+import com.fasterxml.jackson.core.JsonGenerator;
+import io.vertx.mutiny.sqlclient.Row;
+import java.io.IOException;
+import java.time.OffsetDateTime;
+import java.util.List;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+
+/** What there is to know about a token, without the token itself. */
+record IssuedToken(
+        UUID id,
+        List<String> scopes,
+        List<String> allowedAddresses,
+        @Nullable String description,
+        OffsetDateTime createdAt,
+        @Nullable OffsetDateTime expiresAt,
+        @Nullable OffsetDateTime revokedAt,
+        @Nullable UUID replacedBy,
+        @Nullable OffsetDateTime lastUsedAt) {
+
+    static IssuedToken of(Row row) {
+        return new IssuedToken(
+                row.getUUID("id"),
+                List.of(row.getArrayOfStrings("scopes")),
+                List.of(row.getArrayOfStrings("allowed_addresses")),
+                row.getString("description"),
+                row.getOffsetDateTime("created_at"),
+                row.getOffsetDateTime("expires_at"),
+                row.getOffsetDateTime("revoked_at"),
+                row.getUUID("replaced_by"),
+                row.getOffsetDateTime("last_used_at"));
+    }
+
+    void write(JsonGenerator json) throws IOException {
+        json.writeStartObject();
+        writeFields(json);
+        json.writeEndObject();
+    }
+
+    void writeFields(JsonGenerator json) throws IOException {
+        json.writeStringField("id", id.toString());
+        writeTexts(json, "scopes", scopes);
+        writeTexts(json, "allowed_addresses", allowedAddresses);
+        json.writeStringField("description", description);
+        json.writeStringField("created_at", createdAt.toInstant().toString());
+        json.writeStringField("expires_at", text(expiresAt));
+        json.writeStringField("revoked_at", text(revokedAt));
+        json.writeStringField("replaced_by", replacedBy == null ? null : replacedBy.toString());
+        json.writeStringField("last_used_at", text(lastUsedAt));
+    }
+
+    private static void writeTexts(JsonGenerator json, String name, List<String> texts) throws IOException {
+        json.writeArrayFieldStart(name);
+        for (String text : texts) {
+            json.writeString(text);
+        }
+        json.writeEndArray();
+    }
+
+    static @Nullable String text(@Nullable OffsetDateTime time) {
+        return time == null ? null : time.toInstant().toString();
+    }
+}

@@ -1,0 +1,432 @@
+-- Administration: projects, tokens and grants, and a feed of what was done to them.
+--
+-- The project annals is the schema's own. Each function below changes the state and appends the event that says so, in one
+-- transaction: who, from where, and the state before and after. Nobody has a right to change the tables in another way, and
+-- nobody can append to that project (see place_segment). So its feed holds all that ever happened, and the state can be
+-- derived from it again (see administration_differences), but for the hashes of tokens and the hour of their last use.
+--
+-- Each function that the service calls takes the token of the caller, and the address from which it called. Without a token,
+-- the actor is the role that logged in; or, for the service, the admin token that its settings name.
+
+create function annals.administration() returns uuid
+language sql stable
+return (select id from annals.project where name = 'annals');
+
+-- What events and their check see of a row.
+create function annals.project_state(project annals.project) returns jsonb
+language sql stable set timezone = 'UTC'
+as $$
+  select jsonb_build_object('id', project.id, 'name', project.name, 'created_at', project.created_at,
+    'closed_at', project.closed_at)
+  where project.id is not null
+$$;
+
+-- Without the hash, from which nobody can find the token, but by which it can be recognized.
+create function annals.token_state(token annals.access_token) returns jsonb
+language sql stable set timezone = 'UTC'
+as $$
+  select jsonb_build_object('id', token.id, 'project_id', token.project_id, 'scopes', token.scopes,
+    'allowed_addresses', token.allowed_addresses, 'description', token.description, 'created_at', token.created_at,
+    'expires_at', token.expires_at, 'revoked_at', token.revoked_at, 'expired_at', token.expired_at,
+    'replaced_by', token.replaced_by)
+  where token.id is not null
+$$;
+
+create function annals.grant_state(granted annals.writer_grant) returns jsonb
+language sql stable set timezone = 'UTC'
+as $$
+  select jsonb_build_object('project_id', granted.project_id, 'role_name', granted.role_name,
+    'created_at', granted.created_at)
+  where granted.project_id is not null
+$$;
+
+-- Appends an event to the administration's feed. Its metadata says what else there is to know.
+create function annals.record_event(
+  action text, subject_type text, subject_id text, subject_name text, details jsonb, actor_token uuid, address inet,
+  outcome text default 'success') returns void
+language plpgsql set search_path = pg_catalog, pg_temp
+as $$
+declare
+  id          uuid := annals.sequential_guid();
+  is_service  boolean := current_setting('role') = 'annals_service';
+begin
+  insert into annals.audit_record (
+    project_id, id, placed_with, "timestamp", recorded_at, action, actor_type, actor_id, subject_type, subject_id,
+    subject_name, outcome, ip_address, metadata, recorded_by_token, recorded_by_role)
+  values (
+    annals.administration(), id, id, statement_timestamp(), statement_timestamp(), action,
+    case
+      when actor_token is not null then 'token'
+      when is_service and address is not null and action <> 'annals.authentication.fail' then 'setting'
+      when is_service then 'service'
+      else 'role'
+    end,
+    case
+      when actor_token is not null then actor_token::text
+      when is_service and address is not null and action <> 'annals.authentication.fail' then 'ANNALS_ADMIN_TOKEN'
+      else session_user
+    end,
+    subject_type, subject_id, subject_name, outcome, host(address)::inet, details, actor_token,
+    case when actor_token is null then session_user end);
+end $$;
+
+-- Refuses a token that has ended, also where the service still takes it for valid. Its revocation waits until the transaction
+-- ends.
+create function annals.require_administrator(actor_token uuid) returns void
+language plpgsql set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if actor_token is not null then
+    perform from annals.access_token as token
+    where token.id = actor_token and 'admin' = any (scopes) and revoked_at is null
+      and (expires_at is null or expires_at > clock_timestamp())
+    for share;
+    if not found then
+      raise insufficient_privilege using
+        message = format('token %s may not administer: it has ended, or has not the scope admin', actor_token),
+        constraint = 'access_token_administrator', schema = 'annals', table = 'access_token';
+    end if;
+  end if;
+end $$;
+
+create function annals.create_project(
+  name text, id uuid default annals.sequential_guid(), actor_token uuid default null,
+  address inet default inet_client_addr()) returns uuid
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_variable
+declare
+  made annals.project;
+begin
+  perform annals.require_administrator(actor_token);
+  insert into annals.project (id, name) values (id, name) returning * into made;
+  perform annals.record_event('annals.project.create', 'project', made.id::text, made.name,
+    jsonb_build_object('before', null, 'after', annals.project_state(made)), actor_token, address);
+  return made.id;
+end $$;
+
+-- What changes a project calls this first.
+create function annals.lock_project(project_id uuid) returns annals.project
+language plpgsql set search_path = pg_catalog, pg_temp
+as $$
+declare
+  known annals.project;
+begin
+  select * into known from annals.project where id = project_id for update;
+  if not found then
+    raise no_data_found using
+      message = format('there is no project %s', project_id),
+      constraint = 'project_known', schema = 'annals', table = 'project';
+  end if;
+  return known;
+end $$;
+
+create function annals.refuse_reserved(project annals.project) returns void
+language plpgsql set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if project.name = 'annals' then
+    raise check_violation using
+      message = 'the project annals can be neither renamed nor closed: it holds the administration''s own feed',
+      constraint = 'project_reserved', schema = 'annals', table = 'project';
+  end if;
+end $$;
+
+create function annals.rename_project(
+  project_id uuid, name text, actor_token uuid default null, address inet default inet_client_addr()) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_variable
+declare
+  old_row annals.project;
+  new_row annals.project;
+begin
+  perform annals.require_administrator(actor_token);
+  old_row := annals.lock_project(project_id);
+  perform annals.refuse_reserved(old_row);
+  if old_row.name = name then
+    return;
+  end if;
+  update annals.project as p set name = name where p.id = project_id returning * into new_row;
+  perform annals.record_event('annals.project.rename', 'project', project_id::text, new_row.name,
+    jsonb_build_object('before', annals.project_state(old_row), 'after', annals.project_state(new_row)), actor_token, address);
+end $$;
+
+-- From its commit on, the project takes no more records. They can be read, and values in them redacted.
+create function annals.close_project(
+  project_id uuid, actor_token uuid default null, address inet default inet_client_addr()) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_variable
+declare
+  old_row annals.project;
+  new_row annals.project;
+begin
+  perform annals.require_administrator(actor_token);
+  old_row := annals.lock_project(project_id);
+  perform annals.refuse_reserved(old_row);
+  if old_row.closed_at is not null then
+    return;
+  end if;
+  update annals.project as p set closed_at = clock_timestamp() where p.id = project_id returning * into new_row;
+  perform annals.record_event('annals.project.close', 'project', project_id::text, new_row.name,
+    jsonb_build_object('before', annals.project_state(old_row), 'after', annals.project_state(new_row)), actor_token, address);
+end $$;
+
+-- The caller draws the token and shows it once; the database learns its hash.
+create function annals.issue_token(
+  project_id uuid, id uuid, token_hash bytea, scopes text[], description text, expires_at timestamptz,
+  allowed_addresses cidr[], actor_token uuid default null, address inet default inet_client_addr()) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_variable
+declare
+  made     annals.access_token;
+  project  text;
+begin
+  perform annals.require_administrator(actor_token);
+  select p.name into project from annals.project as p where p.id = project_id;
+  if (project = 'annals') is distinct from (scopes <@ array['audit', 'admin']) and project is not null then
+    raise check_violation using
+      message = format('a token of project %s cannot have the scopes %s', project_id, scopes),
+      constraint = 'access_token_scopes', schema = 'annals', table = 'access_token';
+  end if;
+  insert into annals.access_token (id, project_id, token_hash, scopes, description, expires_at, allowed_addresses)
+  values (id, project_id, token_hash, scopes, description, expires_at, allowed_addresses)
+  returning * into made;
+  perform annals.record_event('annals.token.issue', 'token', made.id::text, null,
+    jsonb_build_object('before', null, 'after', annals.token_state(made)), actor_token, address);
+end $$;
+
+-- What changes a token calls this first.
+create function annals.lock_token(project_id uuid, token_id uuid) returns annals.access_token
+language plpgsql set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_variable
+declare
+  known annals.access_token;
+begin
+  select * into known from annals.access_token as t where t.id = token_id and t.project_id = project_id for no key update;
+  if not found then
+    raise no_data_found using
+      message = format('project %s has no token %s', project_id, token_id),
+      constraint = 'access_token_known', schema = 'annals', table = 'access_token';
+  end if;
+  return known;
+end $$;
+
+-- Makes a token that may do the same, for as long as the old one was made for. The old one ends after the overlap.
+create function annals.rotate_token(
+  project_id uuid, token_id uuid, new_id uuid, token_hash bytea, overlap interval, actor_token uuid default null,
+  address inet default inet_client_addr()) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_variable
+declare
+  old_row  annals.access_token;
+  new_row  annals.access_token;
+  made     annals.access_token;
+  now      timestamptz := clock_timestamp();
+begin
+  perform annals.require_administrator(actor_token);
+  old_row := annals.lock_token(project_id, token_id);
+  if old_row.revoked_at is not null or old_row.expires_at <= now or old_row.replaced_by is not null then
+    raise object_not_in_prerequisite_state using
+      message = format('token %s has ended or was replaced before', token_id),
+      constraint = 'access_token_live', schema = 'annals', table = 'access_token',
+      hint = 'Issue a new one.';
+  end if;
+  insert into annals.access_token (
+    id, project_id, token_hash, scopes, description, allowed_addresses, created_at, expires_at)
+  values (
+    new_id, project_id, token_hash, old_row.scopes, old_row.description, old_row.allowed_addresses, now,
+    least(now + (old_row.expires_at - old_row.created_at), '9999-12-31 00:00:00+00'))
+  returning * into made;
+  update annals.access_token as t
+  set replaced_by = new_id, expires_at = least(t.expires_at, greatest(now + overlap, t.created_at + interval '1 us'))
+  where t.id = token_id returning * into new_row;
+  perform annals.record_event('annals.token.rotate', 'token', token_id::text, null,
+    jsonb_build_object('before', annals.token_state(old_row), 'after', annals.token_state(new_row),
+      'issued', annals.token_state(made)), actor_token, address);
+end $$;
+
+create function annals.revoke_token(
+  project_id uuid, token_id uuid, actor_token uuid default null, address inet default inet_client_addr()) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_variable
+declare
+  old_row annals.access_token;
+  new_row annals.access_token;
+begin
+  perform annals.require_administrator(actor_token);
+  old_row := annals.lock_token(project_id, token_id);
+  if old_row.revoked_at is not null then
+    return;
+  end if;
+  update annals.access_token as t set revoked_at = clock_timestamp() where t.id = token_id returning * into new_row;
+  perform annals.record_event('annals.token.revoke', 'token', token_id::text, null,
+    jsonb_build_object('before', annals.token_state(old_row), 'after', annals.token_state(new_row)), actor_token, address);
+end $$;
+
+-- Records that tokens have expired, some at a time; they have not been valid since. Whoever else is at it takes others.
+create function annals.expire_tokens(most integer) returns integer
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+declare
+  old_row  annals.access_token;
+  new_row  annals.access_token;
+  expired  integer := 0;
+begin
+  for old_row in
+    select * from annals.access_token
+    where expires_at <= clock_timestamp() and expired_at is null and revoked_at is null
+    order by expires_at limit most
+    for no key update skip locked
+  loop
+    update annals.access_token set expired_at = clock_timestamp() where id = old_row.id returning * into new_row;
+    perform annals.record_event('annals.token.expire', 'token', old_row.id::text, null,
+      jsonb_build_object('before', annals.token_state(old_row), 'after', annals.token_state(new_row)), null, null);
+    expired := expired + 1;
+  end loop;
+  return expired;
+end $$;
+
+-- The first tokens of a database, and its first project; false if it has them. A hash that is null makes no token.
+create function annals.begin_administration(
+  admin_id uuid, admin_hash bytea, project_id uuid, token_id uuid, token_hash bytea) returns boolean
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+begin
+  -- Several instances may start for the first time together.
+  perform from annals.project where id = annals.administration() for update;
+  if exists (select from annals.access_token) or exists (select from annals.project where name <> 'annals') then
+    return false;
+  end if;
+  if admin_hash is not null then
+    perform annals.issue_token(annals.administration(), admin_id, admin_hash, array['admin'], 'made at the first start', null,
+      '{}', null, null);
+  end if;
+  perform annals.create_project('default', project_id, null, null);
+  if token_hash is not null then
+    perform annals.issue_token(project_id, token_id, token_hash, array['read', 'write', 'sequence'],
+      'made at the first start', null, '{}', null, null);
+  end if;
+  return true;
+end $$;
+
+-- The hour of a token's last use is no event: there would be one for every token and hour.
+create function annals.note_token_use(token_ids uuid[]) returns void
+language sql security definer set search_path = pg_catalog, pg_temp
+as $$
+  update annals.access_token set last_used_at = date_trunc('hour', statement_timestamp())
+  where id in (
+    select id from annals.access_token
+    where id = any (token_ids)
+      and (last_used_at is null or last_used_at < date_trunc('hour', statement_timestamp()))
+    order by id for no key update skip locked)
+$$;
+
+-- Lets a role and its members append to a project by plain SQL.
+create function annals.grant_writer(role_name name, project_id uuid) returns void
+language plpgsql set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_variable
+declare
+  made annals.writer_grant;
+begin
+  if to_regrole(quote_ident(role_name)) is null then
+    raise undefined_object using message = format('role %I does not exist', role_name);
+  end if;
+  insert into annals.writer_grant as granted (project_id, role_name)
+  values (project_id, role_name)
+  on conflict do nothing
+  returning * into made;
+  if found then
+    perform annals.record_event('annals.writer.grant', 'role', role_name::text, null,
+      jsonb_build_object('before', null, 'after', annals.grant_state(made)), null, inet_client_addr());
+  end if;
+  if not pg_has_role(role_name, 'annals_writer', 'usage') then
+    execute format('grant annals_writer to %I', role_name);
+  end if;
+end $$;
+
+-- Takes it back, from the next statement on. The role stays a member of annals_writer, which does not let it append
+-- anywhere without a project.
+create function annals.revoke_writer(role_name name, project_id uuid) returns void
+language plpgsql set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_variable
+declare
+  gone annals.writer_grant;
+begin
+  delete from annals.writer_grant as granted
+  where granted.project_id = project_id and granted.role_name = role_name
+  returning * into gone;
+  if not found then
+    raise undefined_object using message = format('role %I is granted no project %s', role_name, project_id);
+  end if;
+  perform annals.record_event('annals.writer.revoke', 'role', role_name::text, null,
+    jsonb_build_object('before', annals.grant_state(gone), 'after', null), null, inet_client_addr());
+end $$;
+
+-- What the service does that changes none of these tables. It cannot record anything here that would be taken for a change of
+-- them.
+create function annals.record_operation(
+  action text, subject_type text, subject_id text, outcome text, details jsonb, actor_token uuid, address inet) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if action <> all (array['annals.authentication.fail', 'annals.export.start', 'annals.projection.rebuild']) then
+    raise insufficient_privilege using message = format('%s is not what the service itself records', action);
+  end if;
+  perform annals.record_event(action, subject_type, subject_id, null, details, actor_token, address, outcome);
+end $$;
+
+-- Derives projects, tokens and grants anew from the administration's feed, and names each difference to the tables, and each
+-- event whose state before is not what the events before it have left. None: nothing was changed by another way.
+create function annals.administration_differences() returns table (finding text)
+language sql stable set search_path = pg_catalog, pg_temp set timezone = 'UTC'
+as $$
+  with event as materialized (
+    select sequence_id, action, metadata -> 'before' as before, metadata -> 'after' as after, metadata -> 'issued' as issued
+    from annals.feed
+    where project_id = annals.administration()
+      and action = any (array['annals.project.create', 'annals.project.rename', 'annals.project.close', 'annals.token.issue',
+        'annals.token.rotate', 'annals.token.revoke', 'annals.token.expire', 'annals.writer.grant', 'annals.writer.revoke'])
+  ), change as materialized (
+    select sequence_id, split_part(action, '.', 2) as kind, nullif(before, 'null') as before, nullif(after, 'null') as after
+    from event
+    union all
+    select sequence_id, 'token', null, issued from event where issued is not null
+  ), keyed as materialized (
+    select sequence_id, kind, before, after,
+      case when kind = 'writer'
+        then concat_ws(' ', coalesce(after, before) ->> 'role_name', coalesce(after, before) ->> 'project_id')
+        else coalesce(after, before) ->> 'id' end as key
+    from change
+  ), chained as (
+    select *, lag(after) over history as left_before, row_number() over history as number, count(*) over whole as count
+    from keyed
+    window history as (partition by kind, key order by sequence_id), whole as (partition by kind, key)
+  ), derived as (
+    select kind, key, after as state from chained where number = count and after is not null
+  ), stored (kind, key, state) as (
+    select 'project', id::text, annals.project_state(project) from annals.project as project
+    union all
+    select 'token', id::text, annals.token_state(token) from annals.access_token as token
+    union all
+    select 'writer', concat_ws(' ', role_name, project_id), annals.grant_state(granted) from annals.writer_grant as granted
+  )
+  select format('event %s (%s %s) does not follow from the one before it: %s, not %s',
+    sequence_id, kind, key, coalesce(before::text, 'nothing'), coalesce(left_before::text, 'nothing'))
+  from chained where before is distinct from left_before
+  union all
+  select format('%s %s is %s by its events, and %s in its table',
+    kind, key, coalesce(derived.state::text, 'nothing'), coalesce(stored.state::text, 'nothing'))
+  from derived full join stored using (kind, key)
+  where derived.state is distinct from stored.state
+$$;
+
+-- The first event says that its own project was created.
+select annals.create_project('annals');

@@ -1,0 +1,4 @@
+-- The project annals.
+--
+-- One row: id uuid.
+select annals.administration() as id

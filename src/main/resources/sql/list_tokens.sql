@@ -1,0 +1,14 @@
+-- The tokens of a project in the order of their ids, which is that in which they were made.
+--
+-- :project_id  uuid
+-- :after       uuid      the token before them
+-- :most        integer
+--
+-- Rows: id uuid, scopes text[], allowed_addresses text[], description text, created_at timestamptz, expires_at, revoked_at,
+-- replaced_by uuid, last_used_at; from description on all but created_at may be null.
+select
+  id, scopes, allowed_addresses::text[] as allowed_addresses, description, created_at, expires_at, revoked_at, replaced_by,
+  last_used_at
+from annals.access_token
+where project_id = :project_id and id > :after
+order by id limit :most

@@ -377,7 +377,8 @@ create function annals.record_operation(
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 begin
-  if action <> all (array['annals.authentication.fail', 'annals.export.start', 'annals.projection.rebuild']) then
+  if action <> all (array['annals.authentication.fail', 'annals.export.start', 'annals.projection.rebuild',
+    'annals.sequence.define', 'annals.sequence.delete']) then
     raise insufficient_privilege using message = format('%s is not what the service itself records', action);
   end if;
   perform annals.record_event(action, subject_type, subject_id, null, details, actor_token, address, outcome);

@@ -7,6 +7,7 @@ import dev.annals.http.Problem;
 import dev.annals.http.ProblemException;
 import dev.annals.http.ProblemType;
 import dev.annals.memory.MemoryBudget;
+import dev.annals.project.Actor;
 import dev.annals.project.Caller;
 import dev.annals.project.Operations;
 import dev.annals.project.Requires;
@@ -91,7 +92,11 @@ public class ExportResource {
                     Uni<Void> noted = bodyless
                             ? Uni.createFrom().voidItem()
                             : operations.began(
-                                    request, "annals.export.start", "project", projectId.toString(), asked::describe);
+                                    Actor.of(request),
+                                    "annals.export.start",
+                                    "project",
+                                    projectId.toString(),
+                                    asked::describe);
                     return noted.chain(() -> begin(routing.request(), uri, projectId, asked, bodyless, release))
                             .onFailure()
                             .invoke(release)

@@ -1,19 +1,19 @@
 package dev.annals.project;
 
+import dev.annals.database.DatabaseFailure;
 import dev.annals.database.Sql;
 import dev.annals.http.JsonBody;
 import io.smallrye.mutiny.Uni;
 import io.vertx.mutiny.sqlclient.Pool;
 import jakarta.enterprise.context.ApplicationScoped;
-import jakarta.ws.rs.container.ContainerRequestContext;
 import java.nio.charset.StandardCharsets;
-import java.util.UUID;
-import org.jspecify.annotations.Nullable;
+import org.jboss.logging.Logger;
 
 /** Events of the administration's feed about what changes neither projects nor tokens. */
 @ApplicationScoped
 public class Operations {
 
+    private static final Logger LOG = Logger.getLogger(Operations.class);
     private static final Sql RECORD_OPERATION = Sql.named("record_operation");
     private static final int SIZE = 512;
 
@@ -23,21 +23,15 @@ public class Operations {
         this.pool = pool;
     }
 
-    /** A caller begins an operation: it may go on once this is done. */
-    public Uni<Void> began(
-            ContainerRequestContext request,
-            String action,
-            String subjectType,
-            String subjectId,
-            JsonBody.Content details) {
-        return record(
-                action,
-                subjectType,
-                subjectId,
-                "success",
-                details,
-                Caller.of(request).token(),
-                Caller.addressOf(request));
+    /** An operation begins: it may go on once this is done. A hot standby takes no events; there, only the log says so. */
+    public Uni<Void> began(Actor actor, String action, String subjectType, String subjectId, JsonBody.Content details) {
+        return record(action, subjectType, subjectId, "success", details, actor)
+                .onFailure(DatabaseFailure::onlyReads)
+                .invoke(standby -> LOG.infof(
+                        "%s of %s %s, which has no event: the database is a hot standby",
+                        action, subjectType, subjectId))
+                .onFailure(DatabaseFailure::onlyReads)
+                .recoverWithNull();
     }
 
     /** So many requests from an address had no valid token. */
@@ -54,8 +48,7 @@ public class Operations {
                     json.writeStringField("to", failures.to().toString());
                     json.writeEndObject();
                 },
-                null,
-                failures.address());
+                new Actor(null, failures.address()));
     }
 
     private Uni<Void> record(
@@ -64,16 +57,15 @@ public class Operations {
             String subjectId,
             String outcome,
             JsonBody.Content details,
-            @Nullable UUID token,
-            @Nullable String address) {
+            Actor actor) {
         return RECORD_OPERATION
                 .bind("action", action)
                 .bind("subject_type", subjectType)
                 .bind("subject_id", subjectId)
                 .bind("outcome", outcome)
                 .bind("details", new String(JsonBody.toBytes(SIZE, details), StandardCharsets.UTF_8))
-                .bind("actor_token", token)
-                .bind("address", address)
+                .bind("actor_token", actor.token())
+                .bind("address", actor.address())
                 .execute(pool)
                 .replaceWithVoid();
     }

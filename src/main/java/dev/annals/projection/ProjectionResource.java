@@ -4,6 +4,7 @@ import dev.annals.database.Sql;
 import dev.annals.http.JsonBody;
 import dev.annals.http.ProblemException;
 import dev.annals.http.ProblemType;
+import dev.annals.project.Actor;
 import dev.annals.project.Operations;
 import dev.annals.project.Requires;
 import io.smallrye.mutiny.Uni;
@@ -45,7 +46,7 @@ public class ProjectionResource {
                     "There is no projection with this name. Known: " + String.join(" and ", projector.names()) + ".");
         }
         return operations
-                .began(request, "annals.projection.rebuild", "projection", name, json -> {
+                .began(Actor.of(request), "annals.projection.rebuild", "projection", name, json -> {
                     json.writeStartObject();
                     json.writeEndObject();
                 })

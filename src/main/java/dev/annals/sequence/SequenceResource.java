@@ -3,6 +3,7 @@ package dev.annals.sequence;
 import dev.annals.http.JsonBody;
 import dev.annals.http.RequestBodies;
 import dev.annals.http.RequestParameters;
+import dev.annals.project.Actor;
 import dev.annals.project.Caller;
 import dev.annals.project.Requires;
 import io.smallrye.mutiny.Uni;
@@ -55,7 +56,7 @@ public class SequenceResource {
                         http,
                         MAX_BODY_BYTES,
                         projectId,
-                        body -> sequences.define(projectId, name, SequenceRequest.read(body)))
+                        body -> sequences.define(projectId, name, SequenceRequest.read(body), Actor.of(request)))
                 .map(defined -> Response.status(defined.created() ? Response.Status.CREATED : Response.Status.OK)
                         .entity(json(defined.sequence()))
                         .build());
@@ -75,7 +76,7 @@ public class SequenceResource {
     public Uni<Response> delete(@PathParam("name") String name, @Context ContainerRequestContext request) {
         requireName(name);
         return sequences
-                .delete(Caller.of(request).projectId(), name)
+                .delete(Caller.of(request).projectId(), name, Actor.of(request))
                 .map(deleted -> Response.noContent().build());
     }
 

@@ -7,6 +7,7 @@ import dev.annals.database.Sql;
 import dev.annals.guid.SequentialGuid;
 import dev.annals.http.ProblemException;
 import dev.annals.http.ProblemType;
+import dev.annals.project.Actor;
 import io.quarkus.runtime.ShutdownEvent;
 import io.smallrye.mutiny.Uni;
 import io.vertx.mutiny.sqlclient.Pool;
@@ -69,13 +70,18 @@ public class Sequences {
      */
     public record Defined(Sequence sequence, boolean created) {}
 
+    /** The same for a tool that is no caller of the service. */
+    public Uni<Defined> define(UUID projectId, String name, Sequence.Definition definition) {
+        return define(projectId, name, definition, Actor.SERVICE);
+    }
+
     /**
      * Defines a sequence. If there is one with this name and the same definition, returns that.
      *
      * @param name 1 to 128 letters, digits, dots, hyphens and underscores
      * @return fails with {@code sequence-exists}, {@code sequence-deleted} or {@code too-many-sequences}
      */
-    public Uni<Defined> define(UUID projectId, String name, Sequence.Definition definition) {
+    public Uni<Defined> define(UUID projectId, String name, Sequence.Definition definition, Actor actor) {
         Sequence wanted = new Sequence(guids.next(), projectId, name, definition);
         return DEFINE_SEQUENCE
                 .bind("id", wanted.id())
@@ -87,6 +93,8 @@ public class Sequences {
                 .bind("batch_size", definition.batchSize())
                 .bind("low_water_mark", definition.lowWaterMark())
                 .bind("next_value", definition.firstNextValue())
+                .bind("actor_token", actor.token())
+                .bind("address", actor.address())
                 .execute(pool)
                 .onFailure(Sequences::isLimit)
                 .transform(failure -> new ProblemException(
@@ -140,10 +148,12 @@ public class Sequences {
     }
 
     /** Deletes a sequence: it gives no more values, and its name stays taken. Fails like {@link #find}. */
-    public Uni<Void> delete(UUID projectId, String name) {
+    public Uni<Void> delete(UUID projectId, String name, Actor actor) {
         return find(projectId, name)
                 .chain(sequence -> DELETE_SEQUENCE
                         .bind("id", sequence.id())
+                        .bind("actor_token", actor.token())
+                        .bind("address", actor.address())
                         .execute(pool)
                         .invoke(() -> {
                             known.invalidate(new Name(projectId, name));

@@ -149,7 +149,8 @@ class PoolerTest {
             }
             Uni.join().all(appends).andFailFast().await().atMost(LIMIT);
             assertThat(head()).isEqualTo(before + 200);
-            assertThat(sql().number("select count(*) from annals.feed")).isEqualTo(before + 200);
+            assertThat(sql().number("select count(*) from annals.feed where project_id = '" + PROJECT + "'"))
+                    .isEqualTo(before + 200);
         } finally {
             pool.close().await().atMost(LIMIT);
         }
@@ -191,7 +192,8 @@ class PoolerTest {
     }
 
     private static long head() throws Exception {
-        return sql().number("select coalesce(max(last_sequence_id), 0) from annals.feed_segment");
+        return sql().number("select coalesce(max(last_sequence_id), 0) from annals.feed_segment where project_id = '"
+                + PROJECT + "'");
     }
 
     private static SqlFixture sql() {

@@ -85,7 +85,9 @@ class SqlTest {
                 Path.of(Objects.requireNonNull(Sql.class.getResource("/sql")).toURI());
         List<String> names;
         try (Stream<Path> files = Files.list(directory)) {
-            names = files.map(file -> file.getFileName().toString().replace(".sql", ""))
+            names = files.map(file -> file.getFileName().toString())
+                    .filter(file -> file.endsWith(".sql"))
+                    .map(file -> file.replace(".sql", ""))
                     .toList();
         }
 

@@ -89,6 +89,34 @@ class OperationsTest extends ProjectTest {
     }
 
     @Test
+    void sequencesLeaveAnEventWhenTheyAreDefinedAndWhenTheyAreDeleted() throws Exception {
+        String path = "/v1/sequences/numbers-" + project.id();
+        for (int i = 0; i < 2; i++) {
+            project.request()
+                    .contentType("application/json")
+                    .body("{\"kind\": \"BATCH\"}")
+                    .put(path);
+        }
+        project.request()
+                .contentType("application/json")
+                .body("{\"kind\": \"COMPOSITE\"}")
+                .put(path)
+                .then()
+                .statusCode(409);
+        for (int i = 0; i < 2; i++) {
+            project.request().delete(path);
+        }
+        for (String event : List.of(
+                "action = 'annals.sequence.define' and metadata -> 'before' = 'null' and metadata #>> '{after,kind}' = 'BATCH'",
+                "action = 'annals.sequence.delete' and metadata -> 'after' = 'null' and metadata #>> '{before,kind}' = 'BATCH'")) {
+            assertThat(events(event + " and actor_type = 'token' and ip_address is not null and '" + project.id()
+                            + "' in (metadata #>> '{after,project_id}', metadata #>> '{before,project_id}')"))
+                    .as(event)
+                    .isOne();
+        }
+    }
+
+    @Test
     void theSchemasMigrationIsRecorded() throws Exception {
         assertThat(events("action = 'annals.schema.migrate' and metadata #>> '{after,version}' = (select version from"
                         + " annals.flyway_schema_history order by installed_rank desc limit 1)"))

@@ -9,6 +9,7 @@ import dev.annals.SqlFixture;
 import dev.annals.database.DatabaseFailure;
 import dev.annals.http.ProblemException;
 import dev.annals.http.ProblemType;
+import dev.annals.project.Actor;
 import dev.annals.sequence.Sequence.Definition;
 import io.smallrye.mutiny.Multi;
 import io.smallrye.mutiny.Uni;
@@ -117,7 +118,7 @@ class SequenceGeneratorTest {
         List<Long> issued = new ArrayList<>();
         a.draw(sequence, 3).stream().forEach(issued::add);
         b.draw(sequence, 3).stream().forEach(issued::add);
-        c.sequences.delete(project, sequence.name()).await().atMost(LONG);
+        c.sequences.delete(project, sequence.name(), Actor.SERVICE).await().atMost(LONG);
         for (SequenceProcess process : List.of(a, b)) {
             assertProblem(ProblemType.SEQUENCE_DELETED, () -> {
                 for (int i = 0; i < 10; i++) {

@@ -282,7 +282,7 @@ class VerifySeesEverythingIT {
                 plants,
                 "the log is ahead of the feed",
                 "the log has 1210 records",
-                "update annals.merkle_log set size = 1210");
+                "update annals.merkle_log set size = 1210 where project_id = '" + PROJECT + "'");
         plant(
                 plants,
                 "the log lacks a tile",
@@ -302,7 +302,8 @@ class VerifySeesEverythingIT {
                 plants,
                 "the log's newest hashes are others",
                 "are not those that the log has signed",
-                "update annals.merkle_log set frontier = overlay(frontier placing sha256('x') from 1)");
+                "update annals.merkle_log set frontier = overlay(frontier placing sha256('x') from 1) where project_id = '"
+                        + PROJECT + "'");
     }
 
     private static void schema(List<Arguments> plants) {
@@ -327,7 +328,7 @@ class VerifySeesEverythingIT {
                 "grant update (message) on annals.audit_record to annals_writer",
                 "revoke select on annals.feed from annals_service",
                 "revoke insert (action) on annals.audit_record from annals_writer",
-                "grant execute on function annals.redact(uuid, uuid, text[], text, text, bytea, uuid, uuid) to public")) {
+                "grant execute on function annals.redact(uuid, uuid, text[], text, text, bytea, uuid, uuid, inet) to public")) {
             plant(plants, change, "schema: ", change);
         }
     }

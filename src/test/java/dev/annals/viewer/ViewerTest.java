@@ -70,7 +70,7 @@ class ViewerTest extends BrowserTest {
             Locator error = page.locator("#sign-in-error");
             page.navigate(service.toString());
             for (String[] attempt : new String[][] {
-                {"annals_nobody_has_this", "The token is unknown. Ask the administrator for a new one."},
+                {"annals_nobody_has_this", "The token is unknown, or has ended. Ask the administrator for a new one."},
                 {writer.token(), "This operation needs a token with the scope \"read\"."},
                 {"annals_ünknown", "This is not a token: it has characters that no token has."}
             }) {

@@ -6,11 +6,15 @@ import io.vertx.ext.web.Router;
 import io.vertx.ext.web.RoutingContext;
 import jakarta.enterprise.context.ApplicationScoped;
 import jakarta.enterprise.event.Observes;
+import java.io.IOException;
+import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
 /** Answers with problems if no resource is reached: for unknown addresses and for handlers that fail. */
 @ApplicationScoped
 public class ProblemRoutes {
+
+    private static final Logger LOG = Logger.getLogger(ProblemRoutes.class);
 
     void register(@Observes Router router) {
         router.route().order(Integer.MIN_VALUE).failureHandler(ProblemRoutes::failed);
@@ -19,6 +23,16 @@ public class ProblemRoutes {
 
     private static void failed(RoutingContext routing) {
         @Nullable Throwable cause = routing.failure();
+        HttpServerResponse response = routing.response();
+        if (response.closed() || (response.headWritten() && cause instanceof IOException)) {
+            // The client went away while it was answered. Nobody could read another answer, and nothing failed here.
+            LOG.debugf(
+                    cause, "%s was not answered to its end", routing.request().method());
+            if (!response.closed()) {
+                response.reset();
+            }
+            return;
+        }
         boolean tellsStatus = routing.statusCode() >= 400 && routing.statusCode() < 500;
         if (cause == null || (tellsStatus && !(cause instanceof ProblemException))) {
             answer(routing, ProblemMapper.ofStatus(routing.statusCode()));

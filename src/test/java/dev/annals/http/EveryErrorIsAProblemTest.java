@@ -243,6 +243,31 @@ class EveryErrorIsAProblemTest {
         }
     }
 
+    @Test
+    void aClientThatGoesAwayIsNoFailureOfTheService() throws IOException {
+        List<LogRecord> logged = new CopyOnWriteArrayList<>();
+        Handler listener = listener(logged);
+        Logger log = Logger.getLogger(ProblemMapper.class.getName());
+        log.addHandler(listener);
+        try {
+            byte[] requests = "GET / HTTP/1.1\r\nHost: x\r\n\r\n".repeat(20).getBytes(StandardCharsets.US_ASCII);
+            for (int i = 0; i < 200; i++) {
+                try (Socket socket = new Socket(base.getHost(), base.getPort())) {
+                    socket.setSoLinger(true, 0);
+                    socket.getOutputStream().write(requests);
+                    // It gets a little of the first answer, and no more.
+                    socket.getInputStream().read();
+                }
+            }
+            for (int i = 0; i < 20; i++) {
+                given().get("/").then().statusCode(200);
+            }
+            assertThat(logged).isEmpty();
+        } finally {
+            log.removeHandler(listener);
+        }
+    }
+
     private static Handler listener(List<LogRecord> logged) {
         Handler handler = new Handler() {
             @Override

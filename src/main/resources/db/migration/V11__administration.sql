@@ -429,5 +429,8 @@ as $$
   where derived.state is distinct from stored.state
 $$;
 
--- The first event says that its own project was created.
-select annals.create_project('annals');
+-- The first event says that its own project was created. Flyway would print the result of a query.
+do $$
+begin
+  perform annals.create_project('annals');
+end $$;

@@ -9,7 +9,7 @@ import dev.annals.http.ProblemType;
 import dev.annals.memory.MemoryBudget;
 import dev.annals.project.Actor;
 import dev.annals.project.Caller;
-import dev.annals.project.Operations;
+import dev.annals.project.OperationEvents;
 import dev.annals.project.Requires;
 import dev.annals.project.TokenWatch;
 import io.smallrye.mutiny.Uni;
@@ -41,7 +41,7 @@ public class ExportResource {
     private final FeedConfig feedConfig;
     private final MemoryBudget memory;
     private final TokenWatch tokens;
-    private final Operations operations;
+    private final OperationEvents operations;
     private final ExportConfig config;
 
     ExportResource(
@@ -51,7 +51,7 @@ public class ExportResource {
             FeedConfig feedConfig,
             MemoryBudget memory,
             TokenWatch tokens,
-            Operations operations,
+            OperationEvents operations,
             ExportConfig config) {
         this.reader = reader;
         this.exports = exports;

@@ -222,6 +222,11 @@ public class AccessTokens {
         return failed.take();
     }
 
+    /** It could not be recorded. */
+    void giveBackFailed(List<FailedAuthentications.Failures> failures) {
+        failed.giveBack(failures);
+    }
+
     /** The tokens that were used and are to be noted, which is then the caller's task. */
     List<UUID> takeUsed() {
         List<UUID> taken = used.stream().limit(NOTED_AT_ONCE).toList();

@@ -30,11 +30,23 @@ final class FailedAuthentications {
      */
     record Failures(@Nullable String address, long count, Instant from, Instant to) {}
 
-    synchronized void add(String address) {
-        if (counts.size() < ADDRESSES || counts.containsKey(address)) {
-            counts.merge(address, 1L, Long::sum);
+    void add(String address) {
+        add(address, 1);
+    }
+
+    private synchronized void add(@Nullable String address, long count) {
+        if (address != null && (counts.size() < ADDRESSES || counts.containsKey(address))) {
+            counts.merge(address, count, Long::sum);
         } else {
-            others++;
+            others += count;
+        }
+    }
+
+    /** Some that were taken, and could not be recorded, are taken again next time. */
+    synchronized void giveBack(List<Failures> taken) {
+        for (Failures failures : taken) {
+            add(failures.address(), failures.count());
+            since = since.isBefore(failures.from()) ? since : failures.from();
         }
     }
 

@@ -20,6 +20,7 @@ import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jboss.logging.Logger;
 
 /**
@@ -40,7 +41,7 @@ public class TokenWatch {
     private static final long FAILURES_MILLIS = 60_000;
 
     private final AccessTokens tokens;
-    private final Operations operations;
+    private final OperationEvents operations;
     private final Pool reads;
     private final Pool pool;
     private final Vertx vertx;
@@ -51,7 +52,12 @@ public class TokenWatch {
     private final List<Long> timers = new ArrayList<>();
 
     TokenWatch(
-            AccessTokens tokens, Operations operations, @Reads Pool reads, Pool pool, Vertx vertx, TokenConfig config) {
+            AccessTokens tokens,
+            OperationEvents operations,
+            @Reads Pool reads,
+            Pool pool,
+            Vertx vertx,
+            TokenConfig config) {
         this.tokens = tokens;
         this.operations = operations;
         this.reads = reads;
@@ -155,11 +161,13 @@ public class TokenWatch {
 
     /** Few events, however many failures there were. */
     Uni<Void> recordFailures() {
+        List<FailedAuthentications.Failures> taken = tokens.takeFailed();
+        AtomicInteger recorded = new AtomicInteger();
         Uni<Void> done = Uni.createFrom().voidItem();
-        for (FailedAuthentications.Failures failures : tokens.takeFailed()) {
-            done = done.chain(() -> operations.failed(failures));
+        for (FailedAuthentications.Failures failures : taken) {
+            done = done.chain(() -> operations.failed(failures).invoke(recorded::incrementAndGet));
         }
-        return done;
+        return done.onFailure().invoke(() -> tokens.giveBackFailed(taken.subList(recorded.get(), taken.size())));
     }
 
     private Uni<Void> recordExpiries() {

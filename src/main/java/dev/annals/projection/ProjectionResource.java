@@ -5,7 +5,7 @@ import dev.annals.http.JsonBody;
 import dev.annals.http.ProblemException;
 import dev.annals.http.ProblemType;
 import dev.annals.project.Actor;
-import dev.annals.project.Operations;
+import dev.annals.project.OperationEvents;
 import dev.annals.project.Requires;
 import io.smallrye.mutiny.Uni;
 import io.vertx.mutiny.sqlclient.Pool;
@@ -28,9 +28,9 @@ public class ProjectionResource {
 
     private final Pool pool;
     private final Projector projector;
-    private final Operations operations;
+    private final OperationEvents operations;
 
-    ProjectionResource(Pool pool, Projector projector, Operations operations) {
+    ProjectionResource(Pool pool, Projector projector, OperationEvents operations) {
         this.pool = pool;
         this.projector = projector;
         this.operations = operations;

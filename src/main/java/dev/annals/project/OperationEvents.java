@@ -11,15 +11,15 @@ import org.jboss.logging.Logger;
 
 /** Events of the administration's feed about what changes neither projects nor tokens. */
 @ApplicationScoped
-public class Operations {
+public class OperationEvents {
 
-    private static final Logger LOG = Logger.getLogger(Operations.class);
+    private static final Logger LOG = Logger.getLogger(OperationEvents.class);
     private static final Sql RECORD_OPERATION = Sql.named("record_operation");
     private static final int SIZE = 512;
 
     private final Pool pool;
 
-    Operations(Pool pool) {
+    OperationEvents(Pool pool) {
         this.pool = pool;
     }
 

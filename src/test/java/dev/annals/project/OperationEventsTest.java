@@ -2,6 +2,7 @@ package dev.annals.project;
 
 import static io.restassured.RestAssured.given;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.annals.AuditLogFixture;
 import dev.annals.ProjectTest;
@@ -12,7 +13,7 @@ import org.junit.jupiter.api.Test;
 
 /** What changes neither projects nor tokens leaves its events, too, and a flood of it leaves few. */
 @QuarkusTest
-class OperationsTest extends ProjectTest {
+class OperationEventsTest extends ProjectTest {
 
     @Inject
     TokenWatch watch;
@@ -47,6 +48,29 @@ class OperationsTest extends ProjectTest {
         long events = events("action = 'annals.authentication.fail'");
         watch.recordFailures().await().indefinitely();
         assertThat(events("action = 'annals.authentication.fail'")).isEqualTo(events);
+    }
+
+    @Test
+    void failuresThatCannotBeRecordedAreRecordedLater() throws Exception {
+        watch.recordFailures().await().indefinitely();
+        String mayRecord = " execute on function annals.record_operation(text, text, text, text, jsonb, uuid, inet) ";
+        log.run("revoke" + mayRecord + "from annals_service");
+        try {
+            for (int i = 0; i < 3; i++) {
+                sendWithoutValidToken("198.51.100.78");
+            }
+            sendWithoutValidToken("198.51.100.79");
+            assertThatThrownBy(() -> watch.recordFailures().await().indefinitely())
+                    .hasMessageContaining("record_operation");
+        } finally {
+            log.run("grant" + mayRecord + "to annals_service");
+        }
+        watch.recordFailures().await().indefinitely();
+        assertThat(log.texts("""
+                        select concat(subject_id, ' ', metadata ->> 'count') from annals.feed
+                        where project_id = annals.administration() and action = 'annals.authentication.fail'
+                          and subject_id in ('198.51.100.78', '198.51.100.79') order by 1
+                        """)).containsExactly("198.51.100.78 3", "198.51.100.79 1");
     }
 
     @Test

@@ -3,6 +3,9 @@
 //
 // Environment: ANNALS_URL, the feed's address; ANNALS_TOKEN; ANNALS_VKEY, the key of the log. Argument: a file that keeps the
 // newest checkpoint. Whatever does not hold ends it with exit code 1.
+//
+// With the arguments "x/mod" or "merkle" and a folder it verifies a mirror with one of the two alone: what a client of tlog-tiles
+// reads, the log's key in vkey, and in seen the checkpoint of an earlier time.
 package main
 
 import (
@@ -22,6 +25,7 @@ import (
 	"time"
 	"unicode/utf16"
 
+	"github.com/transparency-dev/merkle/compact"
 	"github.com/transparency-dev/merkle/proof"
 	"github.com/transparency-dev/merkle/rfc6962"
 	"golang.org/x/mod/sumdb/note"
@@ -37,7 +41,13 @@ const (
 var web = &http.Client{Timeout: time.Minute}
 
 func main() {
-	if err := verify(os.Getenv("ANNALS_URL"), os.Getenv("ANNALS_VKEY"), os.Args[1]); err != nil {
+	var err error
+	if len(os.Args) == 3 {
+		err = verifyMirror(os.Args[1], os.Args[2])
+	} else {
+		err = verify(os.Getenv("ANNALS_URL"), os.Getenv("ANNALS_VKEY"), os.Args[1])
+	}
+	if err != nil {
 		fmt.Println("refused:", err)
 		os.Exit(1)
 	}
@@ -86,7 +96,107 @@ func verify(feed, vkey, seenFile string) error {
 	return nil
 }
 
+func verifyMirror(with, folder string) error {
+	vkey, err := os.ReadFile(folder + "/vkey")
+	if err != nil {
+		return err
+	}
+	key, err := note.NewVerifier(strings.TrimSpace(string(vkey)))
+	if err != nil {
+		return err
+	}
+	var trees [2]tlog.Tree
+	for i, name := range []string{"seen", "checkpoint"} {
+		text, err := os.ReadFile(folder + "/" + name)
+		if err != nil {
+			return err
+		}
+		if trees[i], err = open(text, key); err != nil {
+			return err
+		}
+	}
+	seen, tree := trees[0], trees[1]
+	if tree.N < seen.N {
+		return errors.New("the log has become shorter")
+	}
+	if with == "merkle" {
+		err = verifyByMerkle(folder, seen, tree)
+	} else {
+		err = verifyByTlog(folder, seen, tree)
+	}
+	if err == nil {
+		fmt.Printf("verified %d records\n", tree.N)
+	}
+	return err
+}
+
+func verifyByTlog(folder string, seen, tree tlog.Tree) error {
+	hashes := tlog.TileHashReader(tree, &tileReader{log: folder, known: map[tlog.Tile][]byte{}})
+	proof, err := tlog.ProveTree(tree.N, seen.N, hashes)
+	if err != nil {
+		return err
+	}
+	if err := tlog.CheckTree(proof, tree.N, tree.Hash, seen.N, seen.Hash); err != nil {
+		return err
+	}
+	return eachEntry(folder, tree, func(index int64, entry []byte) error {
+		path, err := tlog.ProveRecord(tree.N, index, hashes)
+		if err != nil {
+			return err
+		}
+		return tlog.CheckRecord(path, tree.N, tree.Hash, index, tlog.RecordHash(entry))
+	})
+}
+
+func verifyByMerkle(folder string, seen, tree tlog.Tree) error {
+	hasher := rfc6962.DefaultHasher
+	nodes := map[compact.NodeID][]byte{}
+	keep := func(id compact.NodeID, hash []byte) { nodes[id] = hash }
+	whole := (&compact.RangeFactory{Hash: hasher.HashChildren}).NewEmptyRange(0)
+	var leaves [][]byte
+	err := eachEntry(folder, tree, func(index int64, entry []byte) error {
+		leaves = append(leaves, hasher.HashLeaf(entry))
+		return whole.Append(leaves[index], keep)
+	})
+	if err != nil {
+		return err
+	}
+	path := func(of proof.Nodes) ([][]byte, error) {
+		var hashes [][]byte
+		for _, id := range of.IDs {
+			hashes = append(hashes, nodes[id])
+		}
+		return of.Rehash(hashes, hasher.HashChildren)
+	}
+	for index := range leaves {
+		of, err := proof.Inclusion(uint64(index), uint64(tree.N))
+		if err != nil {
+			return err
+		}
+		hashes, err := path(of)
+		if err != nil {
+			return err
+		}
+		if err := proof.VerifyInclusion(hasher, uint64(index), uint64(tree.N), leaves[index], hashes, tree.Hash[:]); err != nil {
+			return fmt.Errorf("entry %d: %w", index, err)
+		}
+	}
+	of, err := proof.Consistency(uint64(seen.N), uint64(tree.N))
+	if err != nil {
+		return err
+	}
+	hashes, err := path(of)
+	if err != nil {
+		return err
+	}
+	return proof.VerifyConsistency(hasher, uint64(seen.N), uint64(tree.N), hashes, seen.Hash[:], tree.Hash[:])
+}
+
+// get reads what is at an address of the service, or in a mirror.
 func get(url string) ([]byte, error) {
+	if !strings.HasPrefix(url, "http://") {
+		return os.ReadFile(url)
+	}
 	request, err := http.NewRequest(http.MethodGet, url, nil)
 	if err != nil {
 		return nil, err
@@ -155,6 +265,12 @@ func (r *tileReader) ReadTiles(tiles []tlog.Tile) ([][]byte, error) {
 
 // verifyEntries proves each entry of each bundle, with two verifiers.
 func verifyEntries(log string, tree tlog.Tree, hashes tlog.HashReader) error {
+	return eachEntry(log, tree, func(index int64, entry []byte) error {
+		return included(tree, index, entry, hashes)
+	})
+}
+
+func eachEntry(log string, tree tlog.Tree, check func(index int64, entry []byte) error) error {
 	for start := int64(0); start < tree.N; start += width {
 		count := min(width, tree.N-start)
 		tile := tlog.Tile{H: height, L: 0, N: start / width, W: int(count)}
@@ -167,7 +283,7 @@ func verifyEntries(log string, tree tlog.Tree, hashes tlog.HashReader) error {
 				return fmt.Errorf("the entry bundle %d ends before entry %d", start/width, at)
 			}
 			end := 2 + int(binary.BigEndian.Uint16(bundle))
-			if err := included(tree, start+at, bundle[2:end], hashes); err != nil {
+			if err := check(start+at, bundle[2:end]); err != nil {
 				return fmt.Errorf("entry %d: %w", start+at, err)
 			}
 			bundle = bundle[end:]

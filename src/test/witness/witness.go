@@ -2,7 +2,7 @@
 // ends.
 //
 // Arguments: its name, and a file with the keys of the logs that it knows, one on each line, which is read at each request. It
-// prints its own key, and then the port on the loopback.
+// prints its own key, of Ed25519, and then the port on the loopback. It signs with another one as well, of ML-DSA-44.
 package main
 
 import (
@@ -37,13 +37,22 @@ func serve(name, logs string) error {
 	if err != nil {
 		return err
 	}
+	// What C2SP recommends: a witness may sign with several keys.
+	other, _, err := formats.GenerateMLDSAKey(name)
+	if err != nil {
+		return err
+	}
+	otherSigner, err := formats.NewMLDSASigner(other)
+	if err != nil {
+		return err
+	}
 	vkey, err := formats.VKeyToCosignatureV1(public)
 	if err != nil {
 		return err
 	}
 	state, err := witness.New(context.Background(), witness.Opts{
 		Persistence: inmemory.New(),
-		Signers:     []note.Signer{signer},
+		Signers:     []note.Signer{otherSigner, signer},
 		VerifierForLog: func(_ context.Context, origin string) (note.Verifier, bool, error) {
 			return known(logs, origin)
 		},

@@ -2,13 +2,18 @@
 --
 -- :token_hash  bytea
 --
--- No row or one: project_id uuid, scopes text[], id uuid, allowed_addresses text[] (empty: everywhere), ended boolean (it has
--- expired or was revoked), closed boolean (its project takes no records), used boolean (in this hour, so far as is noted).
+-- No row or one: project_id uuid, scopes text[], id uuid, allowed_addresses text[] (empty: everywhere), ended boolean (it, or
+-- the token that made it, has expired or was revoked), closed boolean (its project takes no records), used boolean (in this hour, so far as is noted),
+-- project_limits text, token_limits text (JSON objects), actor_id text, subject_id text (of a viewer link; null: any).
 select
   token.project_id, token.scopes, token.id, token.allowed_addresses::text[] as allowed_addresses,
-  token.revoked_at is not null or coalesce(token.expires_at <= clock_timestamp(), false) as ended,
+  token.revoked_at is not null or coalesce(token.expires_at <= clock_timestamp(), false)
+    or maker.revoked_at is not null or coalesce(maker.expires_at <= clock_timestamp(), false) as ended,
   project.closed_at is not null as closed,
+  token.filter ->> 'actor_id' as actor_id, token.filter ->> 'subject_id' as subject_id,
+  project.limits::text as project_limits, token.limits::text as token_limits,
   coalesce(token.last_used_at >= date_trunc('hour', statement_timestamp()), false) as used
 from annals.access_token as token
 join annals.project on project.id = token.project_id
+left join annals.access_token as maker on maker.id = token.issued_by
 where token.token_hash = :token_hash

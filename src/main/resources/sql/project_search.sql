@@ -1,26 +1,34 @@
--- Indexes the next 1,024 records of a feed, once they are there. Its transaction holds the checkpoint.
+-- Indexes the next 1,024 records of a feed, once they are there, or what has not expired of them. Its transaction holds the
+-- checkpoint.
 --
 -- :project_id   uuid
 -- :sequence_id  bigint    the checkpoint, a multiple of 1,024
 -- :bytes        integer   longer messages count as having every word
 -- :words        integer   and so do messages with more words
 --
--- One row: sequence_id bigint, :sequence_id + 1024, or :sequence_id where there are fewer records.
-with record as materialized (
+-- One row: sequence_id bigint, 1024 more than where the block begins, or :sequence_id where there are fewer records. The block is
+-- the first that has not expired as a whole.
+with start as materialized (
+  select horizon, greatest(:sequence_id::bigint, horizon / 1024 * 1024) as sequence_id
+  from annals.horizon(:project_id) as horizon
+), record as materialized (
   select place.sequence_id, r."timestamp", r.action, r.actor_id, r.actor_name, r.subject_id, r.subject_name, r.outcome,
     host(r.ip_address) as ip_address,
-    coalesce('token:' || r.recorded_by_token, 'role:' || r.recorded_by_role) as recorded_by,
+    annals.recorder(r.recorded_by_token, r.recorded_by_role) as recorded_by,
     case when octet_length(r.message) <= :bytes then annals.words(r.message) end as words,
     coalesce(octet_length(r.message) > :bytes, false) as any_word
-  from annals.places(:project_id, :sequence_id::bigint + 1, :sequence_id + 1024) as place
+  from start
+  cross join lateral annals.places(
+    :project_id, greatest(start.sequence_id, start.horizon) + 1, start.sequence_id + 1024) as place
   -- a lateral subquery, so that a bad estimate by the planner cannot make it read all records of the project
   cross join lateral (
     select * from annals.audit_record where project_id = :project_id and id = place.record_id
     offset 0) as r
 ), key as materialized (
-  select annals.search_stretch(:sequence_id / 1024) | annals.search_key(:project_id, value.field, value.value) as key,
-    bit_or(1::bigint << ((record.sequence_id - :sequence_id - 1) / 16)::integer) as slices
-  from record
+  select annals.search_stretch(start.sequence_id / 1024) | annals.search_key(:project_id, value.field, value.value) as key,
+    bit_or(1::bigint << ((record.sequence_id - start.sequence_id - 1) / 16)::integer) as slices
+  from start
+  cross join record
   cross join lateral (
     select 1, record.action
     union all select 2, record.actor_id
@@ -36,11 +44,11 @@ with record as materialized (
   group by 1
 ), written as (
   insert into annals.search_block (project_id, block, first_timestamp, last_timestamp, keys, slices)
-  select :project_id, :sequence_id / 1024,
+  select :project_id, (select sequence_id / 1024 from start),
     (select min("timestamp") from record), (select max("timestamp") from record),
     array_agg(key order by key), array_agg(slices order by key)
   from key
-  having (select count(*) from record) = 1024
+  having (select count(*) from record) = (select 1024 - greatest(horizon - sequence_id, 0) from start)
   returning block
 )
 select coalesce((select (block + 1) * 1024 from written), :sequence_id) as sequence_id

@@ -5,11 +5,15 @@
 -- :records       bigint    how many at most
 -- :combinations  integer   how many a day may have; the records of further ones are counted together
 --
--- One row: sequence_id bigint, the last record counted; :sequence_id where there was none.
-with record as materialized (
+-- One row: sequence_id bigint, the last record counted; :sequence_id, or the horizon, where there was none.
+with start as materialized (
+  -- what has expired is not counted any more
+  select greatest(:sequence_id::bigint, annals.horizon(:project_id)) as sequence_id
+), record as materialized (
   select place.sequence_id, (r."timestamp" at time zone 'UTC')::date as day, r.action,
     coalesce(r.actor_id, r.actor_name) as actor, r.outcome
-  from annals.places(:project_id, :sequence_id::bigint + 1, :sequence_id + :records::bigint) as place
+  from start
+  cross join lateral annals.places(:project_id, start.sequence_id + 1, start.sequence_id + :records::bigint) as place
   -- a lateral subquery, so that a bad estimate by the planner cannot make it read all records of the project
   cross join lateral (
     select * from annals.audit_record where project_id = :project_id and id = place.record_id
@@ -53,4 +57,4 @@ with record as materialized (
     record_count = t.record_count + excluded.record_count,
     combination_count = t.combination_count + excluded.combination_count
 )
-select coalesce(max(sequence_id), :sequence_id) as sequence_id from record
+select coalesce((select max(sequence_id) from record), sequence_id) as sequence_id from start

@@ -4,11 +4,12 @@
 -- :sequence_id  bigint    the page begins behind it; 0 is the start of the feed
 -- :limit        integer   how many records at most
 --
--- The first row names the places of the page: record_ids uuid[] in their order, without a gap up to last_sequence_id.
--- Where :sequence_id is not 0, its own place comes first, so that the caller can check its cursor. Both columns are empty where
--- there is none. marks integer[] has the mark of each segment, and segment_starts bigint[] the place at which each begins; null
--- where each has one record. The row also says how many redactions the project has seen: redactions bigint. Then one row per
--- record, in any order: those five columns null, and the columns of the record.
+-- The first row names the places of the page: record_ids uuid[] in their order, without a gap up to the last sequence id.
+-- Where :sequence_id is not 0, its own place comes first, so that the caller can check its cursor. marks integer[] has the mark
+-- of each segment. Both columns are empty where there is none. numbers bigint[] has the last sequence id of the page, or null;
+-- how many redactions the project has seen; up to where its records have expired: the place there is left, and its record is not;
+-- and the place at which each segment begins, unless each has one record. Then one row per record, in any order: those three columns null, and the columns of the record. They are so few because each record
+-- is sent with them.
 --
 -- A message or metadata of more than 2 KiB, as they are stored, is left out, so that a page of any records is small here:
 -- metadata is then '', which is no JSON, and read_whole_records.sql brings as many of them as the page may have bytes. The
@@ -56,12 +57,13 @@ with segment as materialized (
   from segment
 )
 select
-  last_sequence_id,
   record_ids,
   marks,
-  segment_starts,
-  coalesce(
-    (select number from annals.redaction where project_id = :project_id order by number desc limit 1), 0) as redactions,
+  array[
+    last_sequence_id,
+    coalesce((select number from annals.redaction where project_id = :project_id order by number desc limit 1), 0),
+    coalesce((select sequence_id from annals.feed_horizon where project_id = :project_id), 0)]
+    || segment_starts as numbers,
   null::uuid as id,
   null::timestamptz as "timestamp",
   null::timestamptz as recorded_at,
@@ -84,8 +86,6 @@ select
 from page
 union all
 select
-  null,
-  null,
   null,
   null,
   null,

@@ -1,13 +1,20 @@
--- The records of a range of a feed, nothing left out, in any order.
+-- The records of a range of a feed, nothing left out, in any order; and of those that are gone, their entries in the log.
 --
 -- :project_id  uuid
 -- :first       bigint   a sequence id
--- :last        bigint   another; there may be fewer
+-- :last        bigint   another, of the same 256; there may be fewer
 --
--- One row per place: sequence_id bigint, record_id uuid, and the columns of the record, all null if it is not there.
+-- One row per place: sequence_id bigint, record_id uuid, entry bytea, and the columns of the record. Of a record that has expired,
+-- only the entry is not null, unless it is missing, too; of any other record that is not there, the columns of the record are null.
+with horizon as materialized (
+  select coalesce(known.sequence_id, 0) as sequence_id, known.entries
+  from (values (:project_id::uuid)) as project (id)
+  left join annals.feed_horizon as known on known.project_id = project.id
+)
 select
   place.sequence_id,
   place.record_id,
+  null::bytea as entry,
   r.id,
   r."timestamp",
   r.recorded_at,
@@ -27,8 +34,21 @@ select
   r.recorded_by_token,
   r.recorded_by_role,
   r.redaction::text as redaction
-from annals.places(:project_id, :first::bigint, :last::bigint) as place
+from annals.places(:project_id, greatest(:first::bigint, (select sequence_id + 1 from horizon)), :last::bigint) as place
 -- a lateral subquery, so that a bad estimate by the planner cannot make it read all records of the project
 left join lateral (
   select * from annals.audit_record where project_id = :project_id and id = place.record_id
   offset 0) as r on true
+union all
+select
+  place.sequence_id,
+  null,
+  nullif(
+    substr(
+      coalesce(
+        (select hashes from annals.merkle_tile where project_id = :project_id and level = 0 and tile = (:first - 1) / 256),
+        horizon.entries),
+      ((place.sequence_id - 1) % 256 * 32)::integer + 1, 32), ''),
+  null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null
+from horizon
+cross join lateral generate_series(:first::bigint, least(:last::bigint, horizon.sequence_id)) as place (sequence_id)

@@ -1,7 +1,7 @@
--- What the schema consists of, one line for each thing, to be compared with what this version ships. Left out are what versions of
--- PostgreSQL write in different ways (the texts of views, the constraints behind NOT NULL), the parentheses of constraints, of which
--- a dump brings back fewer, and the owner's own privileges. To be
--- read with the search path pg_catalog and the time zone UTC, which show in expressions.
+-- What the schema consists of, one line for each thing, to be compared with what this version ships. Left out are what
+-- versions of PostgreSQL write in different ways (the texts of views, the constraints behind NOT NULL), the parentheses of
+-- constraints, of which a dump brings back fewer, and the owner's own privileges. To be read with the search path pg_catalog
+-- and the time zone UTC, which show in expressions.
 --
 -- Rows in order: thing text.
 with schema as materialized (

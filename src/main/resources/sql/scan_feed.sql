@@ -14,9 +14,12 @@
 -- :outcome      text
 -- :ip_address   text
 -- :q            text          words
--- :recorded_by  text          token: and its id, or role: and its name
+-- :recorded_by  text          token: or identity: and its id, or role: and its name
+-- :actor_id     text          of the actor, and no name; besides :actor
+-- :subject_id   text          of the subject, and no name; besides :subject
 --
--- Rows in the direction asked for: sequence_id bigint, record_id uuid, mark integer, and the columns of the record, which are null for two
+-- Rows in the direction asked for: sequence_id bigint, record_id uuid, mark integer, horizon bigint, up to where records are gone,
+-- and the columns of the record, which are null for two
 -- rows that stand there for cursors: the lowest and the highest place looked at, where they do not pass. Rows behind the
 -- first :limit + 1 records may be missing. A large message and large metadata are left out, and metadata is then '', as in
 -- read_feed.sql.
@@ -24,10 +27,12 @@ with head as materialized (
   select coalesce(
     (select last_sequence_id from annals.feed_segment
      where project_id = :project_id order by first_sequence_id desc limit 1), 0)
-    as sequence_id
+    as sequence_id,
+    coalesce((select sequence_id from annals.feed_horizon where project_id = :project_id), 0) as horizon
 ), range as materialized (
-  select coalesce(range.first, greatest(head.sequence_id - :limit::integer, 1)) as first,
-    least(range.last, head.sequence_id) as last
+  -- what is gone is one place: that at the horizon
+  select greatest(coalesce(range.first, head.sequence_id - :limit::integer), head.horizon, 1) as first,
+    greatest(least(range.last, head.sequence_id), head.horizon) as last
   from unnest(:first::bigint[], :last::bigint[]) as range (first, last)
   cross join head
 ), looked_at as materialized (
@@ -39,6 +44,7 @@ select
   place.sequence_id,
   place.record_id,
   place.mark,
+  (select horizon from head) as horizon,
   r.id,
   r."timestamp",
   r.recorded_at,
@@ -75,9 +81,11 @@ left join lateral (
     and (:action::text is null or r.action = :action)
     and (:actor::text is null or r.actor_id = :actor or r.actor_name = :actor)
     and (:subject::text is null or r.subject_id = :subject or r.subject_name = :subject)
+    and (:actor_id::text is null or r.actor_id = :actor_id)
+    and (:subject_id::text is null or r.subject_id = :subject_id)
     and (:outcome::text is null or r.outcome = :outcome)
     and (:ip_address::text is null or host(r.ip_address) = :ip_address)
-    and (:recorded_by::text is null or coalesce('token:' || r.recorded_by_token, 'role:' || r.recorded_by_role) = :recorded_by)
+    and (:recorded_by::text is null or annals.recorder(r.recorded_by_token, r.recorded_by_role) = :recorded_by)
     -- most messages fail the first test, which is much cheaper
     and (:q::text is null or case when lower(r.message) like all ((select parts from wanted)::text[])
       then annals.words(r.message) @> (select words from wanted) else false end)

@@ -5,7 +5,7 @@
 -- :from         bigint        the sequence id to begin at; null: at the head
 -- :blocks       integer       how many at most
 -- :stretches    integer       of how many stretches of 1,048,576 places at most
--- :start        timestamptz   this and the following may be null: any; one of :action to :recorded_by is not
+-- :start        timestamptz   this and the following may be null: any; one of :action to :subject_id is not
 -- :end          timestamptz   exclusive
 -- :action       text
 -- :actor        text          id or name
@@ -13,7 +13,9 @@
 -- :outcome      text
 -- :ip_address   text
 -- :q            text          words
--- :recorded_by  text          token: and its id, or role: and its name
+-- :recorded_by  text          token: or identity: and its id, or role: and its name
+-- :actor_id     text          of the actor, and no name; besides :actor
+-- :subject_id   text          of the subject, and no name; besides :subject
 --
 -- At least one row: head bigint (the feed's last sequence id, or 0), through bigint (up to there blocks are indexed, or
 -- 0), then a block: block bigint (null: there is none), slices bigint (a bit for every 16 places, from the lowest on,
@@ -36,8 +38,9 @@ with feed as materialized (
     array(
       select distinct annals.search_key(:project_id, field, value)
       from unnest(
-        array[1, 2, 3, 4, 5, 8],
-        array[:action::text, :actor::text, :subject::text, :outcome::text, :ip_address::text, :recorded_by::text])
+        array[1, 2, 3, 4, 5, 8, 2, 3],
+        array[:action::text, :actor::text, :subject::text, :outcome::text, :ip_address::text, :recorded_by::text,
+          :actor_id::text, :subject_id::text])
         as v (field, value)
       where value is not null) as fields,
     array(select distinct annals.search_key(:project_id, 6, word) from unnest(annals.words(:q::text)) as word) as words,

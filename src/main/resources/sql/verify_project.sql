@@ -1,20 +1,35 @@
--- Everything in one project that breaks its feed, one sentence for each finding.
+-- Everything in one project that breaks its feed, one sentence for each finding; or what does so in a stretch of it, which reads
+-- no more than the stretch has. What belongs to no place, only the whole feed tells.
 --
 -- :project_id  uuid
+-- :whole       boolean  whether it is the whole feed; then the others are 0 and null
+-- :since       bigint   the stretch begins behind this sequence id
+-- :through     bigint   and has this one in its last append; null: it has the end of the feed
 with project as materialized (
   select :project_id::uuid as id
 ), head as materialized (
-  select coalesce(max(last_sequence_id), 0) as head
-  from annals.feed_segment where project_id = (select id from project)
+  select head, horizon, since, coalesce(:through::bigint, 9223372036854775807) as through,
+    -- The segment that has the first place.
+    case when since > 0 then (
+      select first_sequence_id from annals.feed_segment
+      where project_id = (select id from project) and first_sequence_id <= since + 1
+      order by first_sequence_id desc limit 1) end as beginning
+  from (
+    -- Without an aggregate the index would not tell.
+    select coalesce((
+        select last_sequence_id from annals.feed_segment where project_id = (select id from project)
+        order by first_sequence_id desc limit 1), 0) as head,
+      annals.horizon((select id from project)) as horizon) as ends
+  cross join lateral (select case when :since::bigint > horizon then :since::bigint else 0 end as since) as stretch
 ), checkpoint as materialized (
-  select checkpoint.projection, checkpoint.sequence_id, head.head,
+  select checkpoint.projection, checkpoint.sequence_id, head.head, head.horizon,
     checkpoint.generation <> projection.generation as outdated
   from annals.projection_checkpoint as checkpoint
   join annals.projection on projection.name = checkpoint.projection
   cross join head
   where checkpoint.project_id = (select id from project)
 ), log as materialized (
-  select size, signed_size, head.head
+  select size, signed_size, head.head, head.horizon
   from annals.merkle_log cross join head
   where project_id = (select id from project)
 ), place as (
@@ -23,6 +38,8 @@ with project as materialized (
   left join annals.append on append.project_id = segment.project_id and append.id = segment.append_id
   cross join lateral unnest(coalesce(append.record_ids, array[segment.append_id])) with ordinality as place (record_id, nth)
   where segment.project_id = (select id from project)
+    and segment.first_sequence_id between (select coalesce(beginning, 0) from head) and (select through from head)
+    and segment.last_sequence_id > (select greatest(horizon, since) from head)
 ), record_at_place as materialized (
   -- Each record and each place, side by side where they belong together: of most nothing has to be kept. A record with several
   -- places is found by counting both.
@@ -30,13 +47,14 @@ with project as materialized (
     place.append_id, place.shared_append_id, place.record_id, place.sequence_id
   from (
     select id, placed_with, recorded_at, number_sequence, number_value
-    from annals.audit_record where project_id = (select id from project)) as record
+    from annals.audit_record
+    where project_id = (select id from project) and (:whole::boolean or id = any (array(select record_id from place)))) as record
   full join place on place.record_id = record.id
   where record.number_value is not null or place.record_id is null or record.id is null
     or record.placed_with <> place.append_id and record.placed_with is distinct from place.shared_append_id
 )
 
--- Segments have to follow each other: 1 to n, n + 1 to m …
+-- Segments have to follow each other: 1 to n, n + 1 to m … Where records have expired, the first is the last place of those.
 select case
     when first_sequence_id > previous + 1 then format(
       'sequence ids %s to %s belong to no segment', previous + 1, first_sequence_id - 1)
@@ -49,10 +67,21 @@ select case
 from (
   select append_id, first_sequence_id, last_sequence_id,
     coalesce(max(last_sequence_id) over (
-      order by first_sequence_id rows between unbounded preceding and 1 preceding), 0) as previous
+      order by first_sequence_id rows between unbounded preceding and 1 preceding),
+      case when (select since from head) = 0 then (select greatest(horizon - 1, 0) from head)
+        else least((select since from head), first_sequence_id - 1) end) as previous
   from annals.feed_segment
-  where project_id = (select id from project)) as segment
+  where project_id = (select id from project)
+    and first_sequence_id between (select coalesce(beginning, 0) from head) and (select through from head)) as segment
 where first_sequence_id <> previous + 1 or last_sequence_id < first_sequence_id
+
+union all
+
+select format('%s records have expired, and the place of the last of them is not there', horizon)
+from head
+where horizon > 0 and not exists (
+  select from annals.feed_segment
+  where project_id = (select id from project) and first_sequence_id = horizon and last_sequence_id = horizon)
 
 union all
 
@@ -65,7 +94,11 @@ select case
       first_sequence_id, last_sequence_id - first_sequence_id + 1, append_id,
       coalesce(cardinality(append.record_ids), 1))
   end
-from (select * from annals.feed_segment where project_id = (select id from project)) as segment
+from (
+  select * from annals.feed_segment
+  where project_id = (select id from project)
+    and first_sequence_id between (select coalesce(beginning, 0) from head) and (select through from head)
+    and last_sequence_id > (select greatest(horizon, since) from head)) as segment
 left join annals.append on append.project_id = segment.project_id and append.id = segment.append_id
 left join lateral (
   select id from annals.audit_record
@@ -79,7 +112,7 @@ union all
 -- Each append has a place.
 select format('append %s of %s records is in no segment', id, cardinality(record_ids))
 from annals.append
-where project_id = (select id from project) and not exists (
+where :whole::boolean and project_id = (select id from project) and not exists (
   select from annals.feed_segment
   where feed_segment.project_id = append.project_id and feed_segment.append_id = append.id)
 
@@ -89,6 +122,7 @@ union all
 select format('the records of append %s stand in another order than they came in', id)
 from annals.append
 where project_id = (select id from project) and shared_append_id is not null and record_ids[1] <> id
+  and (:whole::boolean or id = any (array(select append_id from place)))
 
 union all
 
@@ -127,7 +161,10 @@ union all
 
 select format('record %s has the number %s of sequence %s, which is not there', id, number_value, number_sequence)
 from record_at_place
-where number_value is not null and not exists (
+where number_value is not null
+  -- Of an archive, only the records were restored.
+  and not exists (select from annals.restored_archive where project_id = (select id from project))
+  and not exists (
   select from annals.sequence
   where sequence.project_id = (select id from project) and sequence.name = number_sequence and sequence.kind = 'SYNCHRONOUS')
 
@@ -142,7 +179,9 @@ union all
 
 select format('the search index lacks the block of the records %s to %s', block * 1024 + 1, block * 1024 + 1024)
 from checkpoint
-cross join lateral generate_series(0, checkpoint.sequence_id / 1024 - 1) as block
+cross join lateral generate_series(
+  greatest(horizon, (select since from head)) / 1024,
+  least(checkpoint.sequence_id, (select through from head)) / 1024 - 1) as block
 where projection = 'search' and not outdated and not exists (
   select from annals.search_block
   where search_block.project_id = (select id from project) and search_block.block = block.block)
@@ -152,17 +191,24 @@ union all
 select format('the search index has a block of the records %s to %s, and has taken in %s records', block * 1024 + 1,
   block * 1024 + 1024, sequence_id)
 from checkpoint
-join annals.search_block on search_block.project_id = (select id from project) and (block + 1) * 1024 > sequence_id
+join annals.search_block on search_block.project_id = (select id from project) and block >= sequence_id / 1024
 where projection = 'search' and not outdated
 
 union all
 
-select format('the statistics count %s records by day, and have taken in %s', counted, sequence_id)
+select format('the search index has a block of the records %s to %s, which have expired', block * 1024 + 1, block * 1024 + 1024)
+from head
+join annals.search_block on search_block.project_id = (select id from project) and (block + 1) * 1024 <= horizon
+
+union all
+
+select format('the statistics count %s records by day, and have taken in %s that have not expired', counted,
+  greatest(sequence_id - horizon, 0))
 from checkpoint
 cross join lateral (
   select coalesce(sum(record_count), 0) as counted
   from annals.daily_total where daily_total.project_id = (select id from project)) as total
-where projection = 'statistics' and not outdated and counted <> sequence_id
+where projection = 'statistics' and not outdated and counted <> greatest(sequence_id - horizon, 0)
 
 union all
 
@@ -197,8 +243,8 @@ union all
 
 select format('the log lacks the hashes of the records %s to %s', tile * 256 + 1, tile * 256 + 256)
 from log
-cross join lateral generate_series(0, size / 256 - 1) as tile
-where not exists (
+cross join lateral generate_series((select since from head) / 256, least(size, (select through from head)) / 256 - 1) as tile
+where not exists (select from annals.restored_archive where project_id = (select id from project)) and not exists (
   select from annals.merkle_tile
   where merkle_tile.project_id = (select id from project) and level = 0 and merkle_tile.tile = tile.tile)
 
@@ -207,10 +253,21 @@ union all
 select format('the log lacks the seed of the records %s to %s, which cannot be proved any more', tile * 256 + 1,
   least(tile * 256 + 256, size))
 from log
-cross join lateral generate_series(0, (size + 255) / 256 - 1) as tile
+cross join lateral generate_series(
+  greatest(horizon, (select since from head)) / 256, (least(size, (select through from head)) + 255) / 256 - 1) as tile
 where not exists (
   select from annals.merkle_seed
   where merkle_seed.project_id = (select id from project) and merkle_seed.tile = tile.tile)
+
+union all
+
+-- Without it, nothing can be guessed from the hashes of what has expired.
+select format('the log has the seed of the records %s to %s, of which some have expired', tile * 256 + 1, tile * 256 + 256)
+from head
+join annals.merkle_seed on merkle_seed.project_id = (select id from project) and tile * 256 < horizon
+where case
+  when (tile + 1) * 256 <= horizon or octet_length(seed) = 32 then true
+  else ltrim(substr(seed, 1, (horizon % 256 * 32)::integer), '\x00') <> '' end
 
 union all
 
@@ -228,17 +285,19 @@ cross join lateral (
     case when (number_sequence is null) <> (number_value is null) then 'number' end,
     case when (recorded_by_token is null) = (recorded_by_role is null) then 'recorded_by' end), '') as fields) as unfit
 where project_id = (select id from project) and fields is not null
+  and (:whole::boolean or id = any (array(select record_id from place)))
 
 union all
 
--- What was redacted is gone, and its digest is there.
+-- What was redacted is gone, and its digest is there; unless the record has expired.
 select format('record %s was to lose its %s in redaction %s, and has not', redaction.record_id, field, redaction.number)
 from (select * from annals.redaction where project_id = (select id from project)) as redaction
 cross join lateral unnest(redaction.fields) as field
-left join annals.audit_record as record on record.project_id = redaction.project_id and record.id = redaction.record_id
-where jsonb_exists(record.redaction -> 'redacted', field) is not true
+join annals.audit_record as record on record.project_id = redaction.project_id and record.id = redaction.record_id
+where (:whole::boolean or record.id = any (array(select record_id from place)))
+  and (jsonb_exists(record.redaction -> 'redacted', field) is not true
   or jsonb_build_object(
     'actor.type', record.actor_type, 'actor.id', record.actor_id, 'actor.name', record.actor_name,
     'subject.type', record.subject_type, 'subject.id', record.subject_id, 'subject.name', record.subject_name,
     'outcome', record.outcome, 'ip_address', record.ip_address, 'message', record.message, 'metadata', record.metadata)
-    ->> field is not null
+    ->> field is not null)

@@ -92,7 +92,9 @@ export class ProvedFeed {
             const next = members.get('next') ?? null;
             const pollMore = members.get('poll_more');
             const behind = new URL(next ?? pollMore).searchParams.get('cursor') ?? '';
-            if (records.length === 0 || start !== place || end !== placeOf(behind)) {
+            // Without a cursor, it begins with the oldest record that has not expired, if there is one.
+            const lacksRecords = records.length === 0 && start < log.size;
+            if (lacksRecords || (cursor !== undefined && start !== place) || end !== placeOf(behind)) {
                 throw new Error('the page does not begin where it has to, or does not go on behind its last record');
             }
             const results = members

@@ -2,8 +2,12 @@ package dev.annals;
 
 import dev.annals.benchmark.SequenceBenchmark;
 import dev.annals.cli.AppendCommand;
+import dev.annals.cli.ArchiveCommand;
 import dev.annals.cli.CheckCommand;
+import dev.annals.cli.EraseCommand;
 import dev.annals.cli.ExportCommand;
+import dev.annals.cli.GrantCommand;
+import dev.annals.cli.HoldCommand;
 import dev.annals.cli.ProjectCommand;
 import dev.annals.cli.RedactCommand;
 import dev.annals.cli.TailCommand;
@@ -15,6 +19,7 @@ import dev.annals.ops.LogCommand;
 import dev.annals.ops.Migrate;
 import dev.annals.ops.RebuildCommand;
 import dev.annals.ops.Restore;
+import dev.annals.ops.RestoreArchive;
 import dev.annals.ops.Verify;
 import io.quarkus.runtime.annotations.QuarkusMain;
 import io.quarkus.runtime.annotations.RegisterForReflection;
@@ -25,6 +30,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.Properties;
+import java.util.Set;
 import java.util.stream.Stream;
 import picocli.AutoComplete.GenerateCompletion;
 import picocli.CommandLine;
@@ -40,38 +46,20 @@ import picocli.CommandLine.UnmatchedArgumentException;
 @QuarkusMain
 @Command(
         name = "annals",
-        subcommands = {
-            Serve.class,
-            TailCommand.class,
-            AppendCommand.class,
-            ExportCommand.class,
-            CheckCommand.class,
-            RedactCommand.class,
-            ProjectCommand.class,
-            TokenCommand.class,
-            WhoAmICommand.class,
-            HelpCommand.class,
-            Migrate.class,
-            Verify.class,
-            Dump.class,
-            Restore.class,
-            LogCommand.class,
-            RebuildCommand.class,
-            SequenceBenchmark.class,
-            GenerateCompletion.class
-        },
         synopsisSubcommandLabel = "COMMAND",
         description =
-                "Without a command, runs the service. tail, append, export, redact, project, token and whoami are clients of a"
-                        + " running service.",
+                "Without a command, runs the service. tail, append, export, archive, redact, erase, project, token, grant, hold and"
+                        + " whoami are"
+                        + " clients of a running service.",
         footer = {
             "",
             "ANNALS_URL     the URL of the service; default: http://localhost:8080",
             "ANNALS_TOKEN   the token, which names the project",
-            "ANNALS_ADMIN_TOKEN   a token of the project annals, for project and token",
+            "ANNALS_PROJECT the project, for a token of an OpenID provider that may use several",
+            "ANNALS_ADMIN_TOKEN   a token of the project annals, for project, token, grant, hold and archive",
             "",
-            "check, migrate, verify, dump, restore, log, rebuild and sequence-benchmark need no service. Each command has",
-            "--help.",
+            "check, archive restore, migrate, verify, dump, restore, log, rebuild and sequence-benchmark need no service.",
+            "Each command has --help.",
             "For completion in bash and zsh: source <(annals generate-completion)",
             "",
             "Exit codes of the client: 0 done; 1 failed; 2 wrong command line; 3 no token, or the wrong one;",
@@ -95,6 +83,33 @@ public final class Annals {
             description = "Print the version and exit.")
     boolean version;
 
+    private static final List<Class<?>> COMMANDS = List.of(
+            Serve.class,
+            TailCommand.class,
+            AppendCommand.class,
+            ExportCommand.class,
+            CheckCommand.class,
+            ArchiveCommand.class,
+            RedactCommand.class,
+            EraseCommand.class,
+            ProjectCommand.class,
+            TokenCommand.class,
+            GrantCommand.class,
+            HoldCommand.class,
+            WhoAmICommand.class,
+            HelpCommand.class,
+            Migrate.class,
+            Verify.class,
+            Dump.class,
+            Restore.class,
+            LogCommand.class,
+            RebuildCommand.class,
+            SequenceBenchmark.class,
+            GenerateCompletion.class);
+
+    /** These need the others. */
+    private static final Set<Class<?>> ABOUT_COMMANDS = Set.of(HelpCommand.class, GenerateCompletion.class);
+
     private Annals() {}
 
     /** The version of the program and of the PostgreSQL that it brings. */
@@ -117,7 +132,7 @@ public final class Annals {
      */
     public static void main(String... arguments) {
         if (arguments.length > 0) {
-            System.exit(commandLine().execute(arguments));
+            System.exit(commandLine(arguments[0]).execute(arguments));
         }
         try {
             // Not by way of picocli: each start of the service would wait for it to read all commands.
@@ -128,8 +143,23 @@ public final class Annals {
         }
     }
 
-    private static CommandLine commandLine() {
+    /**
+     * The command that is named, or all: to read the options of all takes as long as many a command itself.
+     *
+     * @param first the first argument
+     */
+    private static CommandLine commandLine(String first) {
         CommandLine root = new CommandLine(new Annals());
+        List<Class<?>> named = COMMANDS.stream()
+                .filter(command -> command.getAnnotation(Command.class).name().equals(first))
+                .filter(command -> !ABOUT_COMMANDS.contains(command))
+                .toList();
+        (named.isEmpty() ? COMMANDS : named).forEach(root::addSubcommand);
+        CommandLine archive = root.getSubcommands().get("archive");
+        if (archive != null) {
+            // It is no client, but works on a database.
+            archive.addSubcommand(RestoreArchive.class);
+        }
         allCommands(root).forEach(command -> command.getCommandSpec().versionProvider(new Version()));
         return root.setCaseInsensitiveEnumValuesAllowed(true)
                 .setParameterExceptionHandler(Annals::refuse)

@@ -10,12 +10,16 @@ import dev.annals.http.BodyConfig;
 import dev.annals.live.LiveConfig;
 import dev.annals.log.LogConfig;
 import dev.annals.memory.MemoryConfig;
+import dev.annals.openid.OpenIdConfig;
+import dev.annals.ops.VerificationConfig;
 import dev.annals.project.TokenConfig;
 import dev.annals.projection.ProjectionConfig;
 import dev.annals.requests.RequestsConfig;
+import dev.annals.retention.RetentionConfig;
 import dev.annals.search.SearchConfig;
 import dev.annals.sequence.SequenceConfig;
 import dev.annals.statistics.StatisticsConfig;
+import dev.annals.viewer.ViewerConfig;
 import java.util.List;
 
 /** The interfaces that declare all settings of the service, to be checked before it starts. */
@@ -31,12 +35,16 @@ final class Settings {
             LiveConfig.class,
             LogConfig.class,
             MemoryConfig.class,
+            OpenIdConfig.class,
             ProjectionConfig.class,
             RequestsConfig.class,
+            RetentionConfig.class,
+            VerificationConfig.class,
             SearchConfig.class,
             SequenceConfig.class,
             StatisticsConfig.class,
-            TokenConfig.class);
+            TokenConfig.class,
+            ViewerConfig.class);
 
     private Settings() {}
 

@@ -6,17 +6,59 @@ export const FEED = 'v1/project-logs';
 
 const MAX_EVENT = 4 << 20;
 const TOKEN = 'annals.token';
+const LINK = 'annals.link';
+const PROJECT = 'annals.project';
+/** In place of a token, for whoever has signed in: the browser has a cookie, which scripts cannot read. */
+const SESSION = 'session';
 const BASE = new URL('.', import.meta.url);
 
-/** The token, kept for as long as the tab is open; null while nobody is signed in. */
-export let token = sessionStorage.getItem(TOKEN);
+/** Storage that a browser may refuse to a page in a frame: then nothing is kept. */
+function stored(storage) {
+  const attempt = (action) => {
+    try {
+      return action(storage());
+    } catch {
+      return null;
+    }
+  };
+  return {
+    get: (key) => attempt((there) => there.getItem(key)),
+    set: (key, value) => attempt((there) => there.setItem(key, value)),
+    remove: (key) => attempt((there) => there.removeItem(key)),
+  };
+}
 
-export function setToken(given) {
+export const ofTab = stored(() => sessionStorage);
+export const ofBrowser = stored(() => localStorage);
+
+/** The token, kept for as long as the tab is open; null while nobody is signed in. */
+export let token = ofTab.get(TOKEN);
+/** Whether it came with a link: it opens some records, and neither statistics nor proofs. */
+export let isLink = ofTab.get(LINK) !== null;
+/** The project that somebody reads who has signed in; null with a token, which has one project. */
+export let project = ofTab.get(PROJECT);
+
+export const isSession = () => token === SESSION;
+
+/** Somebody has signed in, and reads a project. */
+export function setSession(id) {
+  setToken(SESSION);
+  project = id;
+  ofTab.set(PROJECT, id);
+}
+
+export function setToken(given, fromLink = false) {
   token = given;
-  if (given === null) {
-    sessionStorage.removeItem(TOKEN);
-  } else {
-    sessionStorage.setItem(TOKEN, given);
+  isLink = fromLink;
+  project = null;
+  ofTab.remove(PROJECT);
+  ofTab.remove(TOKEN);
+  ofTab.remove(LINK);
+  if (given !== null) {
+    ofTab.set(TOKEN, given);
+  }
+  if (fromLink) {
+    ofTab.set(LINK, 'true');
   }
 }
 
@@ -35,15 +77,27 @@ export class Problem extends Error {
   }
 }
 
-/** Asks the service; fails with a Problem, whose status is 0 where the service cannot be reached. */
-export async function ask(path, {signal, headers} = {}) {
+const credentials = () => {
+  if (!isSession()) {
+    return {Authorization: `Bearer ${token}`};
+  }
+  return project === null ? {} : {'Annals-Project': project};
+};
+
+/**
+ * Asks the service; fails with a Problem, whose status is 0 where the service cannot be reached.
+ *
+ * @param cookie whether to ask as who has signed in, or might have
+ */
+export async function ask(path, {signal, headers, method = 'GET', cookie = isSession()} = {}) {
   let answer;
   try {
     answer = await fetch(new URL(path, BASE), {
+      method,
       signal,
-      headers: {Accept: 'application/json', ...headers, Authorization: `Bearer ${token}`},
+      headers: {Accept: 'application/json', ...headers, ...(cookie && !isSession() ? {} : credentials())},
       cache: 'no-store',
-      credentials: 'omit',
+      credentials: cookie ? 'same-origin' : 'omit',
       redirect: 'error',
     });
   } catch (error) {

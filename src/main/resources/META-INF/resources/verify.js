@@ -3,7 +3,7 @@
 
 import {FEED, Problem, ask} from './api.js';
 import {
-  NotProved, OtherLog, base64, canonical, hashOf, hashesOf, isConsistent, openCheckpoint, parse, parseKey, proveRecord,
+  NotProved, OtherLog, base64, canonical, hashOf, hashesOf, isConsistent, openCheckpoint, parse, parseKey, provePage, proveRecord,
   whatIsMissing,
 } from './proof.js';
 import {button, byId, count, icon, line, make, parseJson, records} from './text.js';
@@ -14,6 +14,8 @@ const MAX_KEYS = 32;
 const BEHIND_MS = 1_000;
 const MAX_BEHIND_MS = 10_000;
 const LOST_TRIES = 5;
+/** How many records are proved at once. */
+const SPAN = 100;
 
 /** The log does not continue the checkpoint that is kept here. */
 class Forked extends NotProved {}
@@ -266,7 +268,9 @@ export async function verifyRecord(shown, place, signal, replace) {
         wait = Math.min(2 * wait, MAX_BEHIND_MS);
         continue;
       }
-      showFailure(place, problem);
+      if (showFailure(place, problem) === 'wrong') {
+        marked(shown, 'wrong', 'Does not match');
+      }
       return;
     }
   }
@@ -286,26 +290,156 @@ function showFailure(place, problem) {
   } else {
     showRecord(place, state, 'Not verified', line(text), button({class: 'link'}, openProof, 'Proof'));
   }
+  return state;
 }
 
-function showProved(shown, proved, checkpoint, place, replace) {
+/**
+ * What a proof says of a record that is shown: that it is the same; or, where something of it was redacted since, how it looks
+ * now.
+ *
+ * @return the record to show in its place; null where it can stay
+ */
+function compare(shown, proved) {
   // Read as what is shown was read: where the browser cannot keep digits, both lose the same.
   const record = parseJson(canonical(proved.record));
   const redacted = Object.keys(record.redacted ?? {});
   if (appearance(shown, redacted) !== appearance(record, redacted)) {
-    showFailure(place, new NotProved('the log proves another record than the service has shown'));
-    return;
+    throw new NotProved('the log proves another record than the service has shown');
   }
-  if (redacted.length > 0 && appearance(shown) !== appearance(record)) {
-    replace(record);
-    return;
-  }
-  const by = checkpoint.witnesses > 0 ? ` with ${count.format(checkpoint.witnesses)} ${checkpoint.witnesses === 1 ? 'witness' : 'witnesses'}` : '';
-  proven(shown);
-  showRecord(place, 'proved', `Proved at size ${count.format(checkpoint.size)}${by}`);
-  // Once something was wrong, the bar says so until all is verified anew.
+  return redacted.length > 0 && appearance(shown) !== appearance(record) ? record : null;
+}
+
+function provedAt({size, witnesses}) {
+  const by = witnesses > 0 ? ` with ${count.format(witnesses)} ${witnesses === 1 ? 'witness' : 'witnesses'}` : '';
+  return `Proved at size ${count.format(size)}${by}`;
+}
+
+/** Once something was wrong, the bar says so until all is verified anew. */
+function showLogProved() {
   if (byId('proof-state').dataset.state !== 'wrong') {
     showLog('proved');
+  }
+}
+
+function showProved(shown, proved, checkpoint, place, replace) {
+  let other;
+  try {
+    other = compare(shown, proved);
+  } catch (problem) {
+    showFailure(place, problem);
+    marked(shown, 'wrong', 'Does not match');
+    return;
+  }
+  if (other !== null) {
+    replace(other);
+    return;
+  }
+  marked(shown, 'proved', provedAt(checkpoint));
+  showRecord(place, 'proved', provedAt(checkpoint));
+  showLogProved();
+}
+
+// ---- The rows ------------------------------------------------------------------------------------------------------
+
+/**
+ * Proves rows, as many at once as one page holds, and marks them. A page that is not the log's as a whole is taken apart.
+ *
+ * @param shown records as they are shown
+ * @param replace puts the record in the place of one of which something was redacted since
+ * @returns those that are not in the log yet
+ */
+export async function verifyRows(shown, signal, replace) {
+  if (log === null || keys.length === 0) {
+    return [];
+  }
+  const behind = [];
+  let rest = shown.toSorted((one, other) => one.sequence_id - other.sequence_id);
+  try {
+    const size = await newestSize(rest.at(-1).sequence_id, signal);
+    while (rest.length > 0 && rest[0].sequence_id <= size) {
+      const first = rest[0].sequence_id;
+      const last = Math.min(first + SPAN - 1, size, rest.at(-1).sequence_id);
+      const some = rest.filter((record) => record.sequence_id <= last);
+      rest = rest.slice(some.length);
+      rest.unshift(...(await verifySpan(some, last, size, signal, replace)));
+    }
+    behind.push(...rest);
+  } catch (problem) {
+    if (!signal.aborted && problem.type === 'log-behind') {
+      behind.push(...rest);
+    } else if (!signal.aborted) {
+      failed(problem);
+    }
+  }
+  if (!signal.aborted) {
+    behind.forEach((record) => marked(record, 'behind', 'Not in the log yet'));
+  }
+  return behind;
+}
+
+/** The size of a checkpoint that is kept, and of the newest one if that has too few records. */
+async function newestSize(wanted, signal) {
+  if (!(keptCheckpoint()?.size >= wanted)) {
+    await keep(await openCheckpoint(await askText(`${FEED}/log/${log.epoch}/checkpoint`, signal), keys), signal);
+  }
+  return keptCheckpoint().size;
+}
+
+/** Proves rows that one page has room for. @returns those that the page left for the next one, since it was long enough */
+async function verifySpan(some, last, size, signal, replace) {
+  const before = some[0].sequence_id - 1;
+  try {
+    const page = parse(await (await ask(`${FEED}?cursor=${before}&limit=${last - before}&proof=${size}`, {signal})).text());
+    const checkpoint = await openCheckpoint(page.get?.('proof')?.get?.('checkpoint') ?? '', keys);
+    const {start, end, records: proved} = await provePage(page, checkpoint);
+    if (checkpoint.size !== size || start !== before || end === start) {
+      throw new NotProved('the service has proved other records than it was asked for');
+    }
+    await keep(checkpoint, signal);
+    for (const record of some.filter(({sequence_id: n}) => n <= end)) {
+      mark(record, proved[record.sequence_id - start - 1], checkpoint, signal, replace);
+    }
+    showLogProved();
+    return some.filter(({sequence_id: n}) => n > end);
+  } catch (problem) {
+    if (signal.aborted || !(problem instanceof NotProved) || problem instanceof Forked) {
+      throw problem;
+    }
+    // One of the records is not the log's, or the page is none: each row is proved by itself.
+    failed(problem);
+    for (const record of some) {
+      await verifyRow(record, signal, replace);
+    }
+    return [];
+  }
+}
+
+async function verifyRow(record, signal, replace) {
+  try {
+    const {proved, checkpoint} = await proveRecord(await askText(`${FEED}/${encodeURIComponent(record.id)}/proof`, signal), keys);
+    await keep(checkpoint, signal);
+    mark(record, proved, checkpoint, signal, replace);
+  } catch (problem) {
+    if (signal.aborted || !(problem instanceof NotProved) || problem instanceof Forked) {
+      throw problem;
+    }
+    marked(record, 'wrong', 'Does not match');
+  }
+}
+
+function mark(record, proved, checkpoint, signal, replace) {
+  if (signal.aborted) {
+    return;
+  }
+  try {
+    const other = compare(record, proved);
+    if (other !== null) {
+      replace(other);
+    }
+    marked(other ?? record, 'proved', provedAt(checkpoint));
+  } catch (problem) {
+    showLog(...told(problem));
+    marked(record, 'wrong', 'Does not match');
   }
 }
 
@@ -372,11 +506,11 @@ async function unpin(vkey) {
 
 /** After other keys were pinned: what is open is verified anew. */
 let changed = () => {};
-/** A record is proved: its row may show it, too. */
-let proven = () => {};
+/** It is known how it stands with a record: its row shows it, too. */
+let marked = () => {};
 
 export function listen(listeners) {
-  ({changed, proven} = listeners);
+  ({changed, marked} = listeners);
 }
 
 async function again() {

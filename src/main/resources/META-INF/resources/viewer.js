@@ -1,13 +1,15 @@
 // The viewer of a project's records: a client of the public API and nothing more.
 //
-// The address' fragment is the state: the filters, and the record whose detail is open.
+// The address' fragment is the state: the filters, and the record whose detail is open. A link brings its token there, too.
 
-import {FEED, Problem, ask, askJson, events, queryOf, setToken, token} from './api.js';
+import {
+  FEED, Problem, ask, askJson, events, isLink, isSession, ofBrowser, ofTab, project, queryOf, setSession, setToken, token,
+} from './api.js';
 import {loadDays} from './days.js';
 import {
   button, byId, count, exact, icon, line, long, make, outcomeKind, paintJson, parseJson, partyText, records,
 } from './text.js';
-import {begin as beginProof, end as endProof, listen, verifyRecord} from './verify.js';
+import {begin as beginProof, end as endProof, listen, verifyRecord, verifyRows} from './verify.js';
 
 const PAGE_SIZE = 100;
 const MAX_ROWS = 1000;
@@ -18,6 +20,8 @@ const ANNOUNCE_MS = 5_000;
 const DAYS_MS = 30_000;
 const PROGRESS_MS = 100;
 const SETTLED_PX = 40;
+const GATHER_MS = 150;
+const BEHIND_MS = 1_000;
 
 /** The filters' names in the API and in the page. */
 const LABELS = {
@@ -67,14 +71,121 @@ function route(anew = false) {
 function show() {
   byId('sign-in').hidden = token !== null;
   document.querySelectorAll('.signed-in').forEach((element) => (element.hidden = token === null));
+  if (isLink) {
+    byId('sign-out').hidden = true;
+    byId('proof-state').hidden = true;
+    byId('histogram').hidden = true;
+  }
+}
+
+/** Takes the token of a link out of the address, so that neither the history nor a copy of the address has it. */
+function takeLink() {
+  const parameters = new URLSearchParams(location.hash.slice(1));
+  const given = parameters.get('token');
+  if (given === null) {
+    return false;
+  }
+  parameters.delete('token');
+  history.replaceState(null, '', `#${parameters}`);
+  if (/^[!-~]+$/.test(given)) {
+    setToken(given, true);
+  }
+  return true;
+}
+
+const WHY_NOT = {
+  refused: 'The provider did not let you sign in.',
+  unknown: 'This sign-in was not begun here, or too long ago. Try again.',
+  away: 'The provider cannot be reached. Try again later.',
+  'too-long': 'The provider says more of you than fits into a cookie. Tell the administrator.',
+  bad: 'What the provider said of you does not hold. Tell the administrator.',
+};
+const ADDRESS = 'annals.address';
+const READING = ['read', 'audit', 'admin'];
+
+/** Leaves for the provider. The address comes back, and does not go there. */
+function leaveForProvider() {
+  ofTab.set(ADDRESS, location.hash);
+  location.assign('v1/session/sign-in');
+}
+
+/** Why somebody who comes back from the provider could not sign in; null for whoever does not. */
+function takeFailure() {
+  const why = new URLSearchParams(location.hash.slice(1)).get('sign-in');
+  if (why === null) {
+    return null;
+  }
+  history.replaceState(null, '', '#');
+  return WHY_NOT[why] ?? WHY_NOT.bad;
+}
+
+/** Offers the provider, if there is one, and goes on for whoever has signed in with it. */
+async function enter() {
+  const failure = takeFailure();
+  const session = await askJson('v1/session', {cookie: true}).catch(() => null);
+  if (!session?.provider) {
+    return;
+  }
+  byId('provider-name').textContent = new URL(session.provider).host;
+  byId('provider').hidden = false;
+  if (failure !== null) {
+    byId('sign-in-error').textContent = failure;
+  } else if (isSession()) {
+    readable().then(showProjects).catch(() => {});
+  } else if (token === null && session.subject !== null) {
+    await enterProject();
+  }
+}
+
+const readable = async () =>
+  (await askJson('v1/whoami/projects', {cookie: true})).projects
+    .filter(({scopes}) => scopes.some((scope) => READING.includes(scope)));
+
+/** Reads one of the projects that are open to who has signed in. */
+async function enterProject() {
+  try {
+    const open = await readable();
+    if (open.length === 0) {
+      throw new Problem(0, 'You have signed in, but no project is open to you. Ask the administrator for a grant.');
+    }
+    const address = ofTab.get(ADDRESS);
+    ofTab.remove(ADDRESS);
+    if (address && location.hash.length < 2) {
+      history.replaceState(null, '', address);
+    }
+    setSession(open[0].id);
+    showProjects(open);
+    start();
+  } catch (problem) {
+    setToken(null);
+    byId('sign-in-error').textContent = problem.message;
+  }
+}
+
+function showProjects(open) {
+  const choice = byId('project');
+  choice.replaceChildren(...open.map(({id, name}) => {
+    const option = make('option', {value: id}, name);
+    option.selected = id === project;
+    return option;
+  }));
+  choice.hidden = open.length < 2;
+}
+
+function changeProject() {
+  setSession(byId('project').value);
+  history.pushState(null, '', '#');
+  endProof();
+  byId('detail').close();
+  start();
 }
 
 /** Shows what the address says, with the log's newest checkpoint verified beside it. */
 function start() {
   show();
   route(true);
-  if (token) {
-    beginProof().then(verifyOpen);
+  if (token && !isLink) {
+    beginProof().then(verifyAll);
   }
 }
 
@@ -99,6 +210,10 @@ async function signIn(submit) {
 }
 
 function signOut(reason = '') {
+  if (isSession()) {
+    ask('v1/session', {method: 'DELETE', cookie: true}).catch(() => {});
+    byId('project').hidden = true;
+  }
   setToken(null);
   openId = null;
   loading.abort();
@@ -118,11 +233,11 @@ function fail(problem) {
   if (problem.name === 'AbortError') {
     return;
   }
-  if (problem.status === 401) {
+  if (problem.status === 401 && !isLink) {
     signOut(problem.message);
     return;
   }
-  byId('problem-text').textContent = problem.message;
+  byId('problem-text').textContent = problem.status === 401 ? 'This link has ended. Open it again from where you found it.' : problem.message;
   byId('problem').hidden = false;
 }
 
@@ -160,7 +275,7 @@ function row(record) {
     'tr',
     {role: 'row', 'data-id': record.id},
     cell('time', link),
-    cell('action', value(record.action)),
+    cell('action', value(record.action), make('span', {class: 'mark'})),
     cell('actor', valueOrMark(partyText(record.actor), record, 'actor.')),
     cell('subject', ...subject),
     cell('outcome', ...(record.outcome ? [value(record.outcome, `badge ${outcomeKind(record.outcome)}`)] : [])),
@@ -169,6 +284,8 @@ function row(record) {
 }
 
 function clearRows() {
+  inSight.disconnect();
+  unproved.clear();
   rows.replaceChildren();
   shown.clear();
   arrived.length = 0;
@@ -180,7 +297,9 @@ function clearRows() {
 const unknown = (found) => found.filter((record) => !shown.has(record.id) && shown.set(record.id, record));
 
 function addOlder(found) {
-  rows.append(...unknown(found).map(row));
+  const added = unknown(found).map(row);
+  rows.append(...added);
+  added.forEach((element) => inSight.observe(element));
   while (rows.childElementCount > MAX_ROWS) {
     shown.delete(rows.firstElementChild.dataset.id);
     rows.firstElementChild.remove();
@@ -192,6 +311,7 @@ function addNewer(found) {
   const added = unknown(found).map(row);
   added.forEach((element) => element.classList.add('new'));
   rows.prepend(...added.reverse());
+  added.forEach((element) => inSight.observe(element));
   if (rows.childElementCount > MAX_ROWS) {
     while (rows.childElementCount > MAX_ROWS) {
       shown.delete(rows.lastElementChild.dataset.id);
@@ -284,6 +404,9 @@ const endInSight = new IntersectionObserver(
   (entries) => entries.at(-1).isIntersecting && readOlder(), {rootMargin: '600px'});
 
 function showDays(signal) {
+  if (isLink) {
+    return;
+  }
   const newest = shown.get(rows.firstElementChild?.dataset.id);
   loadDays({filters, newest, select: go, signal});
 }
@@ -531,21 +654,84 @@ function copyButton(label, text) {
   return button({}, copy, label);
 }
 
-/** Marks the row of a record that was proved, if it shows that record. */
-function markRow(record) {
-  if (JSON.stringify(shown.get(record.id)) === JSON.stringify(record)) {
-    rowOf(record.id)?.classList.add('proved');
+/** Marks the row of a record, if it shows that record. */
+function markRow(record, state, text) {
+  const mark = rowOf(record.id)?.querySelector('.mark');
+  if (mark && JSON.stringify(shown.get(record.id)) === JSON.stringify(record)) {
+    mark.dataset.state = state;
+    mark.title = text;
+    mark.setAttribute('role', 'img');
+    mark.setAttribute('aria-label', text);
   }
+}
+
+/** Shows what is left of a record in place of what its row shows. */
+function replaceRow(record) {
+  const old = rowOf(record.id);
+  if (old) {
+    const replaced = row(record);
+    ['class', 'aria-current'].forEach((name) => old.hasAttribute(name) && replaced.setAttribute(name, old.getAttribute(name)));
+    shown.set(record.id, record);
+    old.replaceWith(replaced);
+  }
+}
+
+/** Rows that have come into sight, whose records are to be proved. */
+const unproved = new Set();
+let proving = false;
+
+const inSight = new IntersectionObserver((entries) => {
+  for (const {isIntersecting, target} of entries) {
+    if (isIntersecting) {
+      inSight.unobserve(target);
+      unproved.add(target.dataset.id);
+    }
+  }
+  verifyInSight();
+});
+
+/** Proves what is in sight, in one go after the other, so that however fast records arrive the service is asked now and then. */
+async function verifyInSight() {
+  if (proving || isLink) {
+    return;
+  }
+  proving = true;
+  try {
+    while (unproved.size > 0) {
+      const {signal} = loading;
+      await new Promise((resolve) => setTimeout(resolve, GATHER_MS));
+      const found = [...unproved].map((id) => shown.get(id)).filter(Boolean);
+      unproved.clear();
+      const behind = found.length > 0 && !signal.aborted ? await verifyRows(found, signal, replaceRow) : [];
+      if (behind.length > 0 && !signal.aborted) {
+        behind.forEach(({id}) => unproved.add(id));
+        await new Promise((resolve) => setTimeout(resolve, BEHIND_MS));
+      }
+    }
+  } finally {
+    proving = false;
+  }
+}
+
+/** Proves the record that is open, and all rows in sight, anew. */
+function verifyAll() {
+  verifyOpen();
+  rows.querySelectorAll('.mark').forEach((mark) => mark.replaceWith(make('span', {class: 'mark'})));
+  inSight.disconnect();
+  rows.querySelectorAll('tr').forEach((element) => inSight.observe(element));
 }
 
 /** Proves the record that is open. */
 function verifyOpen() {
-  if (openRecord === null) {
+  if (openRecord === null || isLink) {
     return;
   }
   verifying.abort();
   verifying = new AbortController();
-  verifyRecord(openRecord, byId('detail-proof'), verifying.signal, showDetail);
+  verifyRecord(openRecord, byId('detail-proof'), verifying.signal, (record) => {
+    replaceRow(record);
+    showDetail(record);
+  });
 }
 
 function showDetail(record) {
@@ -631,7 +817,7 @@ function pressed(event) {
 const systemDark = matchMedia('(prefers-color-scheme: dark)');
 
 function showTheme() {
-  const theme = localStorage.getItem('annals.theme') ?? (systemDark.matches ? 'dark' : 'light');
+  const theme = ofBrowser.get('annals.theme') ?? (systemDark.matches ? 'dark' : 'light');
   document.documentElement.dataset.theme = theme;
   byId('theme').setAttribute('aria-label', theme === 'dark' ? 'Light colours' : 'Dark colours');
 }
@@ -639,9 +825,9 @@ function showTheme() {
 function toggleTheme() {
   const theme = document.documentElement.dataset.theme === 'dark' ? 'light' : 'dark';
   if ((theme === 'dark') === systemDark.matches) {
-    localStorage.removeItem('annals.theme');
+    ofBrowser.remove('annals.theme');
   } else {
-    localStorage.setItem('annals.theme', theme);
+    ofBrowser.set('annals.theme', theme);
   }
   showTheme();
 }
@@ -664,6 +850,8 @@ const on = (id, handler, type = 'click') => byId(id).addEventListener(type, hand
 
 on('sign-in-form', signIn, 'submit');
 on('sign-out', () => signOut());
+on('provider-sign-in', leaveForProvider);
+on('project', changeProject, 'change');
 on('filters', applyFilters, 'submit');
 on('more-filters', toggleFilters);
 on('rows', openRow);
@@ -678,15 +866,19 @@ on('close-detail', closeDetail);
 on('detail', closeDetail, 'cancel');
 on('newer-record', () => step(-1));
 on('older-record', () => step(1));
-on('single-keys', ({target}) => localStorage.setItem('annals.single-keys', target.checked), 'change');
+on('single-keys', ({target}) => ofBrowser.set('annals.single-keys', target.checked), 'change');
 addEventListener('keydown', pressed);
-addEventListener('popstate', () => route());
+addEventListener('popstate', () => (takeLink() ? start() : route()));
 addEventListener('scroll', () => missed > 0 && scrollY <= SETTLED_PX && showArrived(), {passive: true});
 document.addEventListener('visibilitychange', showArrived);
 systemDark.addEventListener('change', showTheme);
 
-byId('single-keys').checked = localStorage.getItem('annals.single-keys') !== 'false';
-listen({changed: verifyOpen, proven: markRow});
+byId('single-keys').checked = ofBrowser.get('annals.single-keys') !== 'false';
+listen({changed: verifyAll, marked: markRow});
 showTheme();
 showLive();
+takeLink();
 start();
+if (!isLink && (token === null || isSession())) {
+  enter();
+}

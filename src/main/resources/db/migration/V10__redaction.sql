@@ -129,6 +129,7 @@ begin
     raise restrict_violation using
       message = format('record %s is one of the schema''s own: only its message can be redacted', record_id);
   end if;
+  perform annals.refuse_held(record);
   if canonical_metadata::jsonb <> record.metadata then
     raise data_exception using message = format('this is not the metadata of record %s', record_id);
   end if;
@@ -181,8 +182,8 @@ begin
     project_id, id, placed_with, "timestamp", recorded_at, action, actor_type, actor_id, subject_type, subject_id, outcome,
     message, metadata, recorded_by_token, recorded_by_role)
   values (
-    project_id, event_id, event_id, statement_timestamp(), statement_timestamp(), 'annals.redact', 'token',
-    recorded_by_token, 'record', record_id, 'success', reason,
+    project_id, event_id, event_id, statement_timestamp(), statement_timestamp(), 'annals.redact',
+    split_part(annals.recorder(recorded_by_token, null), ':', 1), recorded_by_token, 'record', record_id, 'success', reason,
     jsonb_build_object('fields', to_jsonb(fields), 'sequence_id', place), recorded_by_token, null);
   -- Not the reason, which may be redacted itself.
   perform annals.record_event('annals.record.redact', 'record', record_id::text, null,

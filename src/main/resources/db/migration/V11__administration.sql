@@ -1,4 +1,4 @@
--- Administration: projects, tokens and grants, and a feed of what was done to them.
+-- Administration: projects, tokens, grants and holds, and a feed of what was done to them.
 --
 -- The project annals is the schema's own. Each function below changes the state and appends the event that says so, in one
 -- transaction: who, from where, and the state before and after. Nobody has a right to change the tables in another way, and
@@ -17,7 +17,8 @@ create function annals.project_state(project annals.project) returns jsonb
 language sql stable set timezone = 'UTC'
 as $$
   select jsonb_build_object('id', project.id, 'name', project.name, 'created_at', project.created_at,
-    'closed_at', project.closed_at)
+    'closed_at', project.closed_at, 'retention_days', project.retention_days,
+    'archive_required', project.archive_required, 'limits', project.limits)
   where project.id is not null
 $$;
 
@@ -28,7 +29,10 @@ as $$
   select jsonb_build_object('id', token.id, 'project_id', token.project_id, 'scopes', token.scopes,
     'allowed_addresses', token.allowed_addresses, 'description', token.description, 'created_at', token.created_at,
     'expires_at', token.expires_at, 'revoked_at', token.revoked_at, 'expired_at', token.expired_at,
-    'replaced_by', token.replaced_by)
+    'replaced_by', token.replaced_by, 'limits', token.limits,
+    -- Not the filter itself: it says who somebody is, and events stay. The hash of the token makes its digest unguessable.
+    'issued_by', token.issued_by,
+    'filter_digest', encode(sha256(token.token_hash || convert_to(token.filter::text, 'UTF8')), 'hex'))
   where token.id is not null
 $$;
 
@@ -56,6 +60,7 @@ begin
   values (
     annals.administration(), id, id, statement_timestamp(), statement_timestamp(), action,
     case
+      when annals.is_identity_id(actor_token) then 'identity'
       when actor_token is not null then 'token'
       when is_service and address is not null and action <> 'annals.authentication.fail' then 'setting'
       when is_service then 'service'
@@ -70,13 +75,25 @@ begin
     case when actor_token is null then session_user end);
 end $$;
 
--- Refuses a token that has ended, also where the service still takes it for valid. Its revocation waits until the transaction
--- ends.
+-- Refuses a token that has ended, and an identity without a grant any more, also where the service still takes it for valid.
+-- Its revocation waits until the transaction ends.
 create function annals.require_administrator(actor_token uuid) returns void
 language plpgsql set search_path = pg_catalog, pg_temp
 as $$
 begin
-  if actor_token is not null then
+  if annals.is_identity_id(actor_token) then
+    perform from annals.identity_grant as granted
+    where granted.project_id = annals.administration() and 'admin' = any (granted.scopes) and granted.revoked_at is null
+      and exists (
+        select from annals.identity_entry as entry
+        where entry.identity_id = actor_token and entry.grant_id = granted.id)
+    for share;
+    if not found then
+      raise insufficient_privilege using
+        message = format('identity %s may not administer: it has no grant for that, or has none any more', actor_token),
+        constraint = 'identity_administrator', schema = 'annals', table = 'identity_grant';
+    end if;
+  elsif actor_token is not null then
     perform from annals.access_token as token
     where token.id = actor_token and 'admin' = any (scopes) and revoked_at is null
       and (expires_at is null or expires_at > clock_timestamp())
@@ -112,7 +129,8 @@ as $$
 declare
   known annals.project;
 begin
-  select * into known from annals.project where id = project_id for update;
+  -- Open transactions do not rely on all that can change: what they rely on is locked further by those who change it.
+  select * into known from annals.project where id = project_id for no key update;
   if not found then
     raise no_data_found using
       message = format('there is no project %s', project_id),
@@ -121,16 +139,31 @@ begin
   return known;
 end $$;
 
-create function annals.refuse_reserved(project annals.project) returns void
+-- The same, for what the schema's own project refuses. It waits for the transactions that append to the project.
+create function annals.lock_unreserved_project(project_id uuid) returns annals.project
 language plpgsql set search_path = pg_catalog, pg_temp
 as $$
+declare
+  known annals.project;
 begin
-  if project.name = 'annals' then
+  perform from annals.project where id = project_id for update;
+  known := annals.lock_project(project_id);
+  if known.name = 'annals' then
     raise check_violation using
-      message = 'the project annals can be neither renamed nor closed: it holds the administration''s own feed',
+      message = 'the project annals can be neither renamed nor closed, and keeps its records: it holds the administration''s own feed',
       constraint = 'project_reserved', schema = 'annals', table = 'project';
   end if;
+  return known;
 end $$;
+
+-- The event of a change of a project.
+create function annals.record_project_change(
+  action text, old_row annals.project, new_row annals.project, actor_token uuid, address inet) returns void
+language sql set search_path = pg_catalog, pg_temp
+as $$
+  select annals.record_event(action, 'project', new_row.id::text, new_row.name,
+    jsonb_build_object('before', annals.project_state(old_row), 'after', annals.project_state(new_row)), actor_token, address)
+$$;
 
 create function annals.rename_project(
   project_id uuid, name text, actor_token uuid default null, address inet default inet_client_addr()) returns void
@@ -142,14 +175,12 @@ declare
   new_row annals.project;
 begin
   perform annals.require_administrator(actor_token);
-  old_row := annals.lock_project(project_id);
-  perform annals.refuse_reserved(old_row);
+  old_row := annals.lock_unreserved_project(project_id);
   if old_row.name = name then
     return;
   end if;
   update annals.project as p set name = name where p.id = project_id returning * into new_row;
-  perform annals.record_event('annals.project.rename', 'project', project_id::text, new_row.name,
-    jsonb_build_object('before', annals.project_state(old_row), 'after', annals.project_state(new_row)), actor_token, address);
+  perform annals.record_project_change('annals.project.rename', old_row, new_row, actor_token, address);
 end $$;
 
 -- From its commit on, the project takes no more records. They can be read, and values in them redacted.
@@ -163,14 +194,12 @@ declare
   new_row annals.project;
 begin
   perform annals.require_administrator(actor_token);
-  old_row := annals.lock_project(project_id);
-  perform annals.refuse_reserved(old_row);
+  old_row := annals.lock_unreserved_project(project_id);
   if old_row.closed_at is not null then
     return;
   end if;
   update annals.project as p set closed_at = clock_timestamp() where p.id = project_id returning * into new_row;
-  perform annals.record_event('annals.project.close', 'project', project_id::text, new_row.name,
-    jsonb_build_object('before', annals.project_state(old_row), 'after', annals.project_state(new_row)), actor_token, address);
+  perform annals.record_project_change('annals.project.close', old_row, new_row, actor_token, address);
 end $$;
 
 -- The caller draws the token and shows it once; the database learns its hash.
@@ -186,7 +215,7 @@ declare
 begin
   perform annals.require_administrator(actor_token);
   select p.name into project from annals.project as p where p.id = project_id;
-  if (project = 'annals') is distinct from (scopes <@ array['audit', 'admin']) and project is not null then
+  if 'view' = any (scopes) or (project = 'annals') is distinct from (scopes <@ array['audit', 'admin']) and project is not null then
     raise check_violation using
       message = format('a token of project %s cannot have the scopes %s', project_id, scopes),
       constraint = 'access_token_scopes', schema = 'annals', table = 'access_token';
@@ -215,6 +244,15 @@ begin
   return known;
 end $$;
 
+-- The event of a change of a token.
+create function annals.record_token_change(
+  action text, old_row annals.access_token, new_row annals.access_token, actor_token uuid, address inet) returns void
+language sql set search_path = pg_catalog, pg_temp
+as $$
+  select annals.record_event(action, 'token', new_row.id::text, null,
+    jsonb_build_object('before', annals.token_state(old_row), 'after', annals.token_state(new_row)), actor_token, address)
+$$;
+
 -- Makes a token that may do the same, for as long as the old one was made for. The old one ends after the overlap.
 create function annals.rotate_token(
   project_id uuid, token_id uuid, new_id uuid, token_hash bytea, overlap interval, actor_token uuid default null,
@@ -230,17 +268,20 @@ declare
 begin
   perform annals.require_administrator(actor_token);
   old_row := annals.lock_token(project_id, token_id);
-  if old_row.revoked_at is not null or old_row.expires_at <= now or old_row.replaced_by is not null then
+  if old_row.revoked_at is not null or old_row.expires_at <= now or old_row.replaced_by is not null
+    or 'view' = any (old_row.scopes) then
     raise object_not_in_prerequisite_state using
-      message = format('token %s has ended or was replaced before', token_id),
+      message = format('token %s has ended, was replaced before, or is that of a link', token_id),
       constraint = 'access_token_live', schema = 'annals', table = 'access_token',
       hint = 'Issue a new one.';
   end if;
   insert into annals.access_token (
-    id, project_id, token_hash, scopes, description, allowed_addresses, created_at, expires_at)
+    id, project_id, token_hash, scopes, description, allowed_addresses, created_at, expires_at, limits)
   values (
     new_id, project_id, token_hash, old_row.scopes, old_row.description, old_row.allowed_addresses, now,
-    least(now + (old_row.expires_at - old_row.created_at), '9999-12-31 00:00:00+00'))
+    -- least() leaves out null, which means never.
+    case when old_row.expires_at is not null then
+      least(now + (old_row.expires_at - old_row.created_at), '9999-12-31 00:00:00+00') end, old_row.limits)
   returning * into made;
   update annals.access_token as t
   set replaced_by = new_id, expires_at = least(t.expires_at, greatest(now + overlap, t.created_at + interval '1 us'))
@@ -264,9 +305,8 @@ begin
   if old_row.revoked_at is not null then
     return;
   end if;
-  update annals.access_token as t set revoked_at = clock_timestamp() where t.id = token_id returning * into new_row;
-  perform annals.record_event('annals.token.revoke', 'token', token_id::text, null,
-    jsonb_build_object('before', annals.token_state(old_row), 'after', annals.token_state(new_row)), actor_token, address);
+  update annals.access_token as t set revoked_at = clock_timestamp(), filter = null where t.id = token_id returning * into new_row;
+  perform annals.record_token_change('annals.token.revoke', old_row, new_row, actor_token, address);
 end $$;
 
 -- Records that tokens have expired, some at a time; they have not been valid since. Whoever else is at it takes others.
@@ -284,32 +324,38 @@ begin
     order by expires_at limit most
     for no key update skip locked
   loop
-    update annals.access_token set expired_at = clock_timestamp() where id = old_row.id returning * into new_row;
-    perform annals.record_event('annals.token.expire', 'token', old_row.id::text, null,
-      jsonb_build_object('before', annals.token_state(old_row), 'after', annals.token_state(new_row)), null, null);
+    update annals.access_token set expired_at = clock_timestamp(), filter = null where id = old_row.id returning * into new_row;
+    perform annals.record_token_change('annals.token.expire', old_row, new_row, null, null);
     expired := expired + 1;
   end loop;
   return expired;
 end $$;
 
--- The first tokens of a database, and its first project; false if it has them. A hash that is null makes no token.
+-- The first tokens of a database, and its first project; false if it has them. A hash that is null makes no token. Where an
+-- archive was restored, the first token reads that.
 create function annals.begin_administration(
   admin_id uuid, admin_hash bytea, project_id uuid, token_id uuid, token_hash bytea) returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
+declare
+  restored uuid;
 begin
   -- Several instances may start for the first time together.
   perform from annals.project where id = annals.administration() for update;
-  if exists (select from annals.access_token) or exists (select from annals.project where name <> 'annals') then
+  if not annals.is_new() then
     return false;
   end if;
+  restored := (select r.project_id from annals.restored_archive as r);
   if admin_hash is not null then
     perform annals.issue_token(annals.administration(), admin_id, admin_hash, array['admin'], 'made at the first start', null,
       '{}', null, null);
   end if;
-  perform annals.create_project('default', project_id, null, null);
+  if restored is null then
+    perform annals.create_project('default', project_id, null, null);
+  end if;
   if token_hash is not null then
-    perform annals.issue_token(project_id, token_id, token_hash, array['read', 'write', 'sequence'],
+    perform annals.issue_token(coalesce(restored, project_id), token_id, token_hash,
+      case when restored is null then array['read', 'write', 'sequence'] else array['read'] end,
       'made at the first start', null, '{}', null, null);
   end if;
   return true;
@@ -378,23 +424,68 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 begin
   if action <> all (array['annals.authentication.fail', 'annals.export.start', 'annals.projection.rebuild',
-    'annals.sequence.define', 'annals.sequence.delete']) then
+    'annals.sequence.define', 'annals.sequence.delete', 'annals.verification.fail']) then
     raise insufficient_privilege using message = format('%s is not what the service itself records', action);
   end if;
   perform annals.record_event(action, subject_type, subject_id, null, details, actor_token, address, outcome);
 end $$;
 
--- Derives projects, tokens and grants anew from the administration's feed, and names each difference to the tables, and each
--- event whose state before is not what the events before it have left. None: nothing was changed by another way.
-create function annals.administration_differences() returns table (finding text)
-language sql stable set search_path = pg_catalog, pg_temp set timezone = 'UTC'
+-- What the service has found at its last start, so that the next one can tell what is different now. Secrets are in it as
+-- fingerprints of 16 bits, {"secret": "…"}, and in no event.
+create table annals.noted_state (
+  kind   text   not null,
+  state  jsonb  not null,
+  constraint noted_state_pkey primary key (kind),
+  constraint noted_state_kind check (kind in ('settings', 'log_keys')),
+  constraint noted_state_length check (octet_length(state::text) <= 65536)
+);
+
+-- Records what is different from the last time: one event at most, or none. Instances that differ take turns.
+create function annals.note_state(kind text, state jsonb) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
+#variable_conflict use_variable
+declare
+  old_state  jsonb := '{}';
+  before     jsonb;
+  after      jsonb;
+begin
+  -- Several instances may start together.
+  perform from annals.project as p where p.id = annals.administration() for no key update;
+  select n.state into old_state from annals.noted_state as n where n.kind = kind;
+  select
+    jsonb_object_agg(name, case jsonb_typeof(was.value) when 'object' then '"secret"' else was.value end),
+    jsonb_object_agg(name, case
+      when is_now.value is null or jsonb_typeof(is_now.value) <> 'object' then is_now.value
+      when was.value is null then '"secret"'
+      else '"changed"' end)
+  into before, after
+  from jsonb_each(coalesce(old_state, '{}')) as was (name, value) full join jsonb_each(state) as is_now (name, value) using (name)
+  where was.value is distinct from is_now.value;
+  if before is null then
+    return;
+  end if;
+  insert into annals.noted_state as n (kind, state) values (kind, state)
+  on conflict on constraint noted_state_pkey do update set state = excluded.state;
+  perform annals.record_event(case kind when 'settings' then 'annals.settings.change' else 'annals.log_keys.change' end,
+    'service', kind, null, jsonb_build_object('before', before, 'after', after), null, null);
+end $$;
+
+-- Derives projects, tokens, grants, holds and archives anew from the administration's feed, and names each difference to the tables, and
+-- each event whose state before is not what the events before it have left. None: nothing was changed by another way.
+create function annals.administration_differences() returns table (finding text)
+language plpgsql stable set search_path = pg_catalog, pg_temp set timezone = 'UTC'
+as $$
+begin
+  return query
   with event as materialized (
     select sequence_id, action, metadata -> 'before' as before, metadata -> 'after' as after, metadata -> 'issued' as issued
     from annals.feed
     where project_id = annals.administration()
-      and action = any (array['annals.project.create', 'annals.project.rename', 'annals.project.close', 'annals.token.issue',
-        'annals.token.rotate', 'annals.token.revoke', 'annals.token.expire', 'annals.writer.grant', 'annals.writer.revoke'])
+      and action = any (array['annals.project.create', 'annals.project.rename', 'annals.project.close', 'annals.project.retain',
+        'annals.project.limit', 'annals.token.issue', 'annals.token.rotate', 'annals.token.revoke', 'annals.token.expire',
+        'annals.token.limit', 'annals.token.link', 'annals.writer.grant', 'annals.writer.revoke', 'annals.hold.set',
+        'annals.hold.lift', 'annals.grant.make', 'annals.grant.revoke', 'annals.identity.enter', 'annals.archive.note'])
   ), change as materialized (
     select sequence_id, split_part(action, '.', 2) as kind, nullif(before, 'null') as before, nullif(after, 'null') as after
     from event
@@ -402,8 +493,9 @@ as $$
     select sequence_id, 'token', null, issued from event where issued is not null
   ), keyed as materialized (
     select sequence_id, kind, before, after,
-      case when kind = 'writer'
-        then concat_ws(' ', coalesce(after, before) ->> 'role_name', coalesce(after, before) ->> 'project_id')
+      case kind
+        when 'writer' then concat_ws(' ', coalesce(after, before) ->> 'role_name', coalesce(after, before) ->> 'project_id')
+        when 'identity' then concat_ws(' ', coalesce(after, before) ->> 'identity_id', coalesce(after, before) ->> 'grant_id')
         else coalesce(after, before) ->> 'id' end as key
     from change
   ), chained as (
@@ -418,6 +510,14 @@ as $$
     select 'token', id::text, annals.token_state(token) from annals.access_token as token
     union all
     select 'writer', concat_ws(' ', role_name, project_id), annals.grant_state(granted) from annals.writer_grant as granted
+    union all
+    select 'hold', id::text, annals.hold_state(hold) from annals.legal_hold as hold
+    union all
+    select 'grant', id::text, annals.identity_grant_state(granted) from annals.identity_grant as granted
+    union all
+    select 'identity', concat_ws(' ', identity_id, grant_id), annals.identity_entry_state(entry) from annals.identity_entry as entry
+    union all
+    select 'archive', id::text, annals.archive_state(archive) from annals.archive as archive
   )
   select format('event %s (%s %s) does not follow from the one before it: %s, not %s',
     sequence_id, kind, key, coalesce(before::text, 'nothing'), coalesce(left_before::text, 'nothing'))
@@ -426,8 +526,8 @@ as $$
   select format('%s %s is %s by its events, and %s in its table',
     kind, key, coalesce(derived.state::text, 'nothing'), coalesce(stored.state::text, 'nothing'))
   from derived full join stored using (kind, key)
-  where derived.state is distinct from stored.state
-$$;
+  where derived.state is distinct from stored.state;
+end $$;
 
 -- The first event says that its own project was created. Flyway would print the result of a query.
 do $$

@@ -32,6 +32,20 @@ begin
   end if;
 end $$;
 
+-- Limits on the use of the service, by their names; what is not named has no limit. See V14.
+create function annals.are_limits(limits jsonb) returns boolean
+language sql immutable
+return jsonb_typeof(limits) = 'object' and not exists (
+  select from jsonb_each(case jsonb_typeof(limits) when 'object' then limits else '{}' end) as given(name, value)
+  where case
+    when jsonb_typeof(value) <> 'number' then true
+    when name = any (array['records_per_second', 'requests_per_second'])
+      then value::numeric not between 1 and 1000000 or value::numeric % 1 <> 0
+    when name = 'bytes_per_second' then value::numeric not between 1 and 1000000000 or value::numeric % 1 <> 0
+    when name = any (array['streams', 'exports']) then value::numeric not between 0 and 1000000 or value::numeric % 1 <> 0
+    else true
+  end);
+
 create table annals.project (
   id          uuid        not null,
   -- The project annals is the schema's own: its feed holds what was done to projects and tokens (see V11).
@@ -39,13 +53,38 @@ create table annals.project (
   created_at  timestamptz not null default clock_timestamp(),
   -- From then on it takes no more records.
   closed_at   timestamptz,
+  -- For how many days it keeps its records; null: for ever (see V12).
+  retention_days  integer,
+  -- Whether they have to be in an archive first (see V16).
+  archive_required  boolean   not null default false,
+  -- Of all its tokens together, in each instance of the service.
+  limits      jsonb       not null default '{}',
   constraint project_pkey primary key (id),
   constraint project_name_key unique (name),
   constraint project_name_length check (char_length(name) between 1 and 255),
   -- Projects are named by their id or by their name.
   constraint project_name_no_other_id check (name = id::text or name !~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'),
-  constraint project_name_reserved check (name = 'annals' or lower(btrim(name)) <> 'annals')
+  constraint project_name_reserved check (name = 'annals' or lower(btrim(name)) <> 'annals'),
+  constraint project_retention_days check (retention_days between 1 and 36500),
+  constraint project_retention_reserved check (name <> 'annals' or retention_days is null and not archive_required),
+  constraint project_limits check (annals.are_limits(limits))
 );
+
+-- Those whose records expire.
+create index project_retained_idx on annals.project (id) where retention_days is not null;
+
+-- Whoever comes by way of an OpenID provider (see V15) is named by the first 122 bits of a SHA-256, as a UUID of version 8.
+-- Nothing else has such an id, so what names a token may name an identity.
+create function annals.identity_id(issuer text, subject text) returns uuid
+language sql immutable parallel safe set search_path = pg_catalog, pg_temp
+as $$
+  select encode(set_byte(set_byte(digest, 6, get_byte(digest, 6) & 15 | 128), 8, get_byte(digest, 8) & 63 | 128), 'hex')::uuid
+  from substr(sha256(convert_to(issuer, 'UTF8') || '\x00'::bytea || convert_to(subject, 'UTF8')), 1, 16) as digest
+$$;
+
+create function annals.is_identity_id(id uuid) returns boolean
+language sql immutable parallel safe
+return substr(id::text, 15, 1) = '8';
 
 -- A row stays when its token has ended: records name the token that they came with.
 create table annals.access_token (
@@ -65,18 +104,36 @@ create table annals.access_token (
   expired_at         timestamptz,
   -- The token that was made to take its place.
   replaced_by        uuid,
+  -- Of this token alone, within those of its project.
+  limits             jsonb       not null default '{}',
+  -- Of the token of a viewer link (see V14): the token that made it, with which it ends, and the records that it may read:
+  -- {"subject_id": …} or {"actor_id": …} or both. Who that is, is forgotten once the link has ended.
+  issued_by          uuid,
+  filter             jsonb,
   -- The hour in which it was last used.
   last_used_at       timestamptz,
   constraint access_token_pkey primary key (id),
   constraint access_token_hash_key unique (token_hash),
+  constraint access_token_id check (not annals.is_identity_id(id)),
   constraint access_token_project_fkey foreign key (project_id) references annals.project (id),
   constraint access_token_hash_length check (octet_length(token_hash) = 32),
   constraint access_token_scopes check (
-    (scopes <@ array['read', 'write', 'sequence', 'redact'] or scopes <@ array['audit', 'admin'])
-    and cardinality(scopes) between 1 and 4),
+    (scopes <@ array['read', 'write', 'sequence', 'redact', 'link'] or scopes <@ array['audit', 'admin'] or scopes = array['view'])
+    and cardinality(scopes) between 1 and 5),
+  -- The scope of a link is nobody else's, and nothing of it is without an end or a filter.
+  constraint access_token_link check (
+    case when 'view' = any (scopes)
+      then issued_by is not null and coalesce(expires_at <= created_at + interval '1 day', false)
+        and (filter is not null or revoked_at is not null or expired_at is not null)
+      else issued_by is null and filter is null end),
+  constraint access_token_filter check (
+    jsonb_typeof(filter) = 'object' and filter <> '{}' and filter - array['subject_id', 'actor_id'] = '{}'
+    and coalesce(jsonb_typeof(filter -> 'subject_id'), 'string') = 'string' and filter ->> 'subject_id' is distinct from ''
+    and coalesce(jsonb_typeof(filter -> 'actor_id'), 'string') = 'string' and filter ->> 'actor_id' is distinct from ''),
   constraint access_token_allowed_addresses check (
     cardinality(allowed_addresses) <= 16 and array_position(allowed_addresses, null) is null),
   constraint access_token_description_length check (char_length(description) <= 1024),
+  constraint access_token_limits check (annals.are_limits(limits)),
   constraint access_token_expires_at check (expires_at > created_at and expires_at < '10000-01-01 00:00:00+00')
 ) with (fillfactor = 80); -- room for the hour of its last use
 create index access_token_project_idx on annals.access_token (project_id, id);

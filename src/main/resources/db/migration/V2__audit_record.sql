@@ -128,7 +128,7 @@ create table annals.audit_record (
   -- key: it would lock the sequence's row once more, and that row is never removed, nor its name changed.
   number_sequence    varchar(128),
   number_value       bigint,
-  -- Who wrote it: the token of a request, or the role that logged in. Writers have no right to either column.
+  -- Who wrote it: the token of a request or its identity (see V15), or the role that logged in. Writers have no right to either column.
   recorded_by_token  uuid,
   recorded_by_role   varchar(63)       default session_user,
   -- Of a record of which something was redacted: the salts of the fields that are left, and the digests of those that are gone (see

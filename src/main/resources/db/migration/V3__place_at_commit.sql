@@ -159,12 +159,21 @@ begin
 end $$;
 
 -- A project that is closed, and the administration's own, take no more than what the schema's own functions record, each by itself:
--- nobody else can use such an action. Closing a project waits for the lock of its feed: nothing is placed after it.
+-- nobody else can use such an action. Closing a project waits for the lock of its feed: nothing is placed after it. A restored archive
+-- takes nothing at all.
 create function annals.refuse_sealed(project_id uuid, project_name text, action text) returns void
 language plpgsql set search_path = pg_catalog, pg_temp
 as $$
 begin
-  if starts_with(action, 'annals.') then
+  -- The administration's own first: its first event comes before what is asked next is there.
+  if project_name = 'annals' and starts_with(action, 'annals.') then
+    return;
+  elsif annals.is_restored(project_id) then
+    raise object_not_in_prerequisite_state using
+      message = format('project %s is a restored archive', project_id),
+      constraint = 'audit_record_project_open', schema = 'annals', table = 'audit_record',
+      hint = 'It is there to be read. Append to the original.';
+  elsif starts_with(action, 'annals.') then
     return;
   elsif project_name = 'annals' then
     raise insufficient_privilege using
@@ -237,6 +246,12 @@ begin
   end if;
   if project.is_sealed then
     perform annals.refuse_sealed(new.project_id, project.name, to_jsonb(new) ->> 'action');
+  end if;
+
+  -- Where the records after an old snapshot have expired since, nothing would collide below: see V12. Policy and horizon are
+  -- rows that have changed then, which PostgreSQL refuses to lock.
+  if current_setting('transaction_isolation') <> 'read committed' then
+    perform from annals.feed_horizon where project_id = new.project_id for share;
   end if;
 
   -- A new statement, and so, at READ COMMITTED, a new snapshot: it sees every commit that held the lock before.
@@ -376,7 +391,7 @@ begin
   return held;
 end $$;
 
--- Records, appends and segments are never changed and never removed: the database refuses, whoever asks.
+-- Records, appends and segments are never changed: the database refuses, whoever asks.
 create function annals.refuse_change() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp
 as $$
@@ -386,10 +401,10 @@ begin
     hint = 'To correct a record, append another one that says so.';
 end $$;
 
--- Of records, some values may be removed: see V10.
-create trigger append_only before delete or truncate on annals.audit_record
+-- Of records, some values may be removed: see V10. And the oldest ones may go: see V12.
+create trigger append_only before truncate on annals.audit_record
   for each statement execute function annals.refuse_change();
-create trigger append_only before update or delete or truncate on annals.append
+create trigger append_only before update or truncate on annals.append
   for each statement execute function annals.refuse_change();
-create trigger append_only before update or delete or truncate on annals.feed_segment
+create trigger append_only before update or truncate on annals.feed_segment
   for each statement execute function annals.refuse_change();

@@ -13,6 +13,12 @@ return coalesce(
    join annals.feed_segment s on s.project_id = a.project_id and s.append_id = a.id
    where a.project_id = $1 and a.shared_append_id = $3 and $2 = any (a.record_ids)));
 
+-- Who wrote a record, as the API shows it.
+create function annals.recorder(token uuid, role text) returns text
+language sql immutable parallel safe
+return coalesce(
+  case when annals.is_identity_id(token) then 'identity:' else 'token:' end || token::text, 'role:' || role);
+
 -- The places of all feeds: where a record stands is unfolded here, and nowhere else. (Only sql/read_feed.sql unfolds a page
 -- by itself, which is faster by half.) A range of first_sequence_id bounds which segments are read: see places().
 create view annals.place as
@@ -70,7 +76,7 @@ select place.project_id,
        record.metadata,
        record.number_sequence,
        record.number_value,
-       coalesce('token:' || record.recorded_by_token, 'role:' || record.recorded_by_role) as recorded_by,
+       annals.recorder(record.recorded_by_token, record.recorded_by_role) as recorded_by,
        record.redaction -> 'redacted' as redacted
 from annals.place
 cross join lateral (

@@ -7,6 +7,7 @@ import java.io.IOException;
 import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.regex.Matcher;
@@ -20,13 +21,20 @@ public final class PackagedService implements AutoCloseable {
 
     private final Path data;
     private final List<String> javaOptions;
+    private final Map<String, String> settings;
     private final String token;
     private final String adminToken;
     private volatile ServiceProcess process;
 
     /** Starts it with these options of the Java machine. */
     public PackagedService(Path data, String... javaOptions) throws IOException {
+        this(data, Map.of(), javaOptions);
+    }
+
+    /** Starts it with these settings, too. */
+    public PackagedService(Path data, Map<String, String> settings, String... javaOptions) throws IOException {
         this.data = data;
+        this.settings = settings;
         this.javaOptions = List.of(javaOptions);
         process = start(Ports.free());
         // Only the first start writes them.
@@ -54,10 +62,10 @@ public final class PackagedService implements AutoCloseable {
     }
 
     private ServiceProcess start(int port) throws IOException {
-        Map<String, String> settings =
-                Map.of("ANNALS_DATA_DIR", data.toString(), "ANNALS_PORT", Integer.toString(port));
-        return ServiceProcess.start(ServiceProcess.command(javaOptions), settings)
-                .awaitListening();
+        Map<String, String> all = new HashMap<>(settings);
+        all.put("ANNALS_DATA_DIR", data.toString());
+        all.put("ANNALS_PORT", Integer.toString(port));
+        return ServiceProcess.start(ServiceProcess.command(javaOptions), all).awaitListening();
     }
 
     /** As {@code kill -9}. */

@@ -34,7 +34,8 @@ class RoomsTest {
             Map.entry("http", Set.of("config", "database", "memory")),
             Map.entry("connection", Set.of("config", "database", "http")),
             Map.entry("record", Set.of("guid", "http")),
-            Map.entry("project", Set.of("config", "connection", "database", "guid", "http")),
+            Map.entry("openid", Set.of("config", "http")),
+            Map.entry("project", Set.of("config", "connection", "database", "guid", "http", "openid")),
             Map.entry("projection", Set.of("config", "database", "http", "project")),
             Map.entry("sequence", Set.of("config", "database", "guid", "http", "project")),
             Map.entry("benchmark", Set.of("command", "database", "embedded", "sequence")),
@@ -42,7 +43,16 @@ class RoomsTest {
             Map.entry("search", Set.of("config", "database", "projection")),
             Map.entry(
                     "feed",
-                    Set.of("config", "connection", "database", "http", "memory", "project", "record", "search")),
+                    Set.of(
+                            "config",
+                            "connection",
+                            "database",
+                            "guid",
+                            "http",
+                            "memory",
+                            "project",
+                            "record",
+                            "search")),
             Map.entry("log", Set.of("config", "database", "feed", "http", "project", "projection", "proof", "record")),
             Map.entry(
                     "live",
@@ -64,10 +74,23 @@ class RoomsTest {
             Map.entry(
                     "redaction",
                     Set.of("database", "feed", "guid", "http", "project", "projection", "proof", "record")),
-            Map.entry("ops", Set.of("command", "database", "embedded", "http", "log", "proof", "record")),
+            Map.entry("retention", Set.of("config", "database", "log", "projection")),
+            Map.entry(
+                    "ops",
+                    Set.of(
+                            "command",
+                            "config",
+                            "database",
+                            "embedded",
+                            "guid",
+                            "http",
+                            "log",
+                            "project",
+                            "proof",
+                            "record")),
             Map.entry("requests", Set.of("config", "http", "project")),
-            Map.entry("viewer", Set.of("http")),
-            Map.entry("cli", Set.of("follower", "guid", "proof")),
+            Map.entry("viewer", Set.of("config", "feed", "http", "project")),
+            Map.entry("cli", Set.of("command", "follower", "guid", "proof")),
             // All settings, to be checked before anything else.
             Map.entry(
                     "",
@@ -86,13 +109,16 @@ class RoomsTest {
                             "live",
                             "log",
                             "memory",
+                            "openid",
                             "ops",
                             "project",
                             "projection",
                             "requests",
+                            "retention",
                             "search",
                             "sequence",
-                            "statistics"))));
+                            "statistics",
+                            "viewer"))));
 
     private static final JavaClasses CLASSES = new ClassFileImporter()
             .withImportOption(new ImportOption.DoNotIncludeTests())

@@ -20,6 +20,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
@@ -46,6 +47,12 @@ public final class ServiceProcess implements AutoCloseable {
     private static final List<String> FOR_SECONDS = List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC");
     /** The classes of a service that has started: without them, a start takes twice the time. */
     private static final Path ARCHIVE = Path.of("target", "test-service.jsa").toAbsolutePath();
+    /** Those of a command that asks a service: of the service's classes, it has few. */
+    private static final Path CLIENT_ARCHIVE =
+            Path.of("target", "test-client.jsa").toAbsolutePath();
+
+    private static final Set<String> CLIENT =
+            Set.of("tail", "append", "export", "check", "redact", "project", "token", "whoami");
 
     /** What it printed so far, on standard output and error together. */
     public final List<String> output = Collections.synchronizedList(new ArrayList<>());
@@ -86,6 +93,10 @@ public final class ServiceProcess implements AutoCloseable {
         command.environment().put("ANNALS_MANAGEMENT_PORT", "0");
         // All that is printed is kept.
         command.environment().put("ANNALS_REQUESTS_LOG", "off");
+        if (settings.containsKey("ANNALS_DATABASE_URL") && !settings.containsKey("ANNALS_DATA_DIR")) {
+            // Not in the checkout, where somebody may have a service of their own.
+            command.environment().put("ANNALS_FIRST_TOKENS_FILE", "target/first-tokens/" + UUID.randomUUID());
+        }
         command.environment().putAll(settings);
         return new ServiceProcess(command.redirectErrorStream(true).start());
     }
@@ -96,18 +107,19 @@ public final class ServiceProcess implements AutoCloseable {
      * @param javaOptions of the Java machine; none for a program that a test does not load
      */
     static ProcessBuilder command(List<String> javaOptions, String... arguments) throws IOException {
-        List<String> command = new ArrayList<>(program(javaOptions));
+        List<String> command =
+                new ArrayList<>(program(javaOptions, arguments.length > 0 && CLIENT.contains(arguments[0])));
         command.addAll(List.of(arguments));
         ProcessBuilder builder = new ProcessBuilder(command);
         builder.environment().keySet().removeIf(name -> name.startsWith("ANNALS_"));
         return builder;
     }
 
-    private static List<String> program(List<String> javaOptions) throws IOException {
+    private static List<String> program(List<String> javaOptions, boolean client) throws IOException {
         if (Files.exists(JAR)) {
             List<String> program = new ArrayList<>();
             program.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-            program.addAll(javaOptions.isEmpty() ? forSeconds() : javaOptions);
+            program.addAll(!javaOptions.isEmpty() ? javaOptions : client ? forAMoment() : forSeconds());
             program.addAll(List.of("-jar", JAR.toAbsolutePath().toString()));
             return program;
         }
@@ -124,19 +136,43 @@ public final class ServiceProcess implements AutoCloseable {
     }
 
     private static synchronized List<String> forSeconds() throws IOException {
-        if (!Files.exists(ARCHIVE)
-                || Files.getLastModifiedTime(ARCHIVE).compareTo(Files.getLastModifiedTime(JAR)) < 0) {
-            Files.deleteIfExists(ARCHIVE);
+        if (isOld(ARCHIVE)) {
             Map<String, String> settings =
                     Map.of("ANNALS_DATABASE_URL", TestDatabase.createDatabase().withPassword());
-            try (ServiceProcess service = start(
-                            command(forSecondsWith("-XX:ArchiveClassesAtExit=" + ARCHIVE)), settings)
-                    .awaitListening()) {
+            try (ServiceProcess service =
+                    start(command(forSecondsWith(dumpTo(ARCHIVE))), settings).awaitListening()) {
                 service.process.destroy();
                 service.process.onExit().join();
             }
         }
         return forSecondsWith("-XX:SharedArchiveFile=" + ARCHIVE, "-Xshare:auto");
+    }
+
+    private static synchronized List<String> forAMoment() throws IOException {
+        if (isOld(CLIENT_ARCHIVE)) {
+            // Nobody listens there: it gives up at once.
+            try (ServiceProcess client = start(
+                    command(
+                            forSecondsWith(dumpTo(CLIENT_ARCHIVE)),
+                            "whoami",
+                            "--url=http://127.0.0.1:1",
+                            "--patience=0"),
+                    Map.of("ANNALS_TOKEN", "none"))) {
+                client.readToTheEnd();
+                client.process.onExit().join();
+            }
+        }
+        return forSecondsWith("-XX:SharedArchiveFile=" + CLIENT_ARCHIVE, "-Xshare:auto");
+    }
+
+    private static boolean isOld(Path archive) throws IOException {
+        return !Files.exists(archive)
+                || Files.getLastModifiedTime(archive).compareTo(Files.getLastModifiedTime(JAR)) < 0;
+    }
+
+    private static String dumpTo(Path archive) throws IOException {
+        Files.deleteIfExists(archive);
+        return "-XX:ArchiveClassesAtExit=" + archive;
     }
 
     private static List<String> forSecondsWith(String... more) {

@@ -53,7 +53,8 @@ public final class BenchServer implements AutoCloseable {
         }
     }
 
-    boolean isEmbedded() {
+    /** Whether it is one of this machine. */
+    public boolean isEmbedded() {
         return embedded != null;
     }
 

@@ -8,6 +8,7 @@ import dev.annals.bench.service.ExportPart;
 import dev.annals.bench.service.FairnessPart;
 import dev.annals.bench.service.LivePart;
 import dev.annals.bench.service.ProofPart;
+import dev.annals.bench.service.RetentionPart;
 import dev.annals.bench.service.ServicePart;
 import dev.annals.bench.service.SlowCommitPart;
 import dev.annals.bench.service.StartupPart;
@@ -33,6 +34,7 @@ public final class Benchmarks {
             new LivePart(),
             new ExportPart(),
             new ProofPart(),
+            new RetentionPart(),
             new MicroPart(),
             new StoragePart(),
             new StartupPart());

@@ -69,6 +69,14 @@ public interface AppendConfig {
     @Durations(min = "100ms", max = "10M")
     Duration heldWait();
 
+    /**
+     * How long the next lines of an import may wait because its project or token has used up a limit. If they had to wait
+     * longer, the import ends, and says with which line to go on.
+     */
+    @WithDefault("30s")
+    @Durations(min = "100ms", max = "10M")
+    Duration limitWait();
+
     /** How many requests of a project may wait for such ids. They delay no others, and the next one is turned away. */
     @WithDefault("64")
     @Min(1)
@@ -96,8 +104,11 @@ public interface AppendConfig {
     @Max(17_179_869_184L)
     long totalQueueBytes();
 
-    /** How often a batch is retried after its connection broke or its transaction lost to another one. */
-    @WithDefault("8")
+    /**
+     * How often a batch is retried after its connection broke or its transaction lost to another one. By default the waits
+     * between them add up to half a minute, in which a cluster of databases finds a new primary.
+     */
+    @WithDefault("20")
     @Min(0)
     @Max(100)
     int retries();

@@ -6,6 +6,7 @@ import dev.annals.http.FieldError;
 import dev.annals.http.Problem;
 import dev.annals.http.ProblemException;
 import dev.annals.http.ProblemType;
+import dev.annals.project.Caller;
 import dev.annals.record.RecordReader;
 import java.util.List;
 
@@ -37,9 +38,7 @@ final class AppendProblems {
             return new ProblemException(ofValue(rejected));
         }
         if (outcome instanceof AppendOutcome.ProjectClosed) {
-            return new ProblemException(
-                    ProblemType.PROJECT_CLOSED,
-                    "The project of this token is closed: it takes no more records. Append to another project.");
+            return Caller.projectClosed();
         }
         if (outcome instanceof AppendOutcome.QueueFull full) {
             return new ProblemException(ProblemType.QUEUE_FULL, full.why());

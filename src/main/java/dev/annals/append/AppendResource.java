@@ -8,6 +8,7 @@ import dev.annals.http.RequestParameters;
 import dev.annals.project.Caller;
 import dev.annals.project.Requires;
 import dev.annals.project.TokenWatch;
+import dev.annals.project.Usage;
 import dev.annals.record.AuditRecord;
 import dev.annals.record.RecordReader;
 import dev.annals.record.RecordWriter;
@@ -50,6 +51,7 @@ public class AppendResource {
     private final FeedLinks links;
     private final RequestBodies bodies;
     private final TokenWatch tokens;
+    private final Usage usage;
     private final AppendConfig config;
     private final BodyConfig limits;
     private final Vertx vertx;
@@ -63,6 +65,7 @@ public class AppendResource {
             FeedLinks links,
             RequestBodies bodies,
             TokenWatch tokens,
+            Usage usage,
             AppendConfig config,
             BodyConfig limits,
             MeterRegistry metrics,
@@ -70,6 +73,7 @@ public class AppendResource {
         this.vertx = vertx;
         this.bodies = bodies;
         this.tokens = tokens;
+        this.usage = usage;
         this.queues = new ProjectQueues(writer, config, metrics);
         this.reader = reader;
         this.links = links;
@@ -112,7 +116,15 @@ public class AppendResource {
                         + " goes to POST " + FeedLinks.PATH + ", several to POST " + FeedLinks.PATH + "/batch.");
         RequestBodies.Held held = bodies.held(caller.projectId(), NdjsonUpload.mostBytes(config));
         NdjsonUpload upload = new NdjsonUpload(
-                bodies.parts(http), held, vertx.getOrCreateContext(), caller, reader, queues, imports, config);
+                bodies.parts(http),
+                held,
+                vertx.getOrCreateContext(),
+                () -> tokens.withLimitsOfNow(caller),
+                usage,
+                reader,
+                queues,
+                imports,
+                config);
         return tokens.whileValid(caller, http, Uni.createFrom().completionStage(upload::run))
                 .onTermination()
                 .invoke(held::close)
@@ -128,11 +140,14 @@ public class AppendResource {
             Function<List<StoredRecord>, byte[]> answer) {
         Caller caller = Caller.of(request);
         RequestParameters.requireKnown(uri.getQueryParameters(), List.of());
+        // Before the body is read: it would be in vain.
+        usage.requireRoom(caller);
         return bodies.read(http, TYPES, limits.maxBytes(), caller.projectId(), body -> {
             List<AuditRecord> records = read.apply(body);
             long bytes = body.length + (long) records.size() * RECORD_OVERHEAD_BYTES;
             // Before anything is stored, because a request for which no URL can be made is refused.
             links.record(http, uri, records.get(0).id());
+            usage.append(caller, records.size(), body.length);
             AppendRequest append = new AppendRequest(caller.projectId(), caller.tokenId(), records, bytes);
             return Uni.createFrom()
                     .completionStage(() -> queues.append(append))

@@ -8,6 +8,8 @@ import dev.annals.http.ProblemMapper;
 import dev.annals.http.ProblemType;
 import dev.annals.http.RequestBodies;
 import dev.annals.project.Caller;
+import dev.annals.project.Limit;
+import dev.annals.project.Usage;
 import dev.annals.record.AuditRecord;
 import dev.annals.record.RecordReader;
 import dev.annals.record.StoredRecord;
@@ -24,6 +26,7 @@ import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.IntPredicate;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -34,6 +37,9 @@ import org.jspecify.annotations.Nullable;
  * nothing is read from the connection, so memory use stays flat and the sender is slowed to the database's pace. A line that
  * is refused is counted and named, and the others are stored. Lines that were committed before a connection broke stay
  * stored: a sender that gave its records ids may send them all again.
+ *
+ * <p>So is a sender that is at a limit of its project or token: its batches wait until it is their turn. They are no larger
+ * than what is allowed in a second, so that other requests of the project get their turn, too.
  *
  * <p>Lines are stored in their order. The batches are a {@link Chain}: if one is not stored completely, the one behind it is
  * not stored at all. Once both have come back, what is left of them is sent again in a new chain, in the order of the lines.
@@ -48,11 +54,16 @@ final class NdjsonUpload {
     private static final int BATCHES_IN_FLIGHT = 2;
     private static final long FULL_QUEUE_DELAY_MILLIS = 50;
     private static final int FULL_QUEUE_TRIES = 200;
+    /** After that, a batch asks again: the limit may have been raised. */
+    private static final long MOST_TURN_MILLIS = 1_000;
 
     private final BodyParts request;
     private final RequestBodies.Held memory;
     private final Context context;
-    private final Caller caller;
+    /** Its limits may change while the body streams in. */
+    private final Supplier<Caller> caller;
+
+    private final Usage usage;
     private final RecordReader reader;
     private final ProjectQueues queues;
     private final AppendedCounters counters;
@@ -80,6 +91,10 @@ final class NdjsonUpload {
     private int fullQueueTries;
     /** Whether to wait a little before anything is sent again. */
     private boolean queueWasFull;
+    /** Whether a limit is used up, and since when the next batch waits; 0 if it does not. */
+    private boolean waitsForTurn;
+
+    private long waitingSince;
 
     private long stored;
     private long storedBefore;
@@ -91,7 +106,8 @@ final class NdjsonUpload {
             BodyParts request,
             RequestBodies.Held memory,
             Context context,
-            Caller caller,
+            Supplier<Caller> caller,
+            Usage usage,
             RecordReader reader,
             ProjectQueues queues,
             AppendedCounters counters,
@@ -100,6 +116,7 @@ final class NdjsonUpload {
         this.memory = memory;
         this.context = context;
         this.caller = caller;
+        this.usage = usage;
         this.reader = reader;
         this.queues = queues;
         this.counters = counters;
@@ -163,6 +180,9 @@ final class NdjsonUpload {
         final List<Long> numbers = new ArrayList<>();
         final Set<UUID> ids = new HashSet<>();
         boolean numbered;
+        /** Whether they were counted against the limits. */
+        boolean counted;
+
         long bytes;
 
         void add(AuditRecord record, long line, int length) {
@@ -189,6 +209,7 @@ final class NdjsonUpload {
                 }
             }
             some.bytes = bytes / records.size() * some.records.size();
+            some.counted = counted;
             return some;
         }
     }
@@ -267,7 +288,9 @@ final class NdjsonUpload {
     }
 
     private void appendWhatIsEnough() {
-        if (gathering.records.size() >= config.bulkRecords() || gathering.bytes >= config.bulkBytes()) {
+        Caller now = caller.get();
+        if (gathering.records.size() >= Math.min(config.bulkRecords(), Usage.most(now, Limit.RECORDS_PER_SECOND))
+                || gathering.bytes >= Math.min(config.bulkBytes(), Usage.most(now, Limit.BYTES_PER_SECOND))) {
             append(gathering);
             gathering = new Lines();
         }
@@ -295,7 +318,7 @@ final class NdjsonUpload {
     }
 
     private void sendHeld() {
-        while (mayBeSent(held.peek())) {
+        while (mayBeSent(held.peek()) && isItsTurn(held.getFirst())) {
             Lines batch = held.remove();
             numbered = batch.numbered;
             inFlight.add(batch);
@@ -309,13 +332,44 @@ final class NdjsonUpload {
                 && !answer.isDone()
                 && notStored.isEmpty()
                 && !queueWasFull
+                && !waitsForTurn
                 && inFlight.size() < BATCHES_IN_FLIGHT
                 && (inFlight.isEmpty() || batch.numbered == numbered);
     }
 
+    /** Counts a batch against the limits. If they are used up, waits; if that would take too long, the import ends. */
+    private boolean isItsTurn(Lines batch) {
+        if (batch.counted) {
+            return true;
+        }
+        long overhead = (long) AppendResource.RECORD_OVERHEAD_BYTES * batch.records.size();
+        Usage.TooSoon tooSoon = usage.appendInTurn(caller.get(), batch.records.size(), batch.bytes - overhead);
+        if (tooSoon == null) {
+            batch.counted = true;
+            waitingSince = 0;
+            return true;
+        }
+        long now = System.nanoTime();
+        waitingSince = waitingSince == 0 ? now : waitingSince;
+        if (now - waitingSince + tooSoon.delay().toNanos() > config.limitWait().toNanos()) {
+            // Only once it is known what became of the lines before.
+            if (inFlight.isEmpty()) {
+                fail(tooSoon.problem());
+            }
+            return false;
+        }
+        waitsForTurn = true;
+        long millis = Math.min(MOST_TURN_MILLIS, tooSoon.delay().toMillis() + 1);
+        context.owner().setTimer(millis, timer -> {
+            waitsForTurn = false;
+            proceed();
+        });
+        return false;
+    }
+
     private void send(Lines batch) {
-        AppendRequest append =
-                new AppendRequest(caller.projectId(), caller.tokenId(), batch.records, batch.bytes, chain);
+        Caller from = caller.get();
+        AppendRequest append = new AppendRequest(from.projectId(), from.tokenId(), batch.records, batch.bytes, chain);
         var unused = queues.append(append).thenAccept(outcome -> context.runOnContext(now -> cameBack(batch, outcome)));
     }
 

@@ -6,7 +6,9 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.JsonToken;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.annals.command.Terminals;
 import dev.annals.guid.SequentialGuid;
+import dev.annals.proof.LineReader;
 import io.quarkus.runtime.annotations.RegisterForReflection;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -20,7 +22,6 @@ import java.util.UUID;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
 /**
@@ -33,16 +34,13 @@ import picocli.CommandLine.Option;
         sortOptions = false,
         description = "Appends the record that the options describe; without --action, NDJSON from standard input.")
 @RegisterForReflection
-public final class AppendCommand extends ClientCommand {
+public final class AppendCommand extends ServiceCommand {
 
     private static final int BATCH_LINES = 1_000;
     private static final int BATCH_BYTES = 1 << 20;
     private static final String WHAT_TO_DO =
             "Describe one record with --action=<what was done> and further options, or pass records as NDJSON, one per line,"
                     + " on standard input: annals append < records.ndjson";
-
-    @Mixin
-    Connection service = new Connection();
 
     @Option(
             names = "--id",
@@ -150,7 +148,7 @@ public final class AppendCommand extends ClientCommand {
         if (described) {
             throw new ClientFailure(ClientFailure.USAGE, "The record has no action. " + WHAT_TO_DO);
         }
-        if (Terminal.isTyped()) {
+        if (Terminals.isTerminal(0)) {
             throw new ClientFailure(ClientFailure.USAGE, "There is nothing to append. " + WHAT_TO_DO);
         }
     }

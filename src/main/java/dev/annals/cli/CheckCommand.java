@@ -2,6 +2,7 @@ package dev.annals.cli;
 
 import dev.annals.proof.Checkpoint;
 import dev.annals.proof.Note;
+import dev.annals.proof.ProvedFile;
 import dev.annals.proof.ProvedRecord;
 import dev.annals.proof.TlogProof;
 import dev.annals.proof.VerifierKey;
@@ -28,7 +29,7 @@ import picocli.CommandLine.Parameters;
         mixinStandardHelpOptions = true,
         sortOptions = false,
         description =
-                "Verifies what annals export --proof wrote, or the proof of one record, offline: that each record is"
+                "Verifies what annals export --proof or annals archive wrote, or the proof of one record, offline: that each record is"
                         + " as it was recorded, in its place, and that none was left out.",
         exitCodeListHeading = "Exit codes:%n",
         exitCodeList = {
@@ -53,8 +54,10 @@ public final class CheckCommand extends ClientCommand {
             names = "--from",
             paramLabel = "ID",
             description =
-                    "With which sequence id the file has to begin, where it was exported with --cursor. Default: 1.")
-    long from = 1;
+                    "With which sequence id the file has to begin, where it was exported with --cursor. Default: 1, or what"
+                            + " an archive says of itself.")
+    @Nullable
+    Long from;
 
     @Option(
             names = "--against",
@@ -74,13 +77,13 @@ public final class CheckCommand extends ClientCommand {
         if (findings < 1 || findings > MAX_FINDINGS) {
             throw new ClientFailure(ClientFailure.USAGE, "--findings has to be from 1 to " + MAX_FINDINGS + ".");
         }
-        if (from < 1) {
+        if (from != null && from < 1) {
             throw new ClientFailure(ClientFailure.USAGE, "--from is a sequence id: 1 or more.");
         }
         List<VerifierKey> keys = pinned.keys();
         WitnessPolicy policy = pinned.policy();
-        try (InputStream in =
-                new BufferedInputStream(file.toString().equals("-") ? System.in : Files.newInputStream(file), 65_536)) {
+        try (InputStream in = new BufferedInputStream(
+                ProvedFile.unpacked(file.toString().equals("-") ? System.in : Files.newInputStream(file)), 65_536)) {
             in.mark(TLOG_PROOF.length());
             boolean single = new String(in.readNBytes(TLOG_PROOF.length()), StandardCharsets.UTF_8).equals(TLOG_PROOF);
             in.reset();
@@ -99,7 +102,7 @@ public final class CheckCommand extends ClientCommand {
     private int checkExport(InputStream in, List<VerifierKey> keys, WitnessPolicy policy) throws IOException {
         ProvedFile proved;
         try {
-            proved = new ProvedFile(in, keys, from, older(keys), this::find);
+            proved = new ProvedFile(in, keys, from == null ? 0 : from, older(keys), this::find);
         } catch (IllegalArgumentException e) {
             throw unchecked(e.getMessage() + " (" + file + ")");
         }
@@ -117,9 +120,11 @@ public final class CheckCommand extends ClientCommand {
             say("Not verified: " + found + (found == 1 ? " finding" : " findings") + " against " + log + ".");
             return ClientFailure.FAILED;
         }
+        long begins = from == null ? proved.first() : from;
         say("Verified: "
-                + (from > signed.size() ? "no record" : "records " + from + " to " + signed.size()) + ", all there are"
-                + (from == 1 ? "" : " from there on") + " in " + log + cosigned + ".");
+                + (begins > proved.last() ? "no record" : "records " + begins + " to " + proved.last())
+                + (proved.isArchive() ? ", of " : ", all there are" + (begins == 1 ? "" : " from there on") + " in ")
+                + log + cosigned + ".");
         return 0;
     }
 

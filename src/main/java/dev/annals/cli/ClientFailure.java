@@ -11,6 +11,7 @@ final class ClientFailure extends RuntimeException {
     static final int REWOUND = 4;
     static final int REFUSED = 5;
     static final int FORKED = 6;
+    static final int EXPIRED = 7;
     /** As of a program that a shell sees end by the signal for a closed pipe. */
     static final int NOBODY_READS = 141;
 

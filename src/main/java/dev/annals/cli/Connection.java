@@ -20,6 +20,7 @@ import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandler;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
+import java.security.GeneralSecurityException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -29,6 +30,8 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.regex.Pattern;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.TrustManager;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
@@ -71,10 +74,9 @@ final class Connection {
     @Nullable
     Integer patience;
 
-    private final HttpClient http = HttpClient.newBuilder()
-            .version(HttpClient.Version.HTTP_1_1)
-            .connectTimeout(CONNECT)
-            .build();
+    /** Made with the first request: it takes as long as all else of a start, and there is a connection for each command. */
+    private @Nullable HttpClient http;
+
     private final Pauses pauses = new Pauses();
     private boolean forEver;
     private long failingSince;
@@ -91,7 +93,10 @@ final class Connection {
 
     /** A request to a path and query of the service, which the caller completes. */
     HttpRequest.Builder request(String path) {
-        return request(path, setting("ANNALS_TOKEN", ""), "Set ANNALS_TOKEN to a token of the project.");
+        HttpRequest.Builder request =
+                request(path, setting("ANNALS_TOKEN", ""), "Set ANNALS_TOKEN to a token of the project.");
+        String project = setting("ANNALS_PROJECT", "");
+        return project.isEmpty() ? request : request.header("Annals-Project", project);
     }
 
     /** The same as an administrator. */
@@ -216,6 +221,14 @@ final class Connection {
     /** The client's own limit ends with the headers; this one includes the body. */
     private <T> HttpResponse<T> once(HttpRequest request, BodyHandler<T> handler, Duration limit)
             throws IOException, InterruptedException {
+        if (http == null) {
+            HttpClient.Builder client =
+                    HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).connectTimeout(CONNECT);
+            if ("http".equals(request.uri().getScheme())) {
+                client.sslContext(unused());
+            }
+            http = client.build();
+        }
         Future<HttpResponse<T>> answer = http.sendAsync(request, handler);
         try {
             return answer.get(limit.toMillis(), TimeUnit.MILLISECONDS);
@@ -224,6 +237,17 @@ final class Connection {
             throw new IOException("no answer within " + limit.toSeconds() + " seconds", e);
         } catch (ExecutionException e) {
             throw e.getCause() instanceof IOException io ? io : new IOException(e.getCause());
+        }
+    }
+
+    /** For connections without TLS: a context that trusts nobody, for to read whom to trust takes a third of a second. */
+    private static SSLContext unused() {
+        try {
+            SSLContext context = SSLContext.getInstance("TLS");
+            context.init(null, new TrustManager[0], null);
+            return context;
+        } catch (GeneralSecurityException e) {
+            throw new IllegalStateException("every Java has TLS", e);
         }
     }
 
@@ -273,8 +297,14 @@ final class Connection {
         if (problem.isRewound()) {
             throw new ClientFailure(ClientFailure.REWOUND, problem.text());
         }
+        if (problem.isExpired()) {
+            throw new ClientFailure(ClientFailure.EXPIRED, problem.text());
+        }
         if (problem.isForked()) {
             throw new ClientFailure(ClientFailure.FORKED, problem.text());
+        }
+        if (problem.isHeld()) {
+            throw new ClientFailure(ClientFailure.REFUSED, problem.text());
         }
         if (status == 401 || status == 403) {
             throw new ClientFailure(ClientFailure.TOKEN, problem.text() + " Check ANNALS_TOKEN.");
@@ -313,9 +343,17 @@ final class Connection {
             return type.equals("urn:annals:problem:feed-rewound");
         }
 
+        boolean isExpired() {
+            return type.equals("urn:annals:problem:records-expired");
+        }
+
         /** The log follows the feed within moments. */
         boolean isBehind() {
             return type.equals("urn:annals:problem:log-behind");
+        }
+
+        boolean isHeld() {
+            return type.equals("urn:annals:problem:legal-hold");
         }
 
         boolean isForked() {

@@ -38,13 +38,10 @@ import picocli.CommandLine.Option;
         sortOptions = false,
         description = "Writes all records up to now as NDJSON, CSV, CloudEvents or OCSF.")
 @RegisterForReflection
-public final class ExportCommand extends ClientCommand {
+public final class ExportCommand extends ServiceCommand {
 
     /** If nothing of an answer arrives for this long, the connection is dead, or nobody reads standard output. */
     private static final Duration SILENCE = Duration.ofMinutes(2);
-
-    @Mixin
-    Connection service = new Connection();
 
     @Mixin
     Filters filters = new Filters();
@@ -118,9 +115,10 @@ public final class ExportCommand extends ClientCommand {
         }
         List<VerifierKey> keys = pinned.vkeys.isEmpty() ? FollowedLog.claimedKeys(service) : pinned.keys();
         FollowedLog log = new FollowedLog(service, keys, pinned.policy());
+        String from = cursor == null ? log.beginning() : cursor;
         long size;
         if (file == null) {
-            size = new ProvedExport(log, new BufferedOutputStream(Terminal.output(), 65_536)).write(firstCursor());
+            size = new ProvedExport(log, new BufferedOutputStream(Terminal.output(), 65_536)).write(from);
         } else {
             boolean made = false;
             boolean whole = false;
@@ -128,7 +126,7 @@ public final class ExportCommand extends ClientCommand {
                     FileChannel.open(file, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE)) {
                 made = true;
                 OutputStream out = new BufferedOutputStream(Channels.newOutputStream(channel), 65_536);
-                size = new ProvedExport(log, out).write(firstCursor());
+                size = new ProvedExport(log, out).write(from);
                 channel.force(true);
                 whole = true;
             } catch (FileAlreadyExistsException e) {
@@ -140,14 +138,14 @@ public final class ExportCommand extends ClientCommand {
                 }
             }
         }
-        Terminal.say((size - FollowedLog.place(firstCursor())) + " records, up to sequence id " + size + ". "
+        Terminal.say((size - FollowedLog.place(from)) + " records, up to sequence id " + size + ". "
+                + (cursor != null || FollowedLog.place(from) == 0
+                        ? ""
+                        : "Those up to " + FollowedLog.place(from) + " have expired: annals check needs --from="
+                                + (FollowedLog.place(from) + 1) + ". ")
                 + (pinned.vkeys.isEmpty()
                         ? "The service says that its key is " + keys.get(0) + ": compare it with the one that you keep."
                         : "They are verified."));
-    }
-
-    private String firstCursor() {
-        return cursor == null ? "0" : cursor;
     }
 
     private void writeFile(Path to) throws IOException, InterruptedException {
@@ -224,7 +222,11 @@ public final class ExportCommand extends ClientCommand {
                 }
                 service.failed(broken);
             } catch (ClientFailure failure) {
-                throw failure.exitCode() == ClientFailure.REWOUND ? rewound(failure, splitter) : failure;
+                throw switch (failure.exitCode()) {
+                    case ClientFailure.REWOUND -> rewound(failure, splitter);
+                    case ClientFailure.EXPIRED -> expired(failure, splitter);
+                    default -> failure;
+                };
             }
         }
         Place last = splitter.last();
@@ -263,6 +265,16 @@ public final class ExportCommand extends ClientCommand {
                     + " to another one.";
         }
         return new ClientFailure(ClientFailure.REWOUND, failure.getMessage() + advice);
+    }
+
+    private ClientFailure expired(ClientFailure failure, RecordSplitter splitter) {
+        return new ClientFailure(
+                ClientFailure.EXPIRED,
+                failure.getMessage()
+                        + (splitter.records() == 0
+                                ? " Begin without --cursor: then the export has all that is left."
+                                : " What was exported is whole up to its last record; the next ones are not to be had any"
+                                        + " more. Export what is left to another file, without --cursor."));
     }
 
     /** Passes an answer on; null if it is complete, otherwise what broke it. */

@@ -1,6 +1,7 @@
 package dev.annals.cli;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import dev.annals.follower.Page;
 import dev.annals.proof.Checkpoint;
 import dev.annals.proof.Hash;
 import dev.annals.proof.MerkleTree;
@@ -188,6 +189,21 @@ final class FollowedLog {
                             + keep());
         }
         return page;
+    }
+
+    /** The cursor before the oldest record that has not expired. */
+    String beginning() throws InterruptedException {
+        Page<byte[]> first = PageReader.parse(
+                service.send(service.request(Connection.FEED + "?limit=1").build(), Duration.ZERO));
+        if (first.records().isEmpty()) {
+            return first.behind();
+        }
+        try {
+            JsonNode oldest = Connection.JSON.readTree(first.records().get(0));
+            return Long.toString(oldest.path("sequence_id").asLong(1) - 1);
+        } catch (IOException e) {
+            throw new ClientFailure(ClientFailure.FAILED, "What answers at this URL has no records. Check ANNALS_URL.");
+        }
     }
 
     /** How many records are before a cursor. */

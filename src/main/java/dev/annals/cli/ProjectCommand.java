@@ -1,11 +1,13 @@
 package dev.annals.cli;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.quarkus.runtime.annotations.RegisterForReflection;
 import java.io.IOException;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
 /** {@code project}: the projects of a service. */
@@ -17,9 +19,13 @@ import picocli.CommandLine.Parameters;
             ProjectCommand.Create.class,
             ProjectCommand.Listing.class,
             ProjectCommand.Rename.class,
+            ProjectCommand.Retain.class,
+            ProjectCommand.Limit.class,
             ProjectCommand.Close.class
         },
-        description = "Creates, lists, renames and closes projects, with the token in ANNALS_ADMIN_TOKEN.")
+        description =
+                "Creates, lists, renames, limits and closes projects, and says for how long they keep their records, with the"
+                        + " token in ANNALS_ADMIN_TOKEN.")
 @RegisterForReflection
 public final class ProjectCommand {
 
@@ -29,16 +35,21 @@ public final class ProjectCommand {
         return project.path("id").asText() + "\t" + project.path("name").asText() + "\t"
                 + (project.path("closed_at").isNull()
                         ? "open"
-                        : "closed " + project.path("closed_at").asText());
+                        : "closed " + project.path("closed_at").asText())
+                + (project.path("retention_days").isNull()
+                        ? ""
+                        : "\tkeeps " + project.path("retention_days").asText() + " days")
+                + (project.path("archive_required").asBoolean() ? "\tarchives first" : "")
+                + (project.path("archived_through").asLong() == 0
+                        ? ""
+                        : "\tarchived up to " + project.path("archived_through").asText())
+                + (project.path("awaits_archive").asBoolean() ? "\twaits for an archive" : "");
     }
 
     /** {@code project create}. */
     @Command(name = "create", mixinStandardHelpOptions = true, description = "Creates a project, and prints its id.")
     @RegisterForReflection
-    static final class Create extends ClientCommand {
-
-        @Mixin
-        Connection service = new Connection();
+    static final class Create extends ServiceCommand {
 
         @Parameters(paramLabel = "NAME", description = "Its name.")
         @Nullable
@@ -57,10 +68,7 @@ public final class ProjectCommand {
     /** {@code project list}. */
     @Command(name = "list", mixinStandardHelpOptions = true, description = "Lists the projects: id, name, state.")
     @RegisterForReflection
-    static final class Listing extends ClientCommand {
-
-        @Mixin
-        Connection service = new Connection();
+    static final class Listing extends ServiceCommand {
 
         @Override
         int run() throws IOException, InterruptedException {
@@ -74,13 +82,7 @@ public final class ProjectCommand {
     /** {@code project rename}. */
     @Command(name = "rename", mixinStandardHelpOptions = true, description = "Gives a project another name.")
     @RegisterForReflection
-    static final class Rename extends ClientCommand {
-
-        @Mixin
-        Connection service = new Connection();
-
-        @Parameters(index = "0", paramLabel = "PROJECT", description = "Its id, or its name.")
-        String project = "";
+    static final class Rename extends ServiceCommand.OfProject {
 
         @Parameters(index = "1", paramLabel = "NAME", description = "Its new name.")
         @Nullable
@@ -89,9 +91,83 @@ public final class ProjectCommand {
         @Override
         int run() throws IOException, InterruptedException {
             Terminal.print(line(service.administer(
-                    "PATCH",
-                    PATH + "/" + Connection.segment(project),
-                    Connection.JSON.createObjectNode().put("name", name))));
+                    "PATCH", path(), Connection.JSON.createObjectNode().put("name", name))));
+            return 0;
+        }
+    }
+
+    /** {@code project retain}. */
+    @Command(
+            name = "retain",
+            mixinStandardHelpOptions = true,
+            description =
+                    "Sets for how many days a project keeps its records, and whether older ones have to be in an archive before"
+                            + " they are removed for good. What is left out stays.")
+    @RegisterForReflection
+    static final class Retain extends ServiceCommand.OfProject {
+
+        @Parameters(index = "1", arity = "0..1", paramLabel = "DAYS", description = "From 1 to 36500, or \"forever\".")
+        @Nullable
+        String days;
+
+        @Option(
+                names = "--archive-required",
+                negatable = true,
+                description = "Whether records go only when annals archive has written them to a file.")
+        @Nullable
+        Boolean archiveRequired;
+
+        @Override
+        int run() throws IOException, InterruptedException {
+            if (days == null && archiveRequired == null) {
+                throw new ClientFailure(
+                        ClientFailure.USAGE,
+                        "Say for how many DAYS, or add --archive-required or --no-archive-required.");
+            }
+            ObjectNode change = Connection.JSON.createObjectNode();
+            if (archiveRequired != null) {
+                change.put("archive_required", archiveRequired);
+            }
+            if (days == null) {
+                return print(change);
+            }
+            if (days.equals("forever")) {
+                change.putNull("retention_days");
+            } else if (days.matches("[0-9]{1,9}")) {
+                change.put("retention_days", Integer.parseInt(days));
+            } else {
+                throw new ClientFailure(
+                        ClientFailure.USAGE, "DAYS is \"" + days + "\", but has to be a whole number, or forever.");
+            }
+            return print(change);
+        }
+
+        private int print(ObjectNode change) throws IOException, InterruptedException {
+            Terminal.print(line(service.administer("PATCH", path(), change)));
+            return 0;
+        }
+    }
+
+    /** {@code project limit}. */
+    @Command(
+            name = "limit",
+            mixinStandardHelpOptions = true,
+            description =
+                    "Sets the limits of a project, for all its tokens together, and prints them. Each instance of the"
+                            + " service keeps to them by itself. What is left out has no limit; without any option,"
+                            + " nothing is set.")
+    @RegisterForReflection
+    static final class Limit extends ServiceCommand.OfProject {
+
+        @Mixin
+        LimitOptions limits = new LimitOptions();
+
+        @Override
+        int run() throws IOException, InterruptedException {
+            JsonNode project = limits.areAsked()
+                    ? service.administer("GET", path(), null)
+                    : service.administer("PUT", path() + "/limits", limits.toJson());
+            Terminal.print(LimitOptions.line(project.path("limits")));
             return 0;
         }
     }
@@ -102,17 +178,11 @@ public final class ProjectCommand {
             mixinStandardHelpOptions = true,
             description = "Closes a project for good: it takes no more records, and still serves those that it has.")
     @RegisterForReflection
-    static final class Close extends ClientCommand {
-
-        @Mixin
-        Connection service = new Connection();
-
-        @Parameters(paramLabel = "PROJECT", description = "Its id, or its name.")
-        String project = "";
+    static final class Close extends ServiceCommand.OfProject {
 
         @Override
         int run() throws IOException, InterruptedException {
-            Terminal.print(line(service.administer("POST", PATH + "/" + Connection.segment(project) + "/close", null)));
+            Terminal.print(line(service.administer("POST", path() + "/close", null)));
             return 0;
         }
     }

@@ -3,6 +3,7 @@ package dev.annals.cli;
 import com.fasterxml.jackson.core.JsonGenerator;
 import dev.annals.proof.Hash;
 import dev.annals.proof.PageProof;
+import dev.annals.proof.ProvedFile;
 import dev.annals.proof.ProvedRecord;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -11,13 +12,11 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 
 /**
- * Writes an export that proves itself. It is NDJSON: a first line with the checkpoint; then, again and again, a line with the
- * proof of the records that follow it, and these records as pages with {@code proof} show them. {@link CheckCommand} reads it.
+ * Writes records that prove themselves, as an export or an archive. It is NDJSON: a first line with the checkpoint; then, again and
+ * again, a line with the proof of the records that follow it, and these records as pages with {@code proof} show them. {@link
+ * ProvedFile} reads it.
  */
 final class ProvedExport {
-
-    /** What the first line says of the format. */
-    static final String FORMAT = "proved-export/1";
 
     private static final int PAGE_RECORDS = 256;
 
@@ -38,16 +37,34 @@ final class ProvedExport {
         FollowedLog.Seen pinned = log.advance();
         long size = pinned.checkpoint().size();
         line(json -> {
-            json.writeStringField("annals", FORMAT);
+            json.writeStringField("annals", ProvedFile.EXPORT);
             json.writeStringField("checkpoint", pinned.note());
         });
-        String cursor = from;
-        if (FollowedLog.place(cursor) > size) {
+        if (FollowedLog.place(from) > size) {
             throw new ClientFailure(
                     ClientFailure.USAGE, "--cursor is behind the last record of the log, which has " + size + ".");
         }
-        while (FollowedLog.place(cursor) < size) {
-            ProvedPage page = log.page(cursor, PAGE_RECORDS);
+        pages(from, size);
+        return size;
+    }
+
+    /** Writes these records, which the log has, as an archive: with a first line that names them. */
+    void archive(String project, long first, long last) throws IOException, InterruptedException {
+        FollowedLog.Seen pinned = log.advance();
+        line(json -> {
+            json.writeStringField("annals", ProvedFile.ARCHIVE);
+            json.writeStringField("project", project);
+            json.writeNumberField("first_sequence_id", first);
+            json.writeNumberField("last_sequence_id", last);
+            json.writeStringField("checkpoint", pinned.note());
+        });
+        pages(Long.toString(first - 1), last);
+    }
+
+    private void pages(String from, long last) throws IOException, InterruptedException {
+        String cursor = from;
+        while (FollowedLog.place(cursor) < last) {
+            ProvedPage page = log.page(cursor, (int) Math.min(PAGE_RECORDS, last - FollowedLog.place(cursor)));
             writeProof(page.proof(), page.page().records());
             for (byte[] record : page.page().records()) {
                 out.write(record);
@@ -56,7 +73,6 @@ final class ProvedExport {
             cursor = page.page().behind();
         }
         out.flush();
-        return size;
     }
 
     private void writeProof(PageProof proof, List<byte[]> records) throws IOException {

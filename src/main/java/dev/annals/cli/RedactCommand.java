@@ -2,22 +2,19 @@ package dev.annals.cli;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.annals.proof.LineReader;
 import io.quarkus.runtime.annotations.RegisterForReflection;
 import java.io.BufferedInputStream;
 import java.io.IOException;
 import java.io.InputStream;
-import java.net.http.HttpRequest;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
@@ -33,13 +30,10 @@ import picocli.CommandLine.Parameters;
                     + " records with the action annals.redact say. What is redacted already stays as it is."
         })
 @RegisterForReflection
-public final class RedactCommand extends ClientCommand {
+public final class RedactCommand extends ServiceCommand {
 
     private static final String ACTION = "annals.redact";
     private static final int MAX_LINE_BYTES = 1 << 24;
-
-    @Mixin
-    Connection service = new Connection();
 
     @Parameters(arity = "0..1", paramLabel = "ID", description = "The id of the record.")
     @Nullable
@@ -76,21 +70,9 @@ public final class RedactCommand extends ClientCommand {
             throw new ClientFailure(
                     ClientFailure.USAGE, "Give the id of a record, at least one --field, and a --reason; or --replay.");
         }
-        redact(id, fields, reason);
+        sendRedaction(id.toString(), fields, reason);
         Terminal.say("Redacted: " + String.join(", ", fields) + " of record " + id + ".");
         return 0;
-    }
-
-    private void redact(UUID record, List<String> names, String why) throws IOException, InterruptedException {
-        ObjectNode body = Connection.JSON.createObjectNode();
-        names.forEach(body.putArray("fields")::add);
-        body.put("reason", why);
-        service.send(
-                service.request(Connection.FEED + "/" + record + "/redactions")
-                        .header("Content-Type", "application/json")
-                        .POST(HttpRequest.BodyPublishers.ofByteArray(Connection.JSON.writeValueAsBytes(body)))
-                        .build(),
-                Duration.ZERO);
     }
 
     private int replay(Path file) throws IOException, InterruptedException {
@@ -119,13 +101,11 @@ public final class RedactCommand extends ClientCommand {
             List<String> names = new ArrayList<>();
             event.path("metadata").path("fields").forEach(name -> names.add(name.asText()));
             String why = event.path("message").asText();
-            redact(
-                    UUID.fromString(event.path("subject").path("id").asText()),
-                    names,
-                    why.isEmpty() ? "The reason was redacted" : why);
+            UUID record = UUID.fromString(event.path("subject").path("id").asText());
+            sendRedaction(record.toString(), names, why.isEmpty() ? "The reason was redacted" : why);
             done++;
         } catch (ClientFailure e) {
-            if (e.exitCode() != ClientFailure.FAILED
+            if ((e.exitCode() != ClientFailure.FAILED && e.exitCode() != ClientFailure.REFUSED)
                     || e.getMessage() == null
                     || e.getMessage().startsWith("Given up")) {
                 throw e;

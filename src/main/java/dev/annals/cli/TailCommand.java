@@ -33,15 +33,12 @@ import picocli.CommandLine.Option;
         sortOptions = false,
         description = "Prints the newest records, and with --follow also new ones as they are committed.")
 @RegisterForReflection
-public final class TailCommand extends ClientCommand {
+public final class TailCommand extends ServiceCommand {
 
     private static final int WAIT_SECONDS = 30;
     private static final int MAX_NEWEST = 1_000;
     private static final int PROVED_RECORDS = 500;
     private static final Duration BEHIND = Duration.ofMillis(100);
-
-    @Mixin
-    Connection service = new Connection();
 
     @Mixin
     Filters filters = new Filters();
@@ -54,7 +51,7 @@ public final class TailCommand extends ClientCommand {
     @Option(names = "-n", paramLabel = "COUNT", description = "How many of the newest records to print. Default: 10.")
     int newest = 10;
 
-    @Option(names = "--from-start", description = "Begin with the first record.")
+    @Option(names = "--from-start", description = "Begin with the oldest record that is left.")
     boolean fromStart;
 
     @Option(names = "--cursor", description = "Begin after this cursor or sequence id.")
@@ -116,21 +113,27 @@ public final class TailCommand extends ClientCommand {
             }
             return 0;
         } catch (ClientFailure failure) {
-            throw failure.exitCode() == ClientFailure.REWOUND ? rewound(failure) : failure;
+            throw switch (failure.exitCode()) {
+                case ClientFailure.REWOUND ->
+                    instead(failure, "Begin with --from-start, or with --cursor=<a sequence id that you trust>");
+                case ClientFailure.EXPIRED ->
+                    instead(failure, "Begin with --from-start, which prints all that is left");
+                default -> failure;
+            };
         }
     }
 
     /** What was printed, and up to where. */
     private final class Printed implements Follower.Store<byte[]> {
 
-        private String place;
+        private @Nullable String place;
 
-        Printed(String place) {
+        Printed(@Nullable String place) {
             this.place = place;
         }
 
         @Override
-        public String cursor() {
+        public @Nullable String cursor() {
             return place;
         }
 
@@ -142,15 +145,19 @@ public final class TailCommand extends ClientCommand {
         }
     }
 
-    private ClientFailure rewound(ClientFailure failure) {
+    /** A failure with what to do. */
+    private ClientFailure instead(ClientFailure failure, String advice) {
         return new ClientFailure(
-                ClientFailure.REWOUND,
-                failure.getMessage() + " Begin with --from-start, or with --cursor=<a sequence id that you trust>"
+                failure.exitCode(),
+                failure.getMessage() + " " + advice
                         + (cursorFile == null ? "." : ", after removing " + cursorFile + "."));
     }
 
-    /** The cursor to continue from; prints the newest records if no option says where to begin. */
-    private String begin() throws IOException, InterruptedException {
+    /**
+     * The cursor to continue from; null for the oldest record that is left. Prints the newest records if no option says where to
+     * begin.
+     */
+    private @Nullable String begin() throws IOException, InterruptedException {
         if (cursorFile != null && Files.exists(cursorFile)) {
             return PageReader.requireCursor(Files.readString(cursorFile).strip(), "The file " + cursorFile);
         }
@@ -158,11 +165,11 @@ public final class TailCommand extends ClientCommand {
             return PageReader.requireCursor(cursor, "--cursor");
         }
         if (fromStart) {
-            return "0";
+            return log == null ? null : log.beginning();
         }
         if (log != null) {
             advance(log);
-            return Long.toString(Math.max(0, logSize - newest));
+            return Long.toString(Math.max(FollowedLog.place(log.beginning()), logSize - newest));
         }
         return printNewest();
     }
@@ -285,8 +292,8 @@ public final class TailCommand extends ClientCommand {
         output.flush();
     }
 
-    private void remember(String place) throws IOException {
-        if (cursorFile != null) {
+    private void remember(@Nullable String place) throws IOException {
+        if (cursorFile != null && place != null) {
             PlaceFile.replace(cursorFile, place);
         }
     }

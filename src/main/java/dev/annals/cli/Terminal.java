@@ -56,20 +56,6 @@ final class Terminal {
         }
     }
 
-    /** Whether standard input is a terminal, at which somebody would wait for a prompt. */
-    static boolean isTyped() throws InterruptedException {
-        try {
-            // What System.console() says depends on the release of Java, and on standard output.
-            return new ProcessBuilder("test", "-t", "0")
-                            .redirectInput(ProcessBuilder.Redirect.INHERIT)
-                            .start()
-                            .waitFor()
-                    == 0;
-        } catch (IOException e) {
-            return false; // an image without a shell
-        }
-    }
-
     /** Prints a line on standard output. */
     @SuppressWarnings("SystemOut") // a command line tool
     static void print(String line) {

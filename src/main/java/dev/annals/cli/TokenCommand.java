@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.quarkus.runtime.annotations.RegisterForReflection;
 import java.io.IOException;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
@@ -21,16 +22,13 @@ import picocli.CommandLine.Parameters;
         subcommands = {
             TokenCommand.Issue.class,
             TokenCommand.Listing.class,
+            TokenCommand.Limit.class,
             TokenCommand.Rotate.class,
             TokenCommand.Revoke.class
         },
-        description = "Issues, lists, rotates and revokes tokens, with the token in ANNALS_ADMIN_TOKEN.")
+        description = "Issues, lists, limits, rotates and revokes tokens, with the token in ANNALS_ADMIN_TOKEN.")
 @RegisterForReflection
 public final class TokenCommand {
-
-    private static String path(String project) {
-        return "/v1/projects/" + Connection.segment(project) + "/tokens";
-    }
 
     /** Only the token goes to standard output, for scripts. */
     private static void show(JsonNode made) {
@@ -41,19 +39,13 @@ public final class TokenCommand {
     /** {@code token issue}. */
     @Command(name = "issue", mixinStandardHelpOptions = true, description = "Issues a token, and prints it.")
     @RegisterForReflection
-    static final class Issue extends ClientCommand {
-
-        @Mixin
-        Connection service = new Connection();
-
-        @Parameters(paramLabel = "PROJECT", description = "Its id, or its name.")
-        String project = "";
+    static final class Issue extends ServiceCommand.OfProject {
 
         @Option(
                 names = "--scope",
                 required = true,
                 description =
-                        "read, write, sequence or redact; of the project annals, audit or admin. Repeat it for more.")
+                        "read, write, sequence, redact or link; of the project annals, audit or admin. Repeat it for more.")
         List<String> scopes = new ArrayList<>();
 
         @Option(names = "--description", description = "What it is for.")
@@ -78,7 +70,7 @@ public final class TokenCommand {
             body.put("expires_at", expiresAt);
             addresses.forEach(body.putArray("allowed_addresses")::add);
             service.tryOnce();
-            show(service.administer("POST", path(project), body));
+            show(service.administer("POST", path() + "/tokens", body));
             return 0;
         }
     }
@@ -89,17 +81,11 @@ public final class TokenCommand {
             mixinStandardHelpOptions = true,
             description = "Lists the tokens of a project: id, scopes, state, hour of the last use, description.")
     @RegisterForReflection
-    static final class Listing extends ClientCommand {
-
-        @Mixin
-        Connection service = new Connection();
-
-        @Parameters(paramLabel = "PROJECT", description = "Its id, or its name.")
-        String project = "";
+    static final class Listing extends ServiceCommand.OfProject {
 
         @Override
         int run() throws IOException, InterruptedException {
-            for (JsonNode token : service.list(path(project), "tokens")) {
+            for (JsonNode token : service.list(path() + "/tokens", "tokens")) {
                 List<String> scopes = new ArrayList<>();
                 token.path("scopes").forEach(scope -> scopes.add(scope.asText()));
                 Terminal.print(String.join(
@@ -107,10 +93,8 @@ public final class TokenCommand {
                         token.path("id").asText(),
                         String.join(",", scopes),
                         state(token),
-                        token.path("last_used_at").asText("").replace("null", "never used"),
-                        token.path("description").isNull()
-                                ? ""
-                                : token.path("description").asText()));
+                        text(token.path("last_used_at"), "never used"),
+                        text(token.path("description"), "")));
             }
             return 0;
         }
@@ -119,9 +103,49 @@ public final class TokenCommand {
             if (!token.path("revoked_at").isNull()) {
                 return "revoked " + token.path("revoked_at").asText();
             }
-            return token.path("expires_at").isNull()
-                    ? "valid"
-                    : "valid until " + token.path("expires_at").asText();
+            if (token.path("expires_at").isNull()) {
+                return "valid";
+            }
+            // Its end may be a moment ago by the service's clock and not by this one: then it is said with the next
+            // listing.
+            String end = token.path("expires_at").asText();
+            return (Instant.parse(end).isAfter(Instant.now()) ? "valid until " : "expired ") + end;
+        }
+    }
+
+    /** {@code token limit}. */
+    @Command(
+            name = "limit",
+            mixinStandardHelpOptions = true,
+            description =
+                    "Sets the limits of a token, within those of its project, and prints them. What is left out has no"
+                            + " limit of its own.")
+    @RegisterForReflection
+    static final class Limit extends ServiceCommand.OfProject {
+
+        @Parameters(index = "1", paramLabel = "ID", description = "The id of the token.")
+        @Nullable
+        UUID id;
+
+        @Mixin
+        LimitOptions limits = new LimitOptions();
+
+        @Override
+        int run() throws IOException, InterruptedException {
+            JsonNode token = limits.areAsked()
+                    ? known()
+                    : service.administer("PUT", path() + "/tokens/" + id + "/limits", limits.toJson());
+            Terminal.print(LimitOptions.line(token.path("limits")));
+            return 0;
+        }
+
+        private JsonNode known() throws IOException, InterruptedException {
+            for (JsonNode token : service.list(path() + "/tokens", "tokens")) {
+                if (token.path("id").asText().equals(String.valueOf(id))) {
+                    return token;
+                }
+            }
+            throw new ClientFailure(ClientFailure.FAILED, "The project has no token with this id.");
         }
     }
 
@@ -131,13 +155,7 @@ public final class TokenCommand {
             mixinStandardHelpOptions = true,
             description = "Issues a token in the place of another, and prints it. The old one ends after the overlap.")
     @RegisterForReflection
-    static final class Rotate extends ClientCommand {
-
-        @Mixin
-        Connection service = new Connection();
-
-        @Parameters(index = "0", paramLabel = "PROJECT", description = "Its id, or its name.")
-        String project = "";
+    static final class Rotate extends ServiceCommand.OfProject {
 
         @Parameters(index = "1", paramLabel = "ID", description = "The id of the old token.")
         @Nullable
@@ -154,7 +172,7 @@ public final class TokenCommand {
             service.tryOnce();
             show(service.administer(
                     "POST",
-                    path(project) + "/" + id + "/rotate",
+                    path() + "/tokens" + "/" + id + "/rotate",
                     Connection.JSON.createObjectNode().put("overlap_seconds", overlap)));
             return 0;
         }
@@ -164,15 +182,9 @@ public final class TokenCommand {
     @Command(
             name = "revoke",
             mixinStandardHelpOptions = true,
-            description = "Ends a token: it counts nowhere after 5 seconds. What is known of it stays.")
+            description = "Ends a token: it stops working everywhere within 5 seconds. It stays in the list.")
     @RegisterForReflection
-    static final class Revoke extends ClientCommand {
-
-        @Mixin
-        Connection service = new Connection();
-
-        @Parameters(index = "0", paramLabel = "PROJECT", description = "Its id, or its name.")
-        String project = "";
+    static final class Revoke extends ServiceCommand.OfProject {
 
         @Parameters(index = "1", paramLabel = "ID", description = "The id of the token.")
         @Nullable
@@ -180,7 +192,7 @@ public final class TokenCommand {
 
         @Override
         int run() throws IOException, InterruptedException {
-            service.administer("DELETE", path(project) + "/" + id, null);
+            service.administer("DELETE", path() + "/tokens" + "/" + id, null);
             Terminal.say("The token " + id + " is revoked.");
             return 0;
         }

@@ -7,7 +7,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Mixin;
 
 /** {@code whoami}: what the token in ANNALS_TOKEN is good for. */
 @Command(
@@ -15,10 +14,7 @@ import picocli.CommandLine.Mixin;
         mixinStandardHelpOptions = true,
         description = "Shows the project and the scopes of the token in ANNALS_TOKEN, and until when it is valid.")
 @RegisterForReflection
-public final class WhoAmICommand extends ClientCommand {
-
-    @Mixin
-    Connection service = new Connection();
+public final class WhoAmICommand extends ServiceCommand {
 
     @Override
     int run() throws IOException, InterruptedException {
@@ -30,14 +26,14 @@ public final class WhoAmICommand extends ClientCommand {
         Terminal.print("project  " + project.path("name").asText() + " ("
                 + project.path("id").asText() + ")" + (project.path("closed_at").isNull() ? "" : ", closed"));
         Terminal.print("scopes   " + String.join(", ", scopes));
-        Terminal.print("token    "
-                + (caller.path("token_id").isNull()
-                        ? "the one of the service's settings"
-                        : caller.path("token_id").asText()));
-        Terminal.print("expires  "
-                + (caller.path("expires_at").isNull()
-                        ? "never"
-                        : caller.path("expires_at").asText()));
+        JsonNode identity = caller.path("identity");
+        Terminal.print(
+                identity.isObject()
+                        ? "identity " + identity.path("id").asText() + " ("
+                                + identity.path("subject").asText() + ", by "
+                                + identity.path("issuer").asText() + ")"
+                        : "token    " + text(caller.path("token_id"), "the one of the service's settings"));
+        Terminal.print("expires  " + text(caller.path("expires_at"), "never"));
         return 0;
     }
 }

@@ -32,15 +32,27 @@ public interface AnnalsConfig {
 
     /**
      * The database, PostgreSQL 15 to 18: {@code postgresql://user:password@host:port/database}, optionally with {@code
-     * ?sslmode=} and {@code &sslrootcert=}. Special characters are percent-encoded, including the dollar sign. The default
-     * of {@code sslmode} is {@code require}, or {@code prefer} if the host is this machine. The user runs the migrations and
+     * ?sslmode=} and {@code &sslrootcert=}. Several servers that replicate one another are separated by commas ({@code
+     * host:port,host:port}, at most 16); the service then uses the one that takes writes, also after a failover, unless {@code
+     * &target_session_attrs=} says otherwise. Special characters are percent-encoded, including the dollar sign. The default
+     * of {@code sslmode} is {@code require}, or {@code prefer} if all hosts are this machine. The user runs the migrations and
      * needs to own the database and to create roles, unless {@code annals.database.migrate-at-start} is off. Without this
      * setting the service runs its own PostgreSQL in {@link #dataDir()}.
      */
+    @Secret
     Optional<String> databaseUrl();
 
     /** A file with the password, such as container platforms mount, for a {@link #databaseUrl()} without one. */
     Optional<Path> databasePasswordFile();
+
+    /**
+     * Hot standbys of the {@link #databaseUrl()}, written as that one is: pages of feeds, long polls, streams and exports are
+     * read from them, and everything else from the primary, as are those that a standby is still too far behind for. Of several
+     * servers the standbys take turns, unless {@code &target_session_attrs=} says otherwise. A URL without a password has that
+     * of the {@link #databaseUrl()}.
+     */
+    @Secret
+    Optional<String> readDatabaseUrl();
 
     /**
      * Where the service's own PostgreSQL keeps its data: a new or empty directory, or one that it made. Not used with a
@@ -54,6 +66,7 @@ public interface AnnalsConfig {
      * {@link #firstTokensFile()}. Set it to replace one that was lost.
      */
     @Texts("[!-~]{16,256}")
+    @Secret
     Optional<String> adminToken();
 
     /**
@@ -136,8 +149,11 @@ public interface AnnalsConfig {
         @Max(1_000)
         int poolSize();
 
-        /** How many connections the pool for reads has. A write that waits for a lock takes none of them. */
-        @WithDefault("8")
+        /**
+         * How many connections the pool for reads has. A write that waits for a lock takes none of them. A request that has to
+         * wait for one mostly gets it from another thread, which costs a page as much as reading a few records.
+         */
+        @WithDefault("16")
         @Min(1)
         @Max(1_000)
         int readPoolSize();

@@ -22,7 +22,7 @@ public final class SettingsCheck {
 
     private static final String PREFIX = "ANNALS_";
     /** What the client and the service's own start use beside the settings. */
-    private static final List<String> NO_SETTINGS = List.of("ANNALS_URL", "ANNALS_TOKEN");
+    private static final List<String> NO_SETTINGS = List.of("ANNALS_URL", "ANNALS_TOKEN", "ANNALS_PROJECT");
     /** So that the start of a service whose environment is full of them can still be read. */
     private static final int MOST_NAMED = 20;
 

@@ -12,10 +12,13 @@ import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ChannelOutboundBuffer;
 import io.netty.channel.ChannelPipeline;
 import io.netty.channel.ChannelPromise;
+import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpRequest;
 import io.netty.handler.codec.http.HttpResponse;
 import io.netty.handler.codec.http.HttpStatusClass;
 import io.netty.handler.codec.http.LastHttpContent;
+import io.netty.handler.ssl.SslHandler;
+import io.netty.util.ReferenceCountUtil;
 import io.netty.util.concurrent.ScheduledFuture;
 import java.nio.charset.StandardCharsets;
 import java.util.concurrent.TimeUnit;
@@ -44,6 +47,7 @@ final class ConnectionGuard extends ChannelInboundHandlerAdapter {
     /** Requests whose answer is not completely written. */
     private int unanswered;
 
+    private boolean framed;
     private boolean inBody;
     private boolean inHead;
     private int headBytes;
@@ -78,14 +82,13 @@ final class ConnectionGuard extends ChannelInboundHandlerAdapter {
     @Override
     public void channelRead(ChannelHandlerContext context, Object message) {
         if (!watching) {
-            ChannelPipeline pipeline = context.pipeline();
-            if (pipeline.context(CODEC) != null) {
-                pipeline.addAfter(CODEC, null, requests);
-                watching = true;
+            watching = true;
+            if (!watch(context.pipeline())) {
+                context.pipeline().addLast(new Choice());
             }
         }
         int bytes = ((ByteBuf) message).readableBytes();
-        if (unanswered == 0 && !inBody && !inHead) {
+        if (unanswered == 0 && !inBody && !inHead && !framed) {
             inHead = true;
             deadline = System.nanoTime() + headNanos;
         }
@@ -98,6 +101,39 @@ final class ConnectionGuard extends ChannelInboundHandlerAdapter {
                         ProblemType.OVERLOADED,
                         "Too many requests with long heads are coming in. Send it later.");
             }
+        }
+    }
+
+    /** Whether there is a codec, behind which requests are seen. */
+    private boolean watch(ChannelPipeline pipeline) {
+        if (pipeline.context(CODEC) == null) {
+            return false;
+        }
+        pipeline.addAfter(CODEC, null, requests);
+        return true;
+    }
+
+    /**
+     * Where HTTP/2 is not turned off, which the management port has no setting for, the codec is chosen by the first bytes: they
+     * come here after that, and before they come to the codec.
+     */
+    private final class Choice extends ChannelInboundHandlerAdapter {
+
+        @Override
+        public void channelRead(ChannelHandlerContext context, Object message) {
+            if (!watch(context.pipeline())) {
+                // HTTP/2, whose frames the guard does not understand. In TLS, it has been agreed upon.
+                if (context.pipeline().get(SslHandler.class) == null) {
+                    ReferenceCountUtil.release(message);
+                    context.close();
+                    return;
+                }
+                headIsComplete();
+                framed = true;
+                deadline = NEVER;
+            }
+            context.fireChannelRead(message);
+            context.pipeline().remove(this);
         }
     }
 
@@ -154,7 +190,9 @@ final class ConnectionGuard extends ChannelInboundHandlerAdapter {
 
         @Override
         public void channelRead(ChannelHandlerContext context, Object message) {
-            if (message instanceof HttpRequest) {
+            if (message instanceof HttpRequest request) {
+                // The offer of HTTP/2 is not taken up.
+                request.headers().remove(HttpHeaderNames.UPGRADE);
                 headIsComplete();
                 unanswered++;
                 inBody = true;

@@ -3,6 +3,7 @@ package dev.annals.connection;
 import dev.annals.config.AnnalsConfig;
 import dev.annals.database.AnswerDeadline;
 import dev.annals.database.DatabasePath;
+import dev.annals.database.DatabaseUrl;
 import io.netty.bootstrap.ServerBootstrap;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFactory;
@@ -21,8 +22,10 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.eclipse.microprofile.config.Config;
 import org.eclipse.microprofile.config.ConfigProvider;
 import org.jboss.logging.Logger;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Limits the number of connections, and watches each with a {@link ConnectionGuard}; those to the database get their {@link
@@ -37,7 +40,7 @@ public final class ConnectionLimits extends JDKTransport {
     private static final int MOST_BY_DEFAULT = 32_768;
     private static final long WARN_NANOS = TimeUnit.MINUTES.toNanos(1);
 
-    private final DatabasePath database = new DatabasePath();
+    private @Nullable DatabasePath database;
 
     @Override
     public ChannelFactory<? extends Channel> channelFactory(boolean domainSocket) {
@@ -48,7 +51,21 @@ public final class ConnectionLimits extends JDKTransport {
                         .unwrap(SmallRyeConfig.class)
                         .getConfigMapping(AnnalsConfig.class)
                         .database(),
-                database);
+                database());
+    }
+
+    // Not with the transport, which is made before the service's own database has its URL.
+    private synchronized DatabasePath database() {
+        if (database == null) {
+            Config config = ConfigProvider.getConfig();
+            boolean severalServers = config.getOptionalValue("annals.read-database-url", String.class)
+                            .isPresent()
+                    || DatabaseUrl.configured(config)
+                            .filter(url -> url.servers().size() > 1)
+                            .isPresent();
+            database = new DatabasePath(severalServers);
+        }
+        return database;
     }
 
     @Override

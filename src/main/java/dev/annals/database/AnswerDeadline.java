@@ -13,6 +13,7 @@ import io.netty.util.concurrent.Future;
 import io.vertx.sqlclient.impl.command.CommandBase;
 import io.vertx.sqlclient.impl.command.CommandResponse;
 import java.io.IOException;
+import java.net.SocketAddress;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import jdk.net.ExtendedSocketOptions;
@@ -100,6 +101,9 @@ public final class AnswerDeadline {
         private volatile long heard;
 
         private volatile @Nullable ChannelHandlerContext context;
+        /** Of the other end; null where the connection is lost already. */
+        private volatile @Nullable SocketAddress address;
+
         private @Nullable Future<?> look;
 
         Watch(Duration login, Duration statement, DatabasePath path) {
@@ -113,6 +117,7 @@ public final class AnswerDeadline {
             since = System.nanoTime();
             heard = since;
             this.context = context;
+            address = context.channel().remoteAddress();
             path.add(this);
             lookAfter(loginNanos, context);
         }
@@ -178,33 +183,42 @@ public final class AnswerDeadline {
             long limit = loggedIn ? statementNanos : loginNanos;
             long waited = System.nanoTime() - since;
             if (waited < limit) {
-                if (waited >= DatabasePath.PATIENCE_NANOS) {
-                    path.suspect(
-                            context.channel().remoteAddress(), context.channel().eventLoop());
+                SocketAddress database = address;
+                if (waited >= DatabasePath.PATIENCE_NANOS && database != null) {
+                    path.suspect(database, context.channel().eventLoop());
                 }
                 lookAfter(Math.min(limit - waited, DatabasePath.PATIENCE_NANOS), context);
                 return;
             }
+            SocketAddress database = address;
             LOG.warnf(
                     "The database has not answered for %d ms: the connection to it is given up",
                     TimeUnit.NANOSECONDS.toMillis(limit));
             close(context);
-            if (loggedIn) {
-                path.giveUpSilentSince(since);
+            if (loggedIn && database != null) {
+                path.giveUpSilentSince(database, since);
             }
         }
 
+        boolean isOf(SocketAddress database) {
+            return database.equals(address);
+        }
+
         /** The path to the other end was broken then, and may be whole again. */
-        void closeIfSilentSince(long then) {
+        void closeIfSilentSince(SocketAddress database, long then) {
             ChannelHandlerContext there = context;
-            if (there != null && heard - then < 0) {
+            if (there != null && isOf(database) && heard - then < 0) {
                 there.executor().execute(() -> close(there));
             }
         }
 
         // Past all handlers: they would say goodbye, and wait for the other end to close, too.
         private static void close(ChannelHandlerContext context) {
-            context.pipeline().firstContext().close();
+            ChannelHandlerContext first = context.pipeline().firstContext();
+            // Of a connection that is closed already nothing is left.
+            if (first != null) {
+                first.close();
+            }
         }
     }
 }

@@ -48,6 +48,11 @@ public final class DatabaseFailure {
                 : "The database cannot be reached, or is overloaded: try again.";
     }
 
+    /** Whether a read failed because its server does not answer, or is behind a conflict that another server has not. */
+    public static boolean isOutage(Throwable failure) {
+        return failure instanceof DatabaseUnavailableException || isTransient(failure);
+    }
+
     /** Whether a write has come to a standby. */
     public static boolean onlyReads(Throwable failure) {
         return failure instanceof PgException error && error.getSqlState().equals("25006");
@@ -61,11 +66,9 @@ public final class DatabaseFailure {
     public static boolean isTransient(Throwable failure) {
         if (failure instanceof PgException error) {
             // 08: connection. 25006: a failover left us on a standby. 40: serialization failure, deadlock. 53: out of
-            // resources. 55P03: the lock was not available in time. 57: stopping, or too slow. And where the database
-            // is just
-            // being restored: 28: its roles are not there. 3D: it is not. 3F, 42P01, 42704, 42883: nor are its tables,
-            // types and
-            // functions. 42501: nor are the service's rights to them.
+            // resources. 55P03: the lock was not available in time. 57: stopping, or too slow.
+            // Where the database is just being restored: 28: its roles are not there. 3D: it is not. 3F, 42P01, 42704,
+            // 42883: nor are its tables, types and functions. 42501: nor are the service's rights to them.
             String state = error.getSqlState();
             return state.startsWith("08")
                     || state.equals("25006")

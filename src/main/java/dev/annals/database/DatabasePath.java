@@ -8,6 +8,7 @@ import io.netty.channel.EventLoop;
 import io.netty.channel.SimpleChannelInboundHandler;
 import io.netty.channel.socket.nio.NioSocketChannel;
 import java.net.SocketAddress;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
@@ -17,8 +18,9 @@ import org.jboss.logging.Logger;
  * Learns when the network between the service and its database breaks and when it is whole again. While an answer is overdue,
  * it asks the database, on a connection of its own, whether it speaks TLS: every PostgreSQL answers that with one byte, before
  * any login (PostgreSQL's documentation, "SSL Session Encryption"). Where that fails and later succeeds, whatever was silent
- * in between has lost its path and is closed, instead of waiting for its {@link AnswerDeadline}. Where it succeeds at once,
- * the answer is only slow, unless the path has forgotten that one connection. Then the answer's deadline ends it, and with it
+ * in between has lost its path and is closed, instead of waiting for its {@link AnswerDeadline}. Where there are several
+ * servers, nothing waits for one of them to come back: what is silent is closed as soon as the question fails. Where it succeeds
+ * at once, the answer is only slow, unless the path has forgotten that one connection. Then the answer's deadline ends it, and with it
  * the others that were silent since.
  *
  * <p>Safe for any thread.
@@ -37,10 +39,21 @@ public final class DatabasePath {
     private static final int SSL_REQUEST = 80_877_103;
 
     private final Set<AnswerDeadline.Watch> watches = ConcurrentHashMap.newKeySet();
-    private boolean asking;
-    private boolean broken;
-    /** When the last question began that got no answer. */
-    private long lastBroken;
+    private final Map<SocketAddress, Road> roads = new ConcurrentHashMap<>();
+    private final boolean severalServers;
+
+    /** What is known of the way to one address. */
+    private static final class Road {
+        private boolean asking;
+        private boolean broken;
+        /** When the last question began that got no answer. */
+        private long lastBroken;
+    }
+
+    /** @param severalServers whether there is anywhere else to go if one of them does not answer */
+    public DatabasePath(boolean severalServers) {
+        this.severalServers = severalServers;
+    }
 
     void add(AnswerDeadline.Watch watch) {
         watches.add(watch);
@@ -52,21 +65,22 @@ public final class DatabasePath {
 
     /** An answer of the database at this address is overdue. */
     void suspect(SocketAddress database, EventLoop eventLoop) {
-        synchronized (this) {
-            if (asking) {
+        Road road = roads.computeIfAbsent(database, address -> new Road());
+        synchronized (road) {
+            if (road.asking) {
                 return;
             }
-            asking = true;
+            road.asking = true;
         }
         ask(database, eventLoop);
     }
 
     /**
-     * Closes the connections whose other end was last heard before then: the path has probably lost them as well. If it has not,
+     * Closes the connections to this address whose other end was last heard before then: the path has probably lost them as well. If it has not,
      * little is wasted: an idle connection is opened anew, and a statement that has run for so long is sent again.
      */
-    void giveUpSilentSince(long then) {
-        watches.forEach(watch -> watch.closeIfSilentSince(then));
+    void giveUpSilentSince(SocketAddress database, long then) {
+        watches.forEach(watch -> watch.closeIfSilentSince(database, then));
     }
 
     // A failed attempt to connect, too, ends in the handler: it is then closed without an answer.
@@ -81,27 +95,32 @@ public final class DatabasePath {
     }
 
     private void answered(SocketAddress database, EventLoop eventLoop, boolean there, long began) {
+        Road road = roads.computeIfAbsent(database, address -> new Road());
         long since;
-        synchronized (this) {
-            if (!there && !watches.isEmpty()) {
-                if (!broken) {
+        synchronized (road) {
+            if (!there && watches.stream().anyMatch(watch -> watch.isOf(database))) {
+                if (!road.broken) {
                     LOG.warnf("The database at %s cannot be reached", database);
                 }
-                broken = true;
-                lastBroken = began;
+                road.broken = true;
+                road.lastBroken = began;
                 eventLoop.schedule(() -> ask(database, eventLoop), INTERVAL_MILLIS, TimeUnit.MILLISECONDS);
+                if (severalServers) {
+                    giveUpSilentSince(database, began);
+                }
                 return;
             }
-            asking = false;
-            if (!broken) {
+            road.asking = false;
+            roads.remove(database, road);
+            if (!road.broken) {
                 return;
             }
-            broken = false;
-            since = lastBroken;
+            road.broken = false;
+            since = road.lastBroken;
         }
         if (there) {
             LOG.infof("The database at %s can be reached again", database);
-            giveUpSilentSince(since);
+            giveUpSilentSince(database, since);
         }
     }
 

@@ -12,10 +12,14 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.Driver;
+import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Properties;
 import java.util.ServiceLoader;
@@ -27,17 +31,42 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Where a PostgreSQL database is and who logs in: {@code postgresql://user:password@host:port/database}, as libpq
- * writes it.
+ * writes it. Several servers that replicate one another are separated by commas: {@code host:port,host:port}.
  *
  * @param user the role that logs in
  * @param password its password; empty if the server asks for none
- * @param host a name, an IPv4 address, or an IPv6 address without brackets
- * @param port 1 to 65535
+ * @param servers at least one, at most {@value #MAX_SERVERS}
  * @param database the database's name
- * @param parameters {@code sslmode} and {@code sslrootcert}, as far as they are given
+ * @param parameters {@code sslmode}, {@code sslrootcert} and {@code target_session_attrs}, as far as they are given
  */
 public record DatabaseUrl(
-        String user, String password, String host, int port, String database, Map<String, String> parameters) {
+        String user, String password, List<Server> servers, String database, Map<String, String> parameters) {
+
+    /**
+     * One server.
+     *
+     * @param host a name, an IPv4 address, or an IPv6 address without brackets
+     * @param port 1 to 65535
+     */
+    public record Server(String host, int port) {
+
+        @Override
+        public String toString() {
+            return (host.indexOf(':') < 0 ? host : '[' + host + ']') + ':' + port;
+        }
+    }
+
+    /** Which of the servers will do. */
+    public enum Target {
+        /** Whichever answers. */
+        ANY,
+        /** The one that takes writes. */
+        PRIMARY,
+        /** One that only reads. */
+        STANDBY,
+        /** One that only reads, or else whichever answers. */
+        PREFER_STANDBY
+    }
 
     private static final String PASSWORD_FILE = "annals.database-password-file";
     private static final int MAX_PASSWORD_BYTES = 4_096;
@@ -53,9 +82,36 @@ public record DatabaseUrl(
     private static volatile @Nullable Driver driver;
 
     private static final String SHAPE = "postgresql://user:password@host:port/database";
+    private static final int MAX_SERVERS = 16;
+    private static final String TARGET = "target_session_attrs";
+    /** As libpq names them. It looks at one more setting for {@code read-write}, which the service sets itself. */
+    private static final Map<String, Target> TARGETS = Map.of(
+            "any", Target.ANY,
+            "read-write", Target.PRIMARY,
+            "primary", Target.PRIMARY,
+            "read-only", Target.STANDBY,
+            "standby", Target.STANDBY,
+            "prefer-standby", Target.PREFER_STANDBY);
 
     public DatabaseUrl {
+        servers = List.copyOf(servers);
         parameters = Map.copyOf(parameters);
+    }
+
+    /** A database with one server. */
+    public DatabaseUrl(
+            String user, String password, String host, int port, String database, Map<String, String> parameters) {
+        this(user, password, List.of(new Server(host, port)), database, parameters);
+    }
+
+    /** The host of the first server. */
+    public String host() {
+        return servers.get(0).host();
+    }
+
+    /** The port of the first server. */
+    public int port() {
+        return servers.get(0).port();
     }
 
     /**
@@ -94,7 +150,7 @@ public record DatabaseUrl(
                 throw new IllegalArgumentException(
                         "The file " + file + " (ANNALS_DATABASE_PASSWORD_FILE) does not hold a password on one line.");
             }
-            return new DatabaseUrl(user, line, host, port, database, parameters);
+            return new DatabaseUrl(user, line, servers, database, parameters);
         } catch (IOException e) {
             throw new IllegalArgumentException(
                     "The file " + file + " (ANNALS_DATABASE_PASSWORD_FILE) cannot be read ("
@@ -110,6 +166,40 @@ public record DatabaseUrl(
      * @throws IllegalArgumentException one sentence that says what is wrong and never shows the password
      */
     public static DatabaseUrl parse(String url) {
+        int scheme = url.indexOf("://");
+        int start = scheme < 0 ? 0 : scheme + 3;
+        int end = start;
+        while (end < url.length() && "/?#".indexOf(url.charAt(end)) < 0) {
+            end++;
+        }
+        start = Math.max(start, url.lastIndexOf('@', end - 1) + 1);
+        String[] hosts = url.substring(start, Math.max(start, end)).split(",", -1);
+        if (hosts.length > MAX_SERVERS) {
+            throw refused("it names " + hosts.length + " servers and may name " + MAX_SERVERS);
+        }
+        List<Server> servers = new ArrayList<>();
+        DatabaseUrl one = null;
+        for (String host : hosts) {
+            one = parseOne(url.substring(0, start) + host + url.substring(Math.max(start, end)));
+            servers.addAll(one.servers);
+        }
+        DatabaseUrl last = Objects.requireNonNull(one, "a text has at least one part");
+        return new DatabaseUrl(last.user, last.password, servers, last.database, last.parameters);
+    }
+
+    /** The same for a URL that is to lead to standbys: of several servers to one that only reads, if there is any. */
+    static DatabaseUrl parseStandbys(String text) {
+        DatabaseUrl url = parse(text.strip());
+        if (url.servers.size() == 1 || url.parameters.containsKey(TARGET)) {
+            return url;
+        }
+        Map<String, String> parameters = new LinkedHashMap<>(url.parameters);
+        parameters.put(TARGET, "prefer-standby");
+        return new DatabaseUrl(url.user, url.password, url.servers, url.database, parameters);
+    }
+
+    // java.net.URI reads one host.
+    private static DatabaseUrl parseOne(String url) {
         URI uri = toUri(url);
         String scheme = uri.getScheme();
         if (!"postgresql".equals(scheme) && !"postgres".equals(scheme)) {
@@ -161,8 +251,12 @@ public record DatabaseUrl(
             int equals = pair.indexOf('=');
             String name = decode(equals < 0 ? pair : pair.substring(0, equals));
             String value = equals < 0 ? "" : decode(pair.substring(equals + 1));
-            if (!name.equals("sslmode") && !name.equals("sslrootcert")) {
-                throw refused("its parameter '" + name + "' is not known; sslmode and sslrootcert are");
+            if (!name.equals("sslmode") && !name.equals("sslrootcert") && !name.equals(TARGET)) {
+                throw refused("its parameter '" + name + "' is not known; sslmode, sslrootcert and " + TARGET + " are");
+            }
+            if (name.equals(TARGET) && !TARGETS.containsKey(value)) {
+                throw refused("its " + TARGET + " '" + value + "' is none of "
+                        + TARGETS.keySet().stream().sorted().collect(Collectors.joining(", ")));
             }
             if (name.equals("sslmode") && !SSL_MODES.contains(value)) {
                 throw refused("its sslmode '" + value + "' is none of " + String.join(", ", SSL_MODES));
@@ -210,12 +304,25 @@ public record DatabaseUrl(
 
     /** The same server and login, another database. */
     public DatabaseUrl withDatabase(String other) {
-        return new DatabaseUrl(user, password, host, port, other, parameters);
+        return new DatabaseUrl(user, password, servers, other, parameters);
+    }
+
+    /**
+     * Which of the servers will do, by {@code target_session_attrs}. If the URL does not say, it is the primary of several
+     * servers, and a single one whatever it is.
+     */
+    public Target target() {
+        String named = parameters.get(TARGET);
+        return named == null ? defaultTarget() : TARGETS.getOrDefault(named, Target.ANY);
+    }
+
+    private Target defaultTarget() {
+        return servers.size() > 1 ? Target.PRIMARY : Target.ANY;
     }
 
     /**
      * How the connection is secured, in libpq's terms. If the URL does not say, it is {@code require}, so that neither a
-     * password nor a record crosses a network in clear text, or {@code prefer} on the loopback address.
+     * password nor a record crosses a network in clear text, or {@code prefer} where each server is on the loopback address.
      */
     public String sslMode() {
         return parameters.getOrDefault("sslmode", isLoopback() ? "prefer" : "require");
@@ -223,6 +330,10 @@ public record DatabaseUrl(
 
     // By the text alone: what a name resolves to may change, and others decide it.
     private boolean isLoopback() {
+        return servers.stream().map(Server::host).allMatch(DatabaseUrl::isLoopback);
+    }
+
+    private static boolean isLoopback(String host) {
         return host.equalsIgnoreCase("localhost")
                 || LOOPBACK_IPV4.matcher(host).matches()
                 || LOOPBACK_IPV6.matcher(host).matches();
@@ -240,16 +351,70 @@ public record DatabaseUrl(
     }
 
     /**
-     * A JDBC connection as the URL's user, for work at start and in tests. Blocks, at most ten seconds.
+     * A JDBC connection as the URL's user, for work at start and in tests, to the server that {@link #target()} asks for.
+     * Blocks, at most ten seconds for each server.
      *
-     * @throws SQLException if the server cannot be reached or refuses the login
+     * @throws SQLException if no such server can be reached, or it refuses the login
      */
     public Connection connect() throws SQLException {
+        if (target() != Target.PREFER_STANDBY) {
+            return connect(target());
+        }
+        try {
+            return connect(Target.STANDBY);
+        } catch (SQLException e) {
+            return connect(Target.ANY);
+        }
+    }
+
+    // Not by the driver's own list of hosts: it has one limit of time for all of them, which a frozen server would use
+    // up.
+    private Connection connect(Target target) throws SQLException {
+        SQLException failure = null;
+        for (Server server : servers) {
+            try {
+                Connection connection = connect(server);
+                if (target == Target.ANY || isStandby(connection) == (target == Target.STANDBY)) {
+                    return connection;
+                }
+                connection.close();
+            } catch (SQLException e) {
+                failure = e;
+            }
+        }
+        throw failure == null ? new SQLException(noneIs(target)) : failure;
+    }
+
+    private Connection connect(Server server) throws SQLException {
         Properties properties = new Properties();
         properties.setProperty("user", user);
         properties.setProperty("password", password);
         properties.setProperty("loginTimeout", "10");
-        return driver().connect(jdbcUrl(), properties);
+        return driver().connect(
+                        new DatabaseUrl(user, password, List.of(server), database, secured()).jdbcUrl(), properties);
+    }
+
+    private Map<String, String> secured() {
+        Map<String, String> secured = new LinkedHashMap<>(parameters);
+        secured.remove(TARGET);
+        secured.put("sslmode", sslMode());
+        return secured;
+    }
+
+    private static boolean isStandby(Connection connection) throws SQLException {
+        try (Statement statement = connection.createStatement();
+                ResultSet rows = statement.executeQuery("select pg_is_in_recovery()")) {
+            return rows.next() && rows.getBoolean(1);
+        }
+    }
+
+    /** A sentence for when each server has answered, and none is what the URL asks for. */
+    String noneIs(Target target) {
+        return "Of the servers " + hostsAndPorts()
+                + (target == Target.STANDBY
+                        ? " none is a hot standby, as " + TARGET + " asks for."
+                        : " none takes writes now: they are hot standbys. Either none has been promoted yet, or the"
+                                + " primary is missing in the URL.");
     }
 
     // Not through DriverManager, which sees only the drivers of the class loader from which it was first used.
@@ -270,30 +435,42 @@ public record DatabaseUrl(
     /** For JDBC, without user and password, which are passed separately. */
     public String jdbcUrl() {
         StringBuilder url = new StringBuilder("jdbc:postgresql://")
-                .append(hostAndPort())
+                .append(hostsAndPorts())
                 .append('/')
                 .append(encode(database))
                 .append("?sslmode=")
                 .append(sslMode());
+        if (servers.size() > 1) {
+            // By itself the driver remembers for ten seconds who the primary was.
+            url.append("&connectTimeout=5&hostRecheckSeconds=0");
+        }
+        switch (target()) {
+            case ANY -> {}
+            case PRIMARY -> url.append("&targetServerType=primary");
+            case STANDBY -> url.append("&targetServerType=secondary");
+            case PREFER_STANDBY -> url.append("&targetServerType=preferSecondary");
+        }
         sslRootCertificate().ifPresent(file -> url.append("&sslrootcert=").append(encode(file)));
         return url.toString();
     }
 
-    /** For the reactive client, without user and password, which are passed separately. */
-    public String reactiveUrl() {
-        return "postgresql://" + hostAndPort() + '/' + encode(database);
+    /** For the reactive client, one for each server, without user and password, which are passed separately. */
+    public List<String> reactiveUrls() {
+        return servers.stream()
+                .map(server -> "postgresql://" + server + '/' + encode(database))
+                .toList();
     }
 
     /** The whole URL, with its password: for a file that only its owner reads. */
     public String withPassword() {
         String login = password.isEmpty() ? encode(user) : encode(user) + ':' + encode(password);
-        return "postgresql://" + login + '@' + hostAndPort() + '/' + encode(database) + query();
+        return "postgresql://" + login + '@' + hostsAndPorts() + '/' + encode(database) + query();
     }
 
     /** The URL without its password, fit for a log. */
     @Override
     public String toString() {
-        return "postgresql://" + encode(user) + '@' + hostAndPort() + '/' + encode(database);
+        return "postgresql://" + encode(user) + '@' + hostsAndPorts() + '/' + encode(database);
     }
 
     private String query() {
@@ -305,8 +482,8 @@ public record DatabaseUrl(
                         .collect(Collectors.joining("&", "?", ""));
     }
 
-    private String hostAndPort() {
-        return (host.indexOf(':') < 0 ? host : '[' + host + ']') + ':' + port;
+    private String hostsAndPorts() {
+        return servers.stream().map(Server::toString).collect(Collectors.joining(","));
     }
 
     private static String encode(String text) {

@@ -48,7 +48,7 @@ public final class DatabaseUrlConfigSource implements ConfigSourceFactory {
             put(settings, "quarkus.datasource.password", url.password());
         }
         put(settings, "quarkus.datasource.jdbc.url", url.jdbcUrl());
-        put(settings, "quarkus.datasource.reactive.url", url.reactiveUrl());
+        put(settings, "quarkus.datasource.reactive.url", String.join(",", url.reactiveUrls()));
         put(settings, "quarkus.datasource.reactive.postgresql.ssl-mode", url.sslMode());
         if (url.sslMode().startsWith("verify-")) {
             put(settings, "quarkus.datasource.reactive.trust-certificate-pem", "true");

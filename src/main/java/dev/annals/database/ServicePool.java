@@ -4,9 +4,11 @@ import dev.annals.config.AnnalsConfig;
 import io.quarkus.reactive.pg.client.PgPoolCreator;
 import io.smallrye.mutiny.Uni;
 import io.vertx.core.Future;
+import io.vertx.core.net.PemTrustOptions;
 import io.vertx.pgclient.PgBuilder;
 import io.vertx.pgclient.PgConnectOptions;
 import io.vertx.pgclient.PgConnection;
+import io.vertx.pgclient.SslMode;
 import io.vertx.pgclient.spi.PgDriver;
 import io.vertx.sqlclient.Pool;
 import io.vertx.sqlclient.PoolOptions;
@@ -16,6 +18,7 @@ import jakarta.enterprise.inject.Disposes;
 import jakarta.enterprise.inject.Produces;
 import jakarta.inject.Singleton;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
@@ -31,11 +34,13 @@ public class ServicePool implements PgPoolCreator {
 
     private static final Sql CHECK_SESSION = Sql.named("check_session");
 
+    private final AnnalsConfig annals;
     private final AnnalsConfig.Database limits;
     private volatile @Nullable Input input;
     private volatile boolean primarySeen;
 
     ServicePool(AnnalsConfig config) {
+        this.annals = config;
         this.limits = config.database();
     }
 
@@ -60,36 +65,61 @@ public class ServicePool implements PgPoolCreator {
     }
 
     private Pool create(Input given, PoolOptions poolOptions, Duration lockTimeout) {
-        // The configuration names one URL.
-        PgConnectOptions database = becomeService(given.pgConnectOptionsList().get(0), lockTimeout);
+        return create(given, url(given), given.pgConnectOptionsList(), poolOptions, lockTimeout);
+    }
+
+    private Pool create(
+            Input given, DatabaseUrl url, List<PgConnectOptions> named, PoolOptions poolOptions, Duration lockTimeout) {
         PoolOptions options = poolOptions
                 .setMaxWaitQueueSize(limits.poolQueue())
                 .setConnectionTimeout(Math.toIntExact(limits.poolWait().toMillis()))
                 .setConnectionTimeoutUnit(TimeUnit.MILLISECONDS);
+        List<PgConnectOptions> servers =
+                named.stream().map(server -> becomeService(server, lockTimeout)).toList();
+        // What the pool itself would connect to is never asked.
         Pool pool = PgBuilder.pool()
                 .with(options)
-                .connectingTo(database)
+                .connectingTo(servers.get(0))
                 .using(given.vertx())
                 .build();
-        return checked(pool, PgDriver.INSTANCE.createConnectionFactory(given.vertx(), database));
+        Servers<ConnectionFactory> connections = new Servers<>(
+                url,
+                servers.stream()
+                        .map(server -> PgDriver.INSTANCE.createConnectionFactory(given.vertx(), server))
+                        .toList());
+        return checked(pool, connections);
     }
 
     // A pool's connect handler cannot refuse a connection; this is the only way to keep one out.
     @SuppressWarnings("deprecation")
-    private Pool checked(Pool pool, ConnectionFactory connections) {
-        return pool.connectionProvider(context -> connections.connect(context).compose(this::check));
+    private Pool checked(Pool pool, Servers<ConnectionFactory> servers) {
+        return pool.connectionProvider(context ->
+                servers.connect(server -> server.connect(context), this::usable).map(this::found));
     }
 
-    private Future<SqlConnection> check(SqlConnection connection) {
-        return session(connection)
-                .map(session -> {
-                    session.require();
-                    if (!session.standby()) {
-                        primarySeen = true;
-                    }
-                    return connection;
-                })
-                .recover(failure -> connection.close().transform(closed -> Future.failedFuture(failure)));
+    private SqlConnection found(Servers.Found<? extends SqlConnection> found) {
+        if (!found.session().standby()) {
+            primarySeen = true;
+        }
+        return found.connection();
+    }
+
+    /** The configuration's URL; where something else was configured by hand, one server that is taken as it is. */
+    private DatabaseUrl url(Input given) {
+        PgConnectOptions first = given.pgConnectOptionsList().get(0);
+        return annals.databaseUrl()
+                .map(DatabaseUrl::parse)
+                .filter(url ->
+                        url.servers().size() == given.pgConnectOptionsList().size())
+                .orElseGet(() -> new DatabaseUrl(
+                        first.getUser(), "", first.getHost(), first.getPort(), first.getDatabase(), Map.of()));
+    }
+
+    private Future<Session> usable(SqlConnection connection) {
+        return session(connection).map(session -> {
+            session.require();
+            return session;
+        });
     }
 
     private Future<Session> session(SqlConnection connection) {
@@ -115,27 +145,27 @@ public class ServicePool implements PgPoolCreator {
      */
     public Uni<io.vertx.mutiny.sqlclient.SqlConnection> connect() {
         Input given = given();
-        PgConnectOptions database = becomeService(given.pgConnectOptionsList().get(0), limits.lockTimeout());
+        Servers<PgConnectOptions> servers = new Servers<>(url(given), given.pgConnectOptionsList());
         return Uni.createFrom()
-                .completionStage(() -> PgConnection.connect(given.vertx(), database)
-                        .compose(this::checkLasting)
+                .completionStage(() -> servers.connect(
+                                server -> PgConnection.connect(
+                                        given.vertx(), becomeService(server, limits.lockTimeout())),
+                                this::lasting)
+                        .map(this::found)
                         .toCompletionStage())
                 .map(io.vertx.mutiny.sqlclient.SqlConnection::newInstance);
     }
 
-    private Future<SqlConnection> checkLasting(PgConnection connection) {
-        return session(connection)
-                .map(session -> {
-                    session.require();
-                    if (session.backend() != connection.processId()) {
-                        throw new UnusableSessionException(
-                                "Something between the service and PostgreSQL shares its sessions, as PgBouncer does, and a"
-                                        + " sequence of the kind RECYCLED_SERIES holds its series with a lock of its session."
-                                        + " Use another kind, or connect without a pooler.");
-                    }
-                    return (SqlConnection) connection;
-                })
-                .recover(failure -> connection.close().transform(closed -> Future.failedFuture(failure)));
+    private Future<Session> lasting(PgConnection connection) {
+        return usable(connection).map(session -> {
+            if (session.backend() != connection.processId()) {
+                throw new UnusableSessionException(
+                        "Something between the service and PostgreSQL shares its sessions, as PgBouncer does, and a"
+                                + " sequence of the kind RECYCLED_SERIES holds its series with a lock of its session."
+                                + " Use another kind, or connect without a pooler.");
+            }
+            return session;
+        });
     }
 
     /** Opens another pool like the service's own, of another size. The caller closes it. */
@@ -146,6 +176,40 @@ public class ServicePool implements PgPoolCreator {
     /** Like {@link #open(int)}, for transactions of writers that wait for a lock this long at most. */
     public io.vertx.mutiny.sqlclient.Pool openForWriters(int size, Duration lockTimeout) {
         return open("writers", size, lockTimeout);
+    }
+
+    /**
+     * Opens a pool of connections to the standbys that {@code annals.read-database-url} names. The caller closes it.
+     *
+     * @throws IllegalArgumentException if it cannot be read, with a sentence that never shows its password
+     */
+    public io.vertx.mutiny.sqlclient.Pool openForStandbys(int size) {
+        Input given = given();
+        PgConnectOptions first = given.pgConnectOptionsList().get(0);
+        DatabaseUrl url = DatabaseUrl.parseStandbys(annals.readDatabaseUrl().orElseThrow());
+        List<PgConnectOptions> servers = url.servers().stream()
+                .map(server -> secured(new PgConnectOptions(first), url)
+                        .setHost(server.host())
+                        .setPort(server.port())
+                        .setDatabase(url.database())
+                        .setUser(url.user())
+                        .setPassword(url.password().isEmpty() ? first.getPassword() : url.password()))
+                .toList();
+        PoolOptions options =
+                new PoolOptions(given.poolOptions()).setName("standbys").setMaxSize(size);
+        return io.vertx.mutiny.sqlclient.Pool.newInstance(create(given, url, servers, options, limits.lockTimeout()));
+    }
+
+    // As DatabaseUrlConfigSource tells Quarkus.
+    private static PgConnectOptions secured(PgConnectOptions options, DatabaseUrl url) {
+        boolean verifies = url.sslMode().startsWith("verify-");
+        options.setSslMode(SslMode.of(url.sslMode())).setTrustAll(!verifies);
+        options.setHostnameVerificationAlgorithm(url.sslMode().equals("verify-full") ? "HTTPS" : "");
+        if (verifies) {
+            url.sslRootCertificate()
+                    .ifPresent(file -> options.setPemTrustOptions(new PemTrustOptions().addCertPath(file)));
+        }
+        return options;
     }
 
     // The name is the pool's in the metrics.

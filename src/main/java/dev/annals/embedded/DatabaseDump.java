@@ -1,6 +1,5 @@
 package dev.annals.embedded;
 
-import dev.annals.database.DatabaseUrl;
 import java.io.BufferedOutputStream;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
@@ -24,7 +23,6 @@ import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Optional;
 import java.util.Set;
 import java.util.function.IntConsumer;
 import java.util.stream.Stream;
@@ -43,7 +41,6 @@ import org.apache.commons.compress.archivers.tar.TarArchiveOutputStream;
 public final class DatabaseDump {
 
     static final String CLUSTER = "postgresql";
-    static final String URL_FILE = "database-url";
 
     /** Directories of which only the name is copied: their content is of this run of the server, or copied later. */
     private static final Set<String> EMPTY = Set.of(
@@ -111,57 +108,19 @@ public final class DatabaseDump {
         if (Files.exists(target)) {
             throw new EmbeddedDatabaseException("The file " + target + " exists already: name another one.");
         }
-        if (!Files.exists(directory.resolve(URL_FILE))) {
+        if (!Files.exists(directory.resolve(EmbeddedDatabase.URL_FILE))) {
             throw new EmbeddedDatabaseException("There is no database in " + directory.toAbsolutePath()
                     + ": set ANNALS_DATA_DIR to the directory of the service's own. Use pg_dump for another one.");
         }
         Path real = directory.toRealPath();
-        try (Running running = Running.in(real)) {
-            return new DatabaseDump(real, progress).write(running.connection, target);
+        try (RunningDatabase database = RunningDatabase.in(real);
+                Connection connection = database.url().connect()) {
+            return new DatabaseDump(real, progress).write(connection, target);
         } catch (SQLException e) {
             throw new EmbeddedDatabaseException(
                     "The database in " + real + " cannot be dumped (" + e.getMessage()
                             + "). Look whether its service was stopped meanwhile, and begin again.",
                     e);
-        }
-    }
-
-    /** A connection to the database, which is started for it unless it runs. */
-    private record Running(Connection connection, Optional<EmbeddedDatabase> own) implements AutoCloseable {
-
-        static Running in(Path directory) throws IOException, SQLException {
-            DatabaseUrl url = url(directory);
-            try {
-                return new Running(url.connect(), Optional.empty());
-            } catch (SQLException notRunning) {
-                // Where it runs all the same, its lock is held: then this says so.
-                EmbeddedDatabase own = EmbeddedDatabase.start(directory);
-                try {
-                    return new Running(own.url().connect(), Optional.of(own));
-                } catch (SQLException e) {
-                    own.close();
-                    throw e;
-                }
-            }
-        }
-
-        private static DatabaseUrl url(Path directory) throws IOException {
-            try {
-                return DatabaseUrl.parse(
-                        Files.readString(directory.resolve(URL_FILE)).strip());
-            } catch (IllegalArgumentException e) {
-                throw new EmbeddedDatabaseException(
-                        "The file " + directory.resolve(URL_FILE) + " does not hold the URL of a database.", e);
-            }
-        }
-
-        @Override
-        public void close() throws SQLException {
-            try (connection) {
-                // Closed before its server.
-            } finally {
-                own.ifPresent(EmbeddedDatabase::close);
-            }
         }
     }
 
@@ -203,7 +162,10 @@ public final class DatabaseDump {
                 manifest.version(begun.getString("version"));
             }
             List<Path> files = files();
-            bytes(tar, URL_FILE, Files.readAllBytes(cluster.resolveSibling(URL_FILE)));
+            bytes(
+                    tar,
+                    EmbeddedDatabase.URL_FILE,
+                    Files.readAllBytes(cluster.resolveSibling(EmbeddedDatabase.URL_FILE)));
             for (Path file : files) {
                 file(tar, file);
             }

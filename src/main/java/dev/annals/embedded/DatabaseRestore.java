@@ -115,8 +115,8 @@ public final class DatabaseRestore {
         Files.move(partial.resolve(DatabaseDump.CLUSTER), directory.resolve(DatabaseDump.CLUSTER));
         // Last: by this file a data directory is known.
         Files.move(
-                partial.resolve(DatabaseDump.URL_FILE),
-                directory.resolve(DatabaseDump.URL_FILE),
+                partial.resolve(EmbeddedDatabase.URL_FILE),
+                directory.resolve(EmbeddedDatabase.URL_FILE),
                 StandardCopyOption.ATOMIC_MOVE);
         PostgresBinaries.deleteTree(partial);
         return files;
@@ -152,7 +152,7 @@ public final class DatabaseRestore {
             throws IOException {
         String name = entry.getName();
         Path target = partial.resolve(name).normalize();
-        boolean known = name.equals(DatabaseDump.URL_FILE)
+        boolean known = name.equals(EmbeddedDatabase.URL_FILE)
                 || name.equals(DatabaseDump.CLUSTER + "/")
                 || name.startsWith(DatabaseDump.CLUSTER + "/");
         if (!known || !target.startsWith(partial) || !(entry.isDirectory() || entry.isFile())) {

@@ -62,7 +62,7 @@ public final class EmbeddedDatabase implements AutoCloseable {
 
     private static final String NAME = "annals";
     private static final String LOCK = "annals.lock";
-    private static final String URL_FILE = "database-url";
+    static final String URL_FILE = "database-url";
     private static final Duration INITIALIZE_LIMIT = Duration.ofMinutes(2);
     /** Long, because a start after a crash replays the write-ahead log. */
     private static final Duration START_LIMIT = Duration.ofMinutes(15);

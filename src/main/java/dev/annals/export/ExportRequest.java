@@ -5,6 +5,7 @@ import dev.annals.feed.FeedConfig;
 import dev.annals.feed.FeedParameters;
 import dev.annals.feed.FeedQuery;
 import dev.annals.http.RequestParameters;
+import dev.annals.project.Caller;
 import jakarta.ws.rs.core.MultivaluedHashMap;
 import jakarta.ws.rs.core.MultivaluedMap;
 import java.io.IOException;
@@ -34,12 +35,14 @@ record ExportRequest(ExportFormat format, FeedQuery query, boolean gzip) {
      * @throws dev.annals.http.ProblemException {@code invalid-parameter} or {@code invalid-cursor}
      */
     static ExportRequest read(
-            MultivaluedMap<String, String> parameters, List<String> acceptEncoding, FeedConfig config) {
+            MultivaluedMap<String, String> parameters, List<String> acceptEncoding, FeedConfig config, Caller caller) {
         RequestParameters.requireKnown(parameters, KNOWN);
         MultivaluedMap<String, String> ofFeed = new MultivaluedHashMap<>(parameters);
         ofFeed.remove(FORMAT);
         return new ExportRequest(
-                format(parameters.getFirst(FORMAT)), FeedParameters.read(ofFeed, config), takesGzip(acceptEncoding));
+                format(parameters.getFirst(FORMAT)),
+                FeedParameters.read(ofFeed, config, caller),
+                takesGzip(acceptEncoding));
     }
 
     private static ExportFormat format(@Nullable String name) {

@@ -9,9 +9,11 @@ import dev.annals.http.ProblemType;
 import dev.annals.memory.MemoryBudget;
 import dev.annals.project.Actor;
 import dev.annals.project.Caller;
+import dev.annals.project.Limit;
 import dev.annals.project.OperationEvents;
 import dev.annals.project.Requires;
 import dev.annals.project.TokenWatch;
+import dev.annals.project.Usage;
 import io.smallrye.mutiny.Uni;
 import io.vertx.core.http.HttpMethod;
 import io.vertx.core.http.HttpServerRequest;
@@ -41,6 +43,7 @@ public class ExportResource {
     private final FeedConfig feedConfig;
     private final MemoryBudget memory;
     private final TokenWatch tokens;
+    private final Usage usage;
     private final OperationEvents operations;
     private final ExportConfig config;
 
@@ -51,6 +54,7 @@ public class ExportResource {
             FeedConfig feedConfig,
             MemoryBudget memory,
             TokenWatch tokens,
+            Usage usage,
             OperationEvents operations,
             ExportConfig config) {
         this.reader = reader;
@@ -59,6 +63,7 @@ public class ExportResource {
         this.feedConfig = feedConfig;
         this.memory = memory;
         this.tokens = tokens;
+        this.usage = usage;
         this.operations = operations;
         this.config = config;
     }
@@ -67,16 +72,19 @@ public class ExportResource {
     @GET
     @Path("/export")
     @Produces({ExportFormat.LINES, ExportFormat.CSV_TYPE})
-    @Requires.Read
+    @Requires.View
     public Uni<Response> export(
             @Context RoutingContext routing, @Context UriInfo uri, @Context ContainerRequestContext request) {
         Caller caller = Caller.of(request);
         UUID projectId = caller.projectId();
         ExportRequest asked = ExportRequest.read(
-                uri.getQueryParameters(), routing.request().headers().getAll(HttpHeaders.ACCEPT_ENCODING), feedConfig);
+                uri.getQueryParameters(),
+                routing.request().headers().getAll(HttpHeaders.ACCEPT_ENCODING),
+                feedConfig,
+                caller);
         requireChunks(routing.request());
         boolean bodyless = routing.request().method().equals(HttpMethod.HEAD);
-        Runnable place = bodyless ? () -> {} : exports.take(projectId);
+        Runnable place = bodyless ? () -> {} : place(caller);
         return memory.take(projectId, ExportStream.memory(config))
                 .onFailure()
                 .invoke(place)
@@ -99,10 +107,26 @@ public class ExportResource {
                                     asked::describe);
                     return noted.chain(() -> begin(routing.request(), uri, projectId, asked, bodyless, release))
                             .onFailure()
+                            .transform(failure -> links.withOldest(routing.request(), uri, failure))
+                            .onFailure()
                             .invoke(release)
                             .onCancellation()
                             .invoke(release);
                 });
+    }
+
+    private Runnable place(Caller caller) {
+        Runnable withinLimits = usage.enter(caller, Limit.EXPORTS);
+        try {
+            Runnable place = exports.take(caller.projectId());
+            return () -> {
+                place.run();
+                withinLimits.run();
+            };
+        } catch (ProblemException full) {
+            withinLimits.run();
+            throw full;
+        }
     }
 
     private Uni<Response> begin(
@@ -115,7 +139,8 @@ public class ExportResource {
         return exports.bounds(projectId)
                 .chain(bounds -> reader.read(
                                 projectId,
-                                ExportStream.pages(asked.query(), config),
+                                ExportStream.pages(asked.query(), config)
+                                        .seeing(bounds.head().sequenceId()),
                                 asked.format().of(projectId))
                         .map(page -> {
                             Response.ResponseBuilder answer = headers(request, uri, projectId, asked, bounds);

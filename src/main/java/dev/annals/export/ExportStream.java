@@ -78,7 +78,7 @@ final class ExportStream implements PacedBody {
         this.projectId = projectId;
         this.format = request.format();
         this.gzip = request.gzip();
-        this.query = pages(request.query(), config);
+        this.query = pages(request.query(), config).seeing(head);
         this.firstPage = firstPage;
         this.head = head;
         this.config = config;

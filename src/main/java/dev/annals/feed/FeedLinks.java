@@ -51,6 +51,11 @@ public class FeedLinks {
         return base(request, uri) + PATH + "/" + id;
     }
 
+    /** The URL of the viewer. */
+    public String viewer(HttpServerRequest request, UriInfo uri) {
+        return base(request, uri) + "/";
+    }
+
     /** The page after this one, in the same order; null if there is none. The URL begins with {@link #base}. */
     @Nullable
     static String next(String base, UriInfo uri, FeedQuery query, FeedPage page) {
@@ -78,6 +83,17 @@ public class FeedLinks {
     /** Where the records after this cursor are found, with the filters of the request. */
     public String pollMore(HttpServerRequest request, UriInfo uri, Cursor cursor) {
         return page(base(request, uri), uri, cursor.toString(), false).toString();
+    }
+
+    /** A failure with a link to the oldest record that is left, where the records that were asked for have expired. */
+    public Throwable withOldest(HttpServerRequest request, UriInfo uri, Throwable failure) {
+        if (failure instanceof ProblemException e
+                && e.problem().type() == ProblemType.RECORDS_EXPIRED
+                && e.problem().members().get(FeedReader.OLDEST) instanceof Long oldest) {
+            return new ProblemException(e.problem()
+                    .with("oldest", pollMore(request, uri, new Cursor(oldest - 1, null))));
+        }
+        return failure;
     }
 
     private static StringBuilder page(String base, UriInfo uri, String cursor, boolean descending) {

@@ -3,6 +3,8 @@ package dev.annals.feed;
 import dev.annals.http.ProblemException;
 import dev.annals.http.ProblemType;
 import dev.annals.http.RequestParameters;
+import dev.annals.project.Caller;
+import dev.annals.project.View;
 import dev.annals.record.IpAddress;
 import dev.annals.record.Timestamps;
 import dev.annals.search.Filter;
@@ -30,6 +32,9 @@ public final class FeedParameters {
     /** The parameter that asks for a proof: the size of the checkpoint. */
     public static final String PROOF = "proof";
 
+    /** The header with the sequence id of a record that the reader knows of. */
+    public static final String SEEN = "Annals-Sequence-Id";
+
     static final String LIMIT = "limit";
     /** The parameters that choose records. */
     public static final List<String> FILTERS =
@@ -43,26 +48,29 @@ public final class FeedParameters {
     private static final int MAX_Q_LENGTH = 256;
     private static final Pattern SIZE_TEXT = Pattern.compile("0|[1-9][0-9]{0,17}");
     private static final Pattern LIMIT_TEXT = Pattern.compile("[0-9]{1,9}");
-    private static final Pattern TOKEN =
-            Pattern.compile("token:[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}");
+    private static final Pattern TOKEN = Pattern.compile(
+            "(token|identity):[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}");
     /** Names in PostgreSQL have at most 63 bytes. */
     private static final Pattern ROLE = Pattern.compile("role:[^\\x00]{1,63}");
 
     private final MultivaluedMap<String, String> parameters;
     private final FeedConfig config;
+    private final @Nullable View view;
 
-    private FeedParameters(MultivaluedMap<String, String> parameters, FeedConfig config) {
+    private FeedParameters(MultivaluedMap<String, String> parameters, FeedConfig config, Caller caller) {
         this.parameters = parameters;
         this.config = config;
+        this.view = caller.view();
     }
 
     /**
      * Reads the parameters of a page.
      *
+     * @param caller whose link may show some records only: then the query asks for no others
      * @throws ProblemException {@code invalid-parameter} or {@code invalid-cursor}
      */
-    public static FeedQuery read(MultivaluedMap<String, String> parameters, FeedConfig config) {
-        return new FeedParameters(parameters, config).query();
+    public static FeedQuery read(MultivaluedMap<String, String> parameters, FeedConfig config, Caller caller) {
+        return new FeedParameters(parameters, config, caller).query();
     }
 
     /**
@@ -91,6 +99,23 @@ public final class FeedParameters {
         return Long.parseLong(size);
     }
 
+    /**
+     * Reads the header {@link #SEEN}.
+     *
+     * @return 0 if there is none
+     * @throws ProblemException {@code invalid-parameter} if it is no sequence id
+     */
+    public static long seen(@Nullable String header) {
+        if (header == null) {
+            return 0;
+        }
+        if (!SIZE_TEXT.matcher(header).matches()) {
+            throw RequestParameters.invalid(
+                    SEEN, "It is the sequence id of a record, such as an answer to a write has.");
+        }
+        return Long.parseLong(header);
+    }
+
     private FeedQuery query() {
         RequestParameters.requireKnown(parameters, KNOWN);
         Order order = order();
@@ -103,7 +128,9 @@ public final class FeedParameters {
                 text("outcome"),
                 ipAddress(),
                 words(),
-                recordedBy());
+                recordedBy(),
+                view == null ? null : view.actorId(),
+                view == null ? null : view.subjectId());
         String cursor = parameters.getFirst(CURSOR);
         if (cursor == null) {
             return new FeedQuery(order, null, null, limit(), config.pageBytes(), filter);
@@ -211,7 +238,7 @@ public final class FeedParameters {
         }
         throw RequestParameters.invalid(
                 "recorded_by",
-                "It is token: and a token's id, or role: and the name of a database role, as records show it.");
+                "It is token: or identity: and an id, or role: and the name of a database role, as records show it.");
     }
 
     private @Nullable OffsetDateTime time(String name) {

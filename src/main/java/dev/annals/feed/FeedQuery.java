@@ -15,9 +15,22 @@ import org.jspecify.annotations.Nullable;
  * @param limit the largest number of records, 1 or more
  * @param maxBytes the largest number of bytes that its records may have as JSON, unless the first one alone has more
  * @param filter which records
+ * @param seen the sequence id up to which the page has to see the feed, because the reader knows of it; 0 if it knows of none
  */
 public record FeedQuery(
-        Order order, @Nullable Cursor cursor, @Nullable Cursor head, int limit, int maxBytes, Filter filter) {
+        Order order,
+        @Nullable Cursor cursor,
+        @Nullable Cursor head,
+        int limit,
+        int maxBytes,
+        Filter filter,
+        long seen) {
+
+    /** What a reader asks who knows of no record. */
+    public FeedQuery(
+            Order order, @Nullable Cursor cursor, @Nullable Cursor head, int limit, int maxBytes, Filter filter) {
+        this(order, cursor, head, limit, maxBytes, filter, 0);
+    }
 
     /** More than the largest record takes, in memory and as JSON together. */
     public static final int LARGEST_RECORD = 1_048_576;
@@ -47,16 +60,27 @@ public record FeedQuery(
 
     /** The same query from another place on. */
     public FeedQuery from(Cursor place) {
-        return new FeedQuery(order, place, head, limit, maxBytes, filter);
+        return new FeedQuery(order, place, head, limit, maxBytes, filter, seen);
     }
 
     /** The same query with at most this many bytes. */
     public FeedQuery atMost(int bytes) {
-        return new FeedQuery(order, cursor, head, limit, bytes, filter);
+        return new FeedQuery(order, cursor, head, limit, bytes, filter, seen);
     }
 
     /** The same query with at most this many records. */
     public FeedQuery withLimit(int records) {
-        return new FeedQuery(order, cursor, head, records, maxBytes, filter);
+        return new FeedQuery(order, cursor, head, records, maxBytes, filter, seen);
+    }
+
+    /** The same query of a reader who knows of the record with this sequence id. */
+    public FeedQuery seeing(long sequenceId) {
+        return new FeedQuery(order, cursor, head, limit, maxBytes, filter, sequenceId);
+    }
+
+    /** How far the server that answers has to have come. */
+    long farthest() {
+        long far = Math.max(seen, cursor == null ? 0 : cursor.sequenceId());
+        return Math.max(far, head == null ? 0 : head.sequenceId());
     }
 }

@@ -4,6 +4,8 @@ import dev.annals.database.Binds;
 import dev.annals.database.DatabaseFailure;
 import dev.annals.database.Reads;
 import dev.annals.database.Sql;
+import dev.annals.guid.CanonicalGuid;
+import dev.annals.http.Problem;
 import dev.annals.http.ProblemException;
 import dev.annals.http.ProblemType;
 import dev.annals.memory.Reservation;
@@ -20,6 +22,7 @@ import io.vertx.mutiny.sqlclient.Row;
 import io.vertx.mutiny.sqlclient.RowSet;
 import jakarta.enterprise.context.ApplicationScoped;
 import jakarta.inject.Inject;
+import java.io.Serial;
 import java.util.List;
 import java.util.Objects;
 import java.util.UUID;
@@ -37,9 +40,13 @@ import org.jspecify.annotations.Nullable;
 @ApplicationScoped
 public class FeedReader {
 
+    /** The member of a problem that says which sequence id the oldest record has that is left. */
+    static final String OLDEST = "oldest_sequence_id";
+
     private static final Sql READ_FEED = Sql.named("read_feed");
     private static final Sql SCAN_FEED = Sql.named("scan_feed");
     private static final Sql PROVE_PLACES = Sql.named("prove_places");
+    private static final Sql FIND_HORIZON = Sql.named("find_horizon");
     private static final Sql READ_WHOLE_RECORDS = Sql.named("read_whole_records");
     private static final Sql READ_RECORDS = Sql.named("read_records");
     private static final RecordRow.Columns FEED_COLUMNS = new RecordRow.Columns();
@@ -54,16 +61,45 @@ public class FeedReader {
     private final SearchIndex index;
     private final @Nullable RecentRecords recent;
 
+    private final @Nullable StandbyReads standbys;
+    private final boolean inPlaceOfPrimary;
+
+    /** The standby has not come as far as the cursor, or the feed was set back: the primary knows which. */
+    static final class StandbyBehindException extends RuntimeException {
+        @Serial
+        private static final long serialVersionUID = 1;
+
+        StandbyBehindException() {
+            super("the standby has not come as far as the cursor", null, false, false);
+        }
+    }
+
     /** Reads everything from the database. */
     public FeedReader(Pool pool, SearchIndex index) {
-        this(pool, index, null);
+        this(pool, index, null, null, false);
+    }
+
+    /** Reads from a standby in place of the primary: see {@link StandbyBehindException}. */
+    static FeedReader ofStandby(Pool pool, SearchIndex index) {
+        return new FeedReader(pool, index, null, null, true);
     }
 
     @Inject
-    FeedReader(@Reads Pool pool, SearchIndex index, @Nullable RecentRecords recent) {
+    FeedReader(@Reads Pool pool, SearchIndex index, @Nullable RecentRecords recent, @Nullable StandbyReads standbys) {
+        this(pool, index, recent, standbys, false);
+    }
+
+    private FeedReader(
+            Pool pool,
+            SearchIndex index,
+            @Nullable RecentRecords recent,
+            @Nullable StandbyReads standbys,
+            boolean inPlaceOfPrimary) {
+        this.inPlaceOfPrimary = inPlaceOfPrimary;
         this.pool = pool;
         this.index = index;
         this.recent = recent;
+        this.standbys = standbys;
     }
 
     /** Reads a page of JSON records; see the last {@code read}. */
@@ -86,13 +122,31 @@ public class FeedReader {
      * most {@link FeedQuery#memory}, which the caller has to reserve.
      *
      * @param format how its records are encoded
-     * @return fails with a {@code feed-rewound} problem if the cursor no longer matches the feed
+     * @return fails with a {@code feed-rewound} problem if the cursor no longer matches the feed, and with {@code records-expired}
+     *     if records that it has not seen are gone
      */
     public Uni<FeedPage> read(UUID projectId, FeedQuery query, RecordEncoder.Format format) {
         return read(projectId, query, null, format);
     }
 
+    /** The same from the primary, for what goes together with something else that is read there. */
+    public Uni<FeedPage> readFromPrimary(UUID projectId, FeedQuery query, RecordEncoder.Format format) {
+        return readHere(projectId, query, null, format);
+    }
+
     private Uni<FeedPage> read(
+            UUID projectId, FeedQuery query, @Nullable Reservation held, RecordEncoder.Format format) {
+        if (standbys == null) {
+            return readHere(projectId, query, held, format);
+        }
+        return standbys.read(
+                projectId,
+                query.farthest(),
+                reader -> reader.readHere(projectId, query, held, format),
+                () -> readHere(projectId, query, held, format));
+    }
+
+    private Uni<FeedPage> readHere(
             UUID projectId, FeedQuery query, @Nullable Reservation held, RecordEncoder.Format format) {
         return DatabaseFailure.retried(Uni.createFrom()
                 .deferred(() -> {
@@ -101,10 +155,15 @@ public class FeedReader {
                     }
                     return query.filter().equals(Filter.NONE)
                             ? readOn(projectId, query, held, format)
-                            : scanOn(projectId, query, held, format);
+                            : scanOn(projectId, query, begin(query), held, format);
                 })
                 .onFailure(FeedReader::isRewound)
                 .recoverWithUni(rewound -> unlessBehind(projectId, query, rewound)));
+    }
+
+    /** Where a page begins, unless records have expired there. */
+    private static Cursor begin(FeedQuery query) {
+        return query.cursor() == null ? Cursor.START : query.cursor();
     }
 
     private static boolean isRewound(Throwable failure) {
@@ -112,8 +171,8 @@ public class FeedReader {
     }
 
     /**
-     * A standby may not have come as far as the cursor, which is from another server: then the page is empty, and the same cursor
-     * leads on. Only another record at the cursor's place says that the feed was set back.
+     * The record may have expired. Or a standby may not have come as far as the cursor, which is from another server: then the page is
+     * empty, and the same cursor leads on. Only another record at the cursor's place says that the feed was set back.
      */
     private Uni<FeedPage> unlessBehind(UUID projectId, FeedQuery query, Throwable rewound) {
         Cursor cursor = Objects.requireNonNull(query.cursor());
@@ -123,13 +182,34 @@ public class FeedReader {
                 .execute(pool)
                 .chain(rows -> {
                     Row row = rows.iterator().next();
+                    requireUnexpired(cursor, row.getLong("horizon"));
                     UUID recordId = row.getUUID("record_id");
                     // It may have caught up since.
                     boolean mayCome = recordId == null || cursor.matches(projectId, recordId, row.getInteger("mark"));
+                    if (inPlaceOfPrimary && mayCome) {
+                        return Uni.createFrom().failure(new StandbyBehindException());
+                    }
                     return row.getBoolean("standby") && mayCome
                             ? Uni.createFrom().item(emptyPage(query, cursor))
                             : Uni.createFrom().failure(rewound);
                 });
+    }
+
+    /** Directly before the oldest record that has not expired. */
+    public Uni<Cursor> oldest(UUID projectId) {
+        return DatabaseFailure.retried(FIND_HORIZON
+                .bind("project_id", projectId)
+                .execute(pool)
+                .map(rows -> {
+                    for (Row row : rows) {
+                        return Cursor.behind(
+                                projectId,
+                                row.getLong("sequence_id"),
+                                row.getUUID("record_id"),
+                                row.getInteger("mark"));
+                    }
+                    return Cursor.START;
+                }));
     }
 
     private static FeedPage emptyPage(FeedQuery query, Cursor cursor) {
@@ -168,19 +248,14 @@ public class FeedReader {
      * @throws ProblemException {@code not-found} if it is none
      */
     public static UUID id(String id) {
-        try {
-            // UUID.fromString is lenient: "1-1-1-1-1" would be another record's id.
-            UUID parsed = UUID.fromString(id);
-            if (parsed.toString().equalsIgnoreCase(id)) {
-                return parsed;
-            }
-        } catch (IllegalArgumentException e) {
-            // answered below
+        UUID parsed = CanonicalGuid.parse(id);
+        if (parsed == null) {
+            throw noSuchRecord();
         }
-        throw noSuchRecord();
+        return parsed;
     }
 
-    private static ProblemException noSuchRecord() {
+    static ProblemException noSuchRecord() {
         return new ProblemException(ProblemType.NOT_FOUND, "The project of this token has no record with this id.");
     }
 
@@ -194,7 +269,7 @@ public class FeedReader {
     private Uni<FeedPage> readOn(
             UUID projectId, FeedQuery query, @Nullable Reservation held, RecordEncoder.Format format) {
         if (recent == null || format != RecordEncoder.Format.JSON) {
-            return readFeed(projectId, query, held, format).map(Fed::page);
+            return readFeed(projectId, query, begin(query), held, format).map(Fed::page);
         }
         return recent.page(projectId, query).chain(page -> {
             if (page != null) {
@@ -206,8 +281,9 @@ public class FeedReader {
                 return readOn(projectId, query.atMost(bytes), held, format);
             }
             PlaceProofs.History history = recent.history();
-            return readFeed(projectId, query, held, format)
-                    .invoke(read -> recent.keep(projectId, query, read.page, read.redactions, history))
+            return readFeed(projectId, query, begin(query), held, format)
+                    .invoke(read ->
+                            recent.keep(projectId, query.from(read.behind), read.page, read.redactions, history))
                     .map(Fed::page);
         });
     }
@@ -215,13 +291,13 @@ public class FeedReader {
     /**
      * A page that was read from the database.
      *
+     * @param behind where it begins
      * @param redactions how many the project had seen by then
      */
-    private record Fed(FeedPage page, long redactions) {}
+    private record Fed(FeedPage page, Cursor behind, long redactions) {}
 
     private Uni<Fed> readFeed(
-            UUID projectId, FeedQuery query, @Nullable Reservation held, RecordEncoder.Format format) {
-        Cursor cursor = query.cursor() == null ? Cursor.START : query.cursor();
+            UUID projectId, FeedQuery query, Cursor cursor, @Nullable Reservation held, RecordEncoder.Format format) {
         Read read = new Read(projectId, cursor, query, held, format);
         return READ_FEED
                 .bind("project_id", projectId)
@@ -231,13 +307,19 @@ public class FeedReader {
                     read.add(row);
                     return TAKEN;
                 })
-                .invoke(read::check)
-                .chain(all -> fetched(projectId, read.records).map(fitting -> {
-                    Cursor behind =
-                            fitting.isEmpty() ? cursor : Cursor.behind(projectId, fitting.get(fitting.size() - 1));
-                    boolean more = read.more || read.records.isCut();
-                    return new Fed(new FeedPage(fitting, more ? behind : null, null, behind), read.redactions);
-                }));
+                .chain(all -> {
+                    if (query.cursor() == null && read.isExpired()) {
+                        return readFeed(projectId, query, new Cursor(read.horizon, null), held, format);
+                    }
+                    read.check();
+                    return fetched(projectId, read.records).map(fitting -> {
+                        Cursor behind = query.cursor() == null ? read.cursor() : query.cursor();
+                        Cursor last =
+                                fitting.isEmpty() ? behind : Cursor.behind(projectId, fitting.get(fitting.size() - 1));
+                        boolean more = read.more || read.records.isCut();
+                        return new Fed(new FeedPage(fitting, more ? last : null, null, last), behind, read.redactions);
+                    });
+                });
     }
 
     /** The records of a page that fit into it, in their order. Large records are not read before this. */
@@ -257,12 +339,27 @@ public class FeedReader {
                 .map(all -> records.fitting());
     }
 
+    private static void requireUnexpired(Cursor cursor, long horizon) {
+        if (cursor.sequenceId() < horizon) {
+            throw new ProblemException(Problem.of(
+                            ProblemType.RECORDS_EXPIRED,
+                            "Records behind the cursor " + cursor + " have expired: the project keeps none up to the"
+                                    + " sequence id " + horizon
+                                    + " any more. Note that they are missing, then continue from"
+                                    + " the cursor " + horizon + ".")
+                    .with(OLDEST, horizon + 1));
+        }
+    }
+
     private Uni<FeedPage> scanOn(
-            UUID projectId, FeedQuery query, @Nullable Reservation held, RecordEncoder.Format format) {
-        Cursor cursor = query.cursor() == null ? Cursor.START : query.cursor();
+            UUID projectId, FeedQuery query, Cursor cursor, @Nullable Reservation held, RecordEncoder.Format format) {
         return index.planOn(projectId, cursor.sequenceId(), query.filter(), query.limit())
                 .chain(plan -> scan(projectId, cursor.sequenceId(), plan.first(), plan.last(), query, held, format)
                         .chain(scan -> {
+                            if (query.cursor() == null && scan.horizon > cursor.sequenceId()) {
+                                return scanOn(projectId, query, new Cursor(scan.horizon, null), held, format);
+                            }
+                            requireUnexpired(cursor, scan.horizon);
                             requireStillThere(cursor, scan.firstIs(cursor));
                             return fetched(projectId, scan.records).map(fitting -> {
                                 Cursor last = scan.last(fitting, cursor);
@@ -278,12 +375,13 @@ public class FeedReader {
         Long before = cursor == null ? null : cursor.sequenceId();
         return scanBack(projectId, before, query, held, format).chain(scan -> {
             if (cursor != null) {
+                requireUnexpired(cursor, scan.horizon);
                 requireStillThere(cursor, scan.firstIs(cursor));
             }
             return fetched(projectId, scan.records).map(fitting -> {
                 Cursor last = scan.last(fitting, cursor == null ? Cursor.START : cursor);
                 Cursor head = query.head() != null ? query.head() : scan.first(Cursor.START);
-                return new FeedPage(fitting, last.sequenceId() > 1 ? last : null, head, head);
+                return new FeedPage(fitting, last.sequenceId() > scan.horizon + 1 ? last : null, head, head);
             });
         });
     }
@@ -343,11 +441,16 @@ public class FeedReader {
     /** Takes the rows of {@code read_feed.sql}: first the places, then the records that stand there. */
     private static final class Read {
 
+        /** From where on {@code numbers} has the places at which the segments begin. */
+        private static final int SEGMENT_STARTS = 3;
+
         final PageRecords records;
         /** Whether there are records behind the page's last place. */
         boolean more;
         /** How many redactions the project had seen. */
         long redactions;
+        /** Up to where its records had expired. */
+        long horizon;
 
         private final UUID projectId;
         private final Cursor cursor;
@@ -355,7 +458,9 @@ public class FeedReader {
         private boolean placed;
         private UUID[] recordIds = {};
         private Integer[] marks = {};
-        private Long @Nullable [] segmentStarts;
+        /** As the statement has them. */
+        private @Nullable Long[] numbers = {};
+
         private int segment;
         private long lastSequenceId;
 
@@ -372,13 +477,14 @@ public class FeedReader {
                 return;
             }
             placed = true;
-            redactions = row.getLong("redactions");
-            Long last = row.getLong("last_sequence_id");
+            numbers = row.getArrayOfLongs("numbers");
+            redactions = Objects.requireNonNull(numbers[1]);
+            horizon = Objects.requireNonNull(numbers[2]);
+            Long last = numbers[0];
             // Where the head lies before the cursor, the statement found the last segment, which has none of the places
             // asked for.
-            boolean any = last != null && last >= firstSequenceId();
+            boolean any = last != null && last >= firstSequenceId() && !isExpired();
             marks = any ? row.getArrayOfIntegers("marks") : new Integer[0];
-            segmentStarts = any ? row.getArrayOfLongs("segment_starts") : null;
             place(any ? row.getArrayOfUUIDs("record_ids") : new UUID[0], last == null ? 0 : last);
         }
 
@@ -395,13 +501,17 @@ public class FeedReader {
 
         /** The mark of a place, which is not before the one asked for last. */
         private int mark(int place) {
-            if (segmentStarts == null) {
+            if (numbers.length == SEGMENT_STARTS) {
                 return marks[place];
             }
-            while (segment + 1 < segmentStarts.length && segmentStarts[segment + 1] <= firstSequenceId() + place) {
+            while (segment + 1 < marks.length && segmentStart(segment + 1) <= firstSequenceId() + place) {
                 segment++;
             }
             return marks[segment];
+        }
+
+        private long segmentStart(int of) {
+            return Objects.requireNonNull(numbers[SEGMENT_STARTS + of]);
         }
 
         /** The sequence id of the first place asked for: that of the cursor, unless it is the start. */
@@ -409,8 +519,21 @@ public class FeedReader {
             return Math.max(cursor.sequenceId(), 1);
         }
 
+        /** Whether records behind the cursor are gone. */
+        boolean isExpired() {
+            return cursor.sequenceId() < horizon;
+        }
+
+        /** Where the page begins: the cursor, with the check value of what stands there. */
+        Cursor cursor() {
+            return cursor.sequenceId() == 0
+                    ? cursor
+                    : Cursor.behind(projectId, cursor.sequenceId(), recordIds[0], marks[0]);
+        }
+
         /** Makes sure that the places are what the cursor promises. */
         void check() {
+            requireUnexpired(cursor, horizon);
             if (recordIds.length > 0 && recordIds.length != lastSequenceId - firstSequenceId() + 1) {
                 throw new IllegalStateException("the feed of project " + projectId + " has a gap between "
                         + firstSequenceId() + " and " + lastSequenceId + ": " + recordIds.length + " records");
@@ -426,6 +549,9 @@ public class FeedReader {
 
         private final UUID projectId;
         private final int limit;
+        /** Up to where records had expired. */
+        long horizon;
+
         private boolean full;
         private @Nullable Cursor first;
         private @Nullable Cursor last;
@@ -441,6 +567,7 @@ public class FeedReader {
             UUID recordId = SCAN_COLUMNS.recordId(row);
             int mark = SCAN_COLUMNS.mark(row);
             Cursor place = Cursor.behind(projectId, sequenceId, recordId, mark);
+            horizon = row.getLong("horizon");
             if (first == null) {
                 first = place;
             }

@@ -59,8 +59,15 @@ class PlaceProofs {
      * @param mark that of the place; null if nothing stood there
      * @param head the sequence id of the newest record; 0 if there is none
      * @param redactions how many the project has seen
+     * @param horizon up to where its records have expired
      */
-    record Proof(@Nullable UUID recordId, @Nullable Integer mark, long head, long redactions, History history) {}
+    record Proof(
+            @Nullable UUID recordId,
+            @Nullable Integer mark,
+            long head,
+            long redactions,
+            long horizon,
+            History history) {}
 
     private record Place(UUID projectId, long sequenceId) {}
 
@@ -133,6 +140,7 @@ class PlaceProofs {
                             row.getInteger("mark"),
                             row.getLong("head"),
                             row.getLong("redactions"),
+                            row.getLong("horizon"),
                             read));
         }
         batch.forEach((place, callers) -> callers.forEach(

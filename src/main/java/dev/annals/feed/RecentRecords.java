@@ -18,8 +18,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * The ends of feeds, which nearly all readers read, in memory. A page that was read up to the head of its feed is kept for a
  * moment. A later page comes from it if the database says, after the request came, that the last record kept still stands at
- * its place in the same history, and that nothing of the project was redacted since: records do not change otherwise, and
- * sequence ids have no gap, so all before it stand where they stood.
+ * its place in the same history, that nothing of the project was redacted since, and that nothing of what is kept has expired:
+ * records do not change otherwise, and sequence ids have no gap, so all before it stand where they stood.
  *
  * <p>Nothing is kept that was only committed, and not read. Safe for any thread.
  */
@@ -122,7 +122,10 @@ class RecentRecords {
                 || (proof.recordId() != null
                         && proof.mark() != null
                         && stretch.end.matches(projectId, proof.recordId(), proof.mark()));
-        return there && stretch.history.equals(proof.history()) && stretch.redactions == proof.redactions();
+        return there
+                && stretch.history.equals(proof.history())
+                && stretch.redactions == proof.redactions()
+                && stretch.before.sequenceId() >= proof.horizon();
     }
 
     /** Null if the feed has gone on, and the page with it. */

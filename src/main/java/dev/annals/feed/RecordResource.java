@@ -2,6 +2,9 @@ package dev.annals.feed;
 
 import dev.annals.project.Caller;
 import dev.annals.project.Requires;
+import dev.annals.project.View;
+import dev.annals.record.Party;
+import dev.annals.record.StoredRecord;
 import io.smallrye.mutiny.Uni;
 import io.vertx.core.http.HttpServerRequest;
 import jakarta.ws.rs.GET;
@@ -15,6 +18,7 @@ import jakarta.ws.rs.core.MediaType;
 import jakarta.ws.rs.core.Response;
 import java.util.Set;
 import java.util.UUID;
+import org.jspecify.annotations.Nullable;
 
 /** One record over HTTP: {@code GET /v1/project-logs/{id}}. */
 @Path(FeedLinks.PATH)
@@ -35,16 +39,27 @@ public class RecordResource {
     /** One record of the token's project. */
     @GET
     @Path("/{id}")
-    @Requires.Read
+    @Requires.View
     public Uni<Response> get(
             @Context HttpServerRequest http, @PathParam("id") String id, @Context ContainerRequestContext request) {
         if (TAKES_POST_ALONE.contains(id)) {
             throw new WebApplicationException(Response.Status.METHOD_NOT_ALLOWED);
         }
-        UUID projectId = Caller.of(request).projectId();
+        Caller caller = Caller.of(request);
+        UUID projectId = caller.projectId();
         return answers.within(
                 projectId,
                 FeedQuery.LARGEST_RECORD,
-                held -> reader.require(projectId, id).map(record -> answers.record(http, record, held)));
+                held -> reader.require(projectId, id)
+                        .invoke(record -> requireShown(caller.view(), record))
+                        .map(record -> answers.record(http, record, held)));
+    }
+
+    private static void requireShown(@Nullable View view, StoredRecord found) {
+        Party actor = found.record().actor();
+        Party subject = found.record().subject();
+        if (view != null && !view.shows(actor == null ? null : actor.id(), subject == null ? null : subject.id())) {
+            throw FeedReader.noSuchRecord();
+        }
     }
 }

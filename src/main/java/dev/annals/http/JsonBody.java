@@ -5,6 +5,7 @@ import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonFactoryBuilder;
 import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.core.json.JsonWriteFeature;
+import jakarta.ws.rs.core.Response;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -50,5 +51,10 @@ public final class JsonBody {
             throw new UncheckedIOException("memory cannot fail to be written", e);
         }
         return bytes.toByteArray();
+    }
+
+    /** The answer with such a body. */
+    public static Response answer(Response.Status status, int expectedBytes, Content content) {
+        return Response.status(status).entity(toBytes(expectedBytes, content)).build();
     }
 }

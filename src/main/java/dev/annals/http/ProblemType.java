@@ -15,6 +15,8 @@ public enum ProblemType {
     INVALID_PARAMETER(400, "Invalid parameter"),
     /** The cursor was not issued by this feed. */
     INVALID_CURSOR(400, "Invalid cursor"),
+    /** Whoever sent this may use several projects, and has not said which. */
+    PROJECT_NEEDED(403, "Project needed"),
     /** There is no token, or an unknown one. */
     UNAUTHORIZED(401, "Unauthorized"),
     /** The token does not allow this. */
@@ -39,8 +41,12 @@ public enum ProblemType {
     PROJECT_NAME_TAKEN(409, "Project name taken"),
     /** The project is closed: it takes no more records. */
     PROJECT_CLOSED(409, "Project closed"),
-    /** The token has ended, or was replaced before. */
+    /** The token has ended, was replaced before, or is that of a link. */
     TOKEN_ENDED(409, "Token ended"),
+    /** The record is under a legal hold. */
+    LEGAL_HOLD(409, "Legal hold"),
+    /** The archive does not follow those that are noted. */
+    ARCHIVE_NOT_NEXT(409, "Archive not next"),
     /** A sequence with this name exists already, with another definition. */
     SEQUENCE_EXISTS(409, "Sequence exists"),
     /** Fewer values are left than were asked for; a sequence never starts again. */
@@ -49,6 +55,8 @@ public enum ProblemType {
     TOO_MANY_SEQUENCES(409, "Too many sequences"),
     /** The sequence was deleted. Its name stays taken, since its values were issued. */
     SEQUENCE_DELETED(410, "Sequence deleted"),
+    /** Records behind the cursor have expired by the project's retention. */
+    RECORDS_EXPIRED(410, "Records expired"),
     /** The body has more bytes than the service accepts. */
     BODY_TOO_LARGE(413, "Body too large"),
     /** The body's media type or encoding is not accepted by this operation. */
@@ -63,6 +71,8 @@ public enum ProblemType {
     RESULT_TOO_LARGE(422, "Result too large"),
     /** Too many requests without a valid token came from this address. */
     TOO_MANY_FAILURES(429, "Too many failures"),
+    /** The project, or the token, has used up one of its limits; {@code limit} says which. */
+    LIMIT_EXCEEDED(429, "Limit exceeded"),
     /** A fault of the service; {@code instance} is also in its log. */
     INTERNAL_ERROR(500, "Internal error"),
     /** More appends are waiting for this project than the service can hold. */

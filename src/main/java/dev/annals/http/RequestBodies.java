@@ -30,6 +30,9 @@ public class RequestBodies {
      */
     static final int BYTES_HELD_PER_BYTE = 4;
 
+    /** The most that a body has which holds no records. */
+    private static final int MAX_COMMAND_BYTES = 65_536;
+
     /** How much is taken from the budget at a time. */
     private static final int STEP_BYTES = 65_536;
 
@@ -58,6 +61,11 @@ public class RequestBodies {
      */
     public <T> Uni<T> read(HttpServerRequest request, int maxBytes, Object caller, Function<byte[], Uni<T>> answer) {
         return read(request, SEND_JSON, maxBytes, caller, answer);
+    }
+
+    /** Reads in the same way a body that holds no records: of 64 KiB at most. */
+    public <T> Uni<T> readCommand(HttpServerRequest request, Object caller, Function<byte[], Uni<T>> answer) {
+        return read(request, MAX_COMMAND_BYTES, caller, answer);
     }
 
     /**

@@ -27,7 +27,8 @@ public final class RequestFields {
             .reader();
 
     private final JsonNode object;
-    private final List<FieldError> errors = new ArrayList<>();
+    private final String prefix;
+    private final List<FieldError> errors;
 
     /**
      * Reads a body.
@@ -36,10 +37,18 @@ public final class RequestFields {
      * @throws ProblemException {@code malformed-json}; {@code invalid-body} if it is not an object
      */
     public RequestFields(byte[] body, Set<String> known) {
-        this.object = parse(body);
+        this(parse(body), "", new ArrayList<>(), known);
         if (!object.isObject()) {
-            errors.add(new FieldError("", "It must be a JSON object."));
             requireValid();
+        }
+    }
+
+    private RequestFields(JsonNode object, String prefix, List<FieldError> errors, Set<String> known) {
+        this.object = object;
+        this.prefix = prefix;
+        this.errors = errors;
+        if (!object.isObject()) {
+            errors.add(new FieldError(prefix, "It must be a JSON object."));
         }
         object.fieldNames().forEachRemaining(name -> {
             if (!known.contains(name)) {
@@ -71,6 +80,20 @@ public final class RequestFields {
                     ProblemType.MALFORMED_JSON,
                     "The body is not well-formed JSON, or has a field twice" + where + ": correct it.");
         }
+    }
+
+    /**
+     * The fields of an object within this one. What is wrong with them is noted here.
+     *
+     * @param known the fields that it may have
+     */
+    public RequestFields object(String name, Set<String> known) {
+        return new RequestFields(object.path(name), prefix + "/" + name, errors, known);
+    }
+
+    /** Whether a field is there; it may be null. */
+    public boolean has(String name) {
+        return object.has(name);
     }
 
     /** A field's value; null if it is left out or null. */
@@ -109,7 +132,7 @@ public final class RequestFields {
 
     /** Notes what is wrong with a field, or with an element of it. */
     public void wrong(String path, String detail) {
-        errors.add(new FieldError("/" + path, detail));
+        errors.add(new FieldError(prefix + "/" + path, detail));
     }
 
     /**

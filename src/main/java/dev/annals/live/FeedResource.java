@@ -11,8 +11,10 @@ import dev.annals.http.ProblemType;
 import dev.annals.http.RequestParameters;
 import dev.annals.log.ProvedPages;
 import dev.annals.project.Caller;
+import dev.annals.project.Limit;
 import dev.annals.project.Requires;
 import dev.annals.project.TokenWatch;
+import dev.annals.project.Usage;
 import io.smallrye.mutiny.Uni;
 import io.vertx.core.http.HttpMethod;
 import io.vertx.core.http.HttpServerRequest;
@@ -41,7 +43,9 @@ public class FeedResource {
     private final ProvedPages proved;
     private final LiveFeed live;
     private final PageAnswers answers;
+    private final FeedLinks links;
     private final TokenWatch tokens;
+    private final Usage usage;
     private final FeedConfig config;
 
     FeedResource(
@@ -49,33 +53,52 @@ public class FeedResource {
             ProvedPages proved,
             LiveFeed live,
             PageAnswers answers,
+            FeedLinks links,
             TokenWatch tokens,
+            Usage usage,
             FeedConfig config) {
         this.tokens = tokens;
+        this.usage = usage;
         this.reader = reader;
         this.proved = proved;
         this.live = live;
         this.answers = answers;
+        this.links = links;
         this.config = config;
     }
 
     /** A page of the feed of the token's project: at once, or when there is a record for it. */
     @GET
-    @Requires.Read
+    @Requires.View
     public Uni<Response> list(
             @Context HttpServerRequest http,
             @Context UriInfo uri,
             @Context HttpHeaders headers,
+            @HeaderParam(FeedParameters.SEEN) @Nullable String seen,
             @Context ContainerRequestContext request) {
+        return page(http, uri, headers, seen, request)
+                .onFailure()
+                .transform(failure -> links.withOldest(http, uri, failure));
+    }
+
+    private Uni<Response> page(
+            HttpServerRequest http,
+            UriInfo uri,
+            HttpHeaders headers,
+            @Nullable String seen,
+            ContainerRequestContext request) {
         requireAccepted(
                 headers,
                 MediaType.APPLICATION_JSON_TYPE,
                 "A page is JSON: accept application/json. Server-Sent Events are at " + FeedLinks.PATH + "/stream.");
         Caller caller = Caller.of(request);
         UUID projectId = caller.projectId();
-        FeedQuery query = FeedParameters.read(uri.getQueryParameters(), config);
+        FeedQuery query =
+                FeedParameters.read(uri.getQueryParameters(), config, caller).seeing(FeedParameters.seen(seen));
         Long proof = FeedParameters.proof(uri.getQueryParameters());
         if (proof != null) {
+            // It covers whole pages of the feed, and so shows records that a link does not.
+            caller.requireWholeFeed();
             return answers.within(
                     projectId,
                     query.memory(),
@@ -90,7 +113,7 @@ public class FeedResource {
                     held -> reader.read(projectId, query, held)
                             .map(page -> answers.page(http, uri, query, page, held)));
         }
-        return tokens.whileValid(caller, http, live.poll(projectId, query, wait))
+        return usage.within(caller, Limit.STREAMS, tokens.whileValid(caller, http, live.poll(projectId, query, wait)))
                 .chain(page -> answers.within(
                         projectId,
                         page.answerAtMost(),
@@ -100,12 +123,13 @@ public class FeedResource {
     /** The feed of the token's project as Server-Sent Events, for as long as the client listens. */
     @GET
     @Path("/stream")
-    @Requires.Read
+    @Requires.View
     public Uni<Response> stream(
             @Context HttpServerRequest http,
             @Context UriInfo uri,
             @Context HttpHeaders headers,
             @HeaderParam(HttpHeaders.LAST_EVENT_ID_HEADER) @Nullable String lastEventId,
+            @HeaderParam(FeedParameters.SEEN) @Nullable String seen,
             @Context ContainerRequestContext request) {
         requireAccepted(
                 headers,
@@ -125,7 +149,8 @@ public class FeedResource {
                     FeedParameters.PROOF,
                     "A stream never ends, and a proof is about a checkpoint: leave it out, and prove pages.");
         }
-        FeedQuery query = FeedParameters.read(uri.getQueryParameters(), config);
+        FeedQuery query =
+                FeedParameters.read(uri.getQueryParameters(), config, caller).seeing(FeedParameters.seen(seen));
         // The link poll_more may contain it. A stream waits anyway.
         Wait.of(uri.getQueryParameters(), query.order());
         if (lastEventId != null && !lastEventId.isEmpty()) {
@@ -135,7 +160,9 @@ public class FeedResource {
             return Uni.createFrom()
                     .item(Response.ok().type(MediaType.SERVER_SENT_EVENTS).build());
         }
-        return tokens.whileValid(caller, http, live.stream(projectId, query, http));
+        return usage.within(caller, Limit.STREAMS, tokens.whileValid(caller, http, live.stream(projectId, query, http)))
+                .onFailure()
+                .transform(failure -> links.withOldest(http, uri, failure));
     }
 
     private static void requireAccepted(HttpHeaders headers, MediaType type, String otherwise) {

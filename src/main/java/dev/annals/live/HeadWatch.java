@@ -2,6 +2,7 @@ package dev.annals.live;
 
 import dev.annals.database.Reads;
 import dev.annals.database.Sql;
+import dev.annals.feed.StandbyReads;
 import dev.annals.http.Problem;
 import dev.annals.http.ProblemException;
 import dev.annals.http.ProblemType;
@@ -55,6 +56,7 @@ public class HeadWatch {
     private final AtomicInteger waits = new AtomicInteger();
     private final AtomicInteger streams = new AtomicInteger();
     private final Pool pool;
+    private final StandbyReads standbys;
     private final Vertx vertx;
     private final Context context;
     private final LiveConfig config;
@@ -63,7 +65,8 @@ public class HeadWatch {
     private boolean failing;
     private boolean stopping;
 
-    HeadWatch(@Reads Pool pool, Vertx vertx, LiveConfig config, MeterRegistry metrics) {
+    HeadWatch(@Reads Pool pool, StandbyReads standbys, Vertx vertx, LiveConfig config, MeterRegistry metrics) {
+        this.standbys = standbys;
         this.pool = pool;
         this.vertx = vertx;
         this.context = vertx.getOrCreateContext();
@@ -201,6 +204,7 @@ public class HeadWatch {
 
     /** Reports that this instance has committed records, up to this sequence id. */
     public void appended(UUID projectId, long head) {
+        standbys.appended(projectId, head);
         long now = System.nanoTime();
         List<Waiter> woken = new ArrayList<>();
         synchronized (this) {

@@ -159,6 +159,21 @@ public class Checkpoints {
                                 .map(newest -> cosigned(newest, needed)));
     }
 
+    /**
+     * The same, if the log had so many records then; otherwise fails with {@code log-behind}. Who comes right behind an append may
+     * share an offer that was made before it.
+     */
+    Uni<SignedLog> witnessedWithAtLeast(UUID projectId, long size, int needed) {
+        Uni<SignedLog> log = withAtLeast(projectId, size);
+        return needed == 0
+                ? log
+                : log.chain(() -> witnessed(projectId, needed)).invoke(cosigned -> {
+                    if (cosigned.size() < size) {
+                        throw notCosigned(needed);
+                    }
+                });
+    }
+
     /** The same of an epoch that may have begun since the last one was signed for others. */
     Uni<SignedLog> witnessed(UUID projectId, int epoch, int needed) {
         return witnessed(projectId, needed).chain(log -> {
@@ -187,10 +202,15 @@ public class Checkpoints {
         if (cosigned != null && witnesses.cosigners(cosigned.note()) >= needed) {
             return cosigned;
         }
-        throw new ProblemException(Problem.of(
+        throw notCosigned(needed);
+    }
+
+    private static ProblemException notCosigned(int needed) {
+        return new ProblemException(Problem.of(
                         ProblemType.LOG_BEHIND,
-                        "No checkpoint of this log is cosigned by " + needed + " of its witnesses yet. GET "
-                                + LogResource.PATH + " shows what they have seen. Try again, or ask for fewer.")
+                        "No checkpoint that is new enough is cosigned by " + needed
+                                + " of the log's witnesses yet. GET " + LogResource.PATH
+                                + " shows what they have seen. Try again, or ask for fewer.")
                 .withRetryAfter(BEHIND));
     }
 

@@ -15,6 +15,7 @@ import dev.annals.record.Redaction;
 import dev.annals.record.StoredRecord;
 import dev.annals.record.Timestamps;
 import io.smallrye.mutiny.Uni;
+import io.vertx.mutiny.core.buffer.Buffer;
 import io.vertx.mutiny.sqlclient.Row;
 import io.vertx.mutiny.sqlclient.SqlClient;
 import java.util.List;
@@ -26,7 +27,8 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The entries of consecutive records within one tile, computed from the records as they are stored now.
+ * The entries of consecutive records within one tile, computed from the records as they are stored now; of those that have expired, as
+ * they were kept.
  *
  * @param start the leaf of the first
  * @param entries from there on
@@ -70,7 +72,9 @@ record Leaves(long start, List<Hash> entries) {
                 .bind("last", end)
                 .execute(client, row -> {
                     long sequenceId = COLUMNS.sequenceId(row);
-                    entries[(int) (sequenceId - 1 - start)] = entry(row, sequenceId, tileSeed);
+                    Buffer kept = row.getBuffer("entry");
+                    entries[(int) (sequenceId - 1 - start)] =
+                            kept == null ? entry(row, sequenceId, tileSeed) : Hash.at(kept.getBytes(), 0);
                     return Boolean.TRUE;
                 })
                 .map(rows -> new Leaves(

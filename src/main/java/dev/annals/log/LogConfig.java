@@ -4,6 +4,7 @@ import dev.annals.config.ConfigLimits.Durations;
 import dev.annals.config.ConfigLimits.Max;
 import dev.annals.config.ConfigLimits.Min;
 import dev.annals.config.ConfigLimits.Texts;
+import dev.annals.config.Secret;
 import io.quarkus.runtime.annotations.RegisterForReflection;
 import io.smallrye.config.ConfigMapping;
 import io.smallrye.config.WithDefault;
@@ -39,6 +40,7 @@ public interface LogConfig {
      * restored one may not be noticed.
      */
     @Texts("annals-log-key/1:[0-9A-Za-z_-]{43}")
+    @Secret
     Optional<String> key();
 
     /**
@@ -68,8 +70,8 @@ public interface LogConfig {
     Optional<List<String>> witnesses();
 
     /**
-     * How many witnesses have to have cosigned a checkpoint that is asked for without the parameter {@code witnesses}; with 0
-     * it is the newest one, cosigned or not.
+     * How many witnesses have to have cosigned the checkpoint where a checkpoint, or the proof of a record, is asked for without
+     * the parameter {@code witnesses}; with 0 it is the newest one, cosigned or not.
      */
     @WithDefault("0")
     @Min(0)

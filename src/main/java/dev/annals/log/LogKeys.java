@@ -112,6 +112,11 @@ public class LogKeys {
         return host + "/v1/projects/" + projectId + "/log/" + epoch;
     }
 
+    /** What readers know the keys of a project's first log by, the newest first. */
+    public List<String> verifiers(UUID projectId) {
+        return of(projectId, 1).stream().map(key -> key.verifier().toString()).toList();
+    }
+
     /** The keys of a log, the newest first; none if there is no secret. */
     List<SigningKey> of(UUID projectId, int epoch) {
         return derived.get(

@@ -51,7 +51,7 @@ public class LogResource {
     /** What a token may read is nothing for caches that others share. */
     private static final String FOR_GOOD = "private, max-age=31536000, immutable";
 
-    private static final String WITNESSES = "witnesses";
+    static final String WITNESSES = "witnesses";
     private static final int MOST_WITNESSES = 16;
     private static final Pattern COUNT = Pattern.compile("0|[1-9][0-9]?");
     private static final Pattern NUMBER = Pattern.compile("0|[1-9][0-9]{0,17}");
@@ -159,7 +159,7 @@ public class LogResource {
             @PathParam("epoch") String epoch, @Context UriInfo uri, @Context ContainerRequestContext request) {
         MultivaluedMap<String, String> parameters = uri.getQueryParameters();
         RequestParameters.requireKnown(parameters, List.of(WITNESSES));
-        int needed = needed(parameters.getFirst(WITNESSES));
+        int needed = needed(parameters, witnesses);
         UUID projectId = Caller.of(request).projectId();
         int number = epoch(epoch);
         return checkpoints
@@ -175,7 +175,9 @@ public class LogResource {
                 .map(note -> Response.ok(note).type(TEXT).build());
     }
 
-    private int needed(@Nullable String text) {
+    /** How many witnesses a request wants to have cosigned: what it says, or what the setting says. */
+    static int needed(MultivaluedMap<String, String> parameters, Witnesses witnesses) {
+        String text = parameters.getFirst(WITNESSES);
         if (text == null) {
             return witnesses.needed();
         }

@@ -188,6 +188,26 @@ public class LogTree implements Projection {
                         full && tilesLeft > 1 ? grow(connection, growth, tilesLeft - 1) : move(connection, growth));
     }
 
+    /**
+     * The entries of the last tile, which is not full: those of all its records that have been taken in.
+     *
+     * @param connection in a transaction that holds the checkpoint
+     */
+    public Uni<Buffer> begunEntries(SqlConnection connection, UUID projectId) {
+        return lock(connection, projectId).chain(state -> {
+            Growth growth = new Growth(projectId, state);
+            long size = growth.tree.end();
+            return seed(connection, projectId, growth.tile())
+                    .chain(seed -> Leaves.read(connection, projectId, growth.tileStart(), size, seed))
+                    .invoke(growth::requireKnown)
+                    .map(begun -> {
+                        Buffer bytes = Buffer.buffer();
+                        begun.entries().forEach(entry -> bytes.appendBytes(entry.bytes()));
+                        return bytes;
+                    });
+        });
+    }
+
     private static Uni<Leaves> begun(SqlConnection connection, Growth growth, long start, long from, TileSeed seed) {
         return start == from
                 ? Uni.createFrom().item(new Leaves(start, List.of()))

@@ -40,11 +40,13 @@ public class ProofResource {
     private final FeedReader reader;
     private final PageAnswers answers;
     private final Checkpoints checkpoints;
+    private final Witnesses witnesses;
 
-    ProofResource(FeedReader reader, PageAnswers answers, Checkpoints checkpoints) {
+    ProofResource(FeedReader reader, PageAnswers answers, Checkpoints checkpoints, Witnesses witnesses) {
         this.reader = reader;
         this.answers = answers;
         this.checkpoints = checkpoints;
+        this.witnesses = witnesses;
     }
 
     /** The proof of one record of the token's project, with the record and what recomputes its leaf. */
@@ -55,30 +57,33 @@ public class ProofResource {
             @Context UriInfo uri,
             @PathParam("id") String id,
             @Context ContainerRequestContext request) {
-        RequestParameters.requireKnown(uri.getQueryParameters(), List.of());
+        RequestParameters.requireKnown(uri.getQueryParameters(), List.of(LogResource.WITNESSES));
+        int needed = LogResource.needed(uri.getQueryParameters(), witnesses);
         UUID projectId = Caller.of(request).projectId();
         // base64 of the record, and the text that it is part of
         return answers.within(
                 projectId,
                 4L * FeedQuery.LARGEST_RECORD,
                 held -> reader.require(projectId, id)
-                        .chain(record -> prove(projectId, record))
+                        .chain(record -> prove(projectId, record, needed))
                         .map(proof ->
                                 answers.body(http, proof.toString().getBytes(StandardCharsets.UTF_8), TEXT, held)));
     }
 
-    private Uni<TlogProof> prove(UUID projectId, StoredRecord record) {
+    private Uni<TlogProof> prove(UUID projectId, StoredRecord record, int needed) {
         long index = record.sequenceId() - 1;
         long tile = index / Tile.WIDTH;
-        return checkpoints.withAtLeast(projectId, record.sequenceId()).chain(log -> {
-            TreeReader tree = checkpoints.tree(projectId);
-            Uni<TlogProof> proof = DatabaseFailure.retried(tree.seeds(tile, tile))
-                    .chain(seeds -> asOf(seeds, projectId, record)
-                            .chain(found -> DatabaseFailure.retried(
-                                            tree.hashes(MerkleTree.inclusion(index, log.size()), log.size()))
-                                    .map(path -> proof(found, seeds, path, log))));
-            return checkpoints.guarded(log, proof);
-        });
+        return checkpoints
+                .witnessedWithAtLeast(projectId, record.sequenceId(), needed)
+                .chain(log -> {
+                    TreeReader tree = checkpoints.tree(projectId);
+                    Uni<TlogProof> proof = DatabaseFailure.retried(tree.seeds(tile, tile))
+                            .chain(seeds -> asOf(seeds, projectId, record)
+                                    .chain(found -> DatabaseFailure.retried(
+                                                    tree.hashes(MerkleTree.inclusion(index, log.size()), log.size()))
+                                            .map(path -> proof(found, seeds, path, log))));
+                    return checkpoints.guarded(log, proof);
+                });
     }
 
     /** The record as it is when its seed is known: a redaction in between took the seed away. */

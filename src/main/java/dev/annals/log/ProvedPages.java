@@ -74,7 +74,14 @@ public class ProvedPages {
      * @return fails with {@code log-behind}, {@code log-forked} or {@code log-halted}, or as {@link FeedReader#read} does
      */
     public Uni<Proved> read(UUID projectId, FeedQuery query, long size) {
-        Cursor cursor = query.cursor() == null ? Cursor.START : query.cursor();
+        Cursor cursor = query.cursor();
+        if (cursor == null) {
+            return reader.oldest(projectId).chain(oldest -> read(projectId, query, oldest, size));
+        }
+        return read(projectId, query, cursor, size);
+    }
+
+    private Uni<Proved> read(UUID projectId, FeedQuery query, Cursor cursor, long size) {
         if (cursor.sequenceId() > size) {
             throw RequestParameters.invalid(
                     FeedParameters.PROOF,
@@ -82,8 +89,8 @@ public class ProvedPages {
         }
         return checkpoints
                 .at(projectId, size)
-                .chain(log ->
-                        page(projectId, query, cursor, size).chain(page -> prove(log, cursor.sequenceId(), page)));
+                .chain(log -> page(projectId, query.from(cursor), cursor, size)
+                        .chain(page -> prove(log, cursor.sequenceId(), page)));
     }
 
     private Uni<FeedPage> page(UUID projectId, FeedQuery query, Cursor cursor, long size) {
@@ -95,7 +102,7 @@ public class ProvedPages {
         }
         return DatabaseFailure.retried(
                         checkpoints.tree(projectId).seeds(start / Tile.WIDTH, (start + limit - 1) / Tile.WIDTH))
-                .chain(seeds -> reader.read(projectId, query.withLimit(limit), withSeeds(seeds)))
+                .chain(seeds -> reader.readFromPrimary(projectId, query.withLimit(limit), withSeeds(seeds)))
                 .map(page -> page.pollMore().sequenceId() < size
                         ? page
                         : new FeedPage(page.records(), null, null, page.pollMore()));

@@ -62,6 +62,18 @@ public final class LogCommand {
         }
     }
 
+    /** What all commands have in common that are about one log. */
+    abstract static class OfProject implements Callable<Integer> {
+
+        @Option(
+                names = "--project",
+                paramLabel = "<uuid>",
+                required = true,
+                description = "The project whose log it is.")
+        @Nullable
+        UUID project;
+    }
+
     /** {@code log resume}: lets a log go on as it was. */
     @Command(
             name = "resume",
@@ -71,15 +83,7 @@ public final class LogCommand {
                             + " or when the records are restored. If the service finds the same cause again, it halts it again. Needs"
                             + " the database's owner.")
     @RegisterForReflection
-    static final class Resume implements Callable<Integer> {
-
-        @Option(
-                names = "--project",
-                paramLabel = "<uuid>",
-                required = true,
-                description = "The project whose log it is.")
-        @Nullable
-        UUID project;
+    static final class Resume extends OfProject {
 
         @Override
         public Integer call() {
@@ -95,15 +99,7 @@ public final class LogCommand {
                     "Ends a log that cannot go on as it was signed, and begins the next one: with a name and a key of its own,"
                             + " for which readers have to decide anew. The last checkpoint stays on show. Needs the database's owner.")
     @RegisterForReflection
-    static final class NextEpoch implements Callable<Integer> {
-
-        @Option(
-                names = "--project",
-                paramLabel = "<uuid>",
-                required = true,
-                description = "The project whose log it is.")
-        @Nullable
-        UUID project;
+    static final class NextEpoch extends OfProject {
 
         @Option(
                 names = "--anew",

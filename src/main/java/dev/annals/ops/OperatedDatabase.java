@@ -2,6 +2,7 @@ package dev.annals.ops;
 
 import dev.annals.database.DatabaseUrl;
 import dev.annals.embedded.EmbeddedDatabase;
+import dev.annals.embedded.RunningDatabase;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.SQLException;
@@ -27,7 +28,7 @@ final class OperatedDatabase {
     }
 
     /**
-     * Runs on the database that ANNALS_DATABASE_URL names, or on the service's own, which is started for it.
+     * Runs on the database that ANNALS_DATABASE_URL names, or on the service's own, which is started for it unless it runs.
      *
      * @throws IllegalArgumentException if there is none
      */
@@ -43,7 +44,7 @@ final class OperatedDatabase {
                     + ": set ANNALS_DATABASE_URL, or ANNALS_DATA_DIR to the directory of the service's own.");
         }
         logOnlyErrors();
-        try (EmbeddedDatabase database = EmbeddedDatabase.start(directory)) {
+        try (RunningDatabase database = RunningDatabase.in(directory)) {
             return work.run(database.url());
         }
     }

@@ -23,13 +23,14 @@ public final class RebuildCommand {
 
     private static final Sql CHECK_ADMINISTRATION = Sql.named("check_administration");
 
-    /** {@code rebuild administration}: projects, tokens and grants. */
+    /** {@code rebuild administration}: projects, tokens, grants and holds. */
     @Command(
             name = "administration",
             mixinStandardHelpOptions = true,
-            description = "Derives projects, tokens and grants anew from the feed of the project annals, and names each"
-                    + " difference to their tables. Needs the database's owner. Exit code 0: there is none; 1: there are"
-                    + " some.")
+            description =
+                    "Derives projects, tokens, grants and holds anew from the feed of the project annals, and names each"
+                            + " difference to their tables. Needs the database's owner. Exit code 0: there is none; 1: there are"
+                            + " some.")
     @RegisterForReflection
     static final class Administration implements Callable<Integer> {
 
@@ -54,8 +55,8 @@ public final class RebuildCommand {
             }
             System.out.println(
                     differences == 0
-                            ? "Projects, tokens and grants are as their events say."
-                            : "Projects, tokens and grants differ from what their events say: " + differences
+                            ? "Projects, tokens, grants and holds are as their events say."
+                            : "Projects, tokens, grants and holds differ from what their events say: " + differences
                                     + (differences == 1 ? " time." : " times."));
             return differences == 0 ? 0 : 1;
         }

@@ -1,5 +1,6 @@
 package dev.annals.ops;
 
+import dev.annals.command.Progress;
 import dev.annals.database.Sql;
 import dev.annals.proof.Checkpoint;
 import dev.annals.proof.CompactRange;
@@ -28,8 +29,8 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Compares the records of a database with a checkpoint that somebody has kept: hashes them all anew, up to 256 at a time, and
- * looks whether they lead to the root that was signed. Where they do not, the hashes that are stored tell which records differ,
+ * Compares the records of a database with a checkpoint that somebody has kept: hashes all that have not expired anew, up to 256 at a
+ * time, and looks whether they lead to the root that was signed. Where they do not, the hashes that are stored tell which records differ,
  * as long as these still lead to the root themselves.
  */
 final class SignedRecords {
@@ -43,12 +44,14 @@ final class SignedRecords {
     private final Checkpoint signed;
     private final CompactRange ofRecords = CompactRange.at(0);
     private final CompactRange ofStored = CompactRange.at(0);
+    private final Progress progress;
     private int found;
 
-    SignedRecords(Connection connection, UUID projectId, Checkpoint signed) {
+    SignedRecords(Connection connection, UUID projectId, Checkpoint signed, Progress progress) {
         this.connection = connection;
         this.projectId = projectId;
         this.signed = signed;
+        this.progress = progress;
     }
 
     /**
@@ -80,6 +83,67 @@ final class SignedRecords {
         return found;
     }
 
+    /**
+     * Compares a stretch with the hashes that are stored of its records. Whether these lead to the root, only the whole tells.
+     *
+     * @param since the sequence id before the first; hashes are stored by tiles, so up to 255 records before it are read, too
+     * @param through the last; null: that of the log
+     */
+    int compare(long since, @Nullable Long through, int most, Consumer<String> print) throws SQLException {
+        Findings findings = new Findings(most, print);
+        long end = through == null ? signed.size() : Math.min(through, signed.size());
+        for (long start = since / Tile.WIDTH * Tile.WIDTH; start < end; start += Tile.WIDTH) {
+            if (!compareTile(start, (int) Math.min(Tile.WIDTH, signed.size() - start), findings)) {
+                break;
+            }
+        }
+        return found;
+    }
+
+    /**
+     * Compares the records of a restored archive: with what leads from them to the root that the original log has signed.
+     *
+     * @param before stands for the records before them
+     * @param behind stands for those behind them
+     */
+    int compareArchive(CompactRange before, CompactRange behind, int most, Consumer<String> print) throws SQLException {
+        Findings findings = new Findings(most, print);
+        CompactRange tree = CompactRange.of(0, before.end(), before.hashes());
+        long start = before.end();
+        while (start < behind.start()) {
+            long end = Math.min(behind.start(), start / Tile.WIDTH * Tile.WIDTH + Tile.WIDTH);
+            progress.show(projectId + ": records compared: " + start + " of " + behind.start());
+            @Nullable Hash[] entries = new Hash[(int) (end - start)];
+            byte[] seed = seed(start / Tile.WIDTH);
+            if (readEntries(start, entries, seed == null ? null : TileSeed.of(seed), null, findings) < entries.length) {
+                find(findings, "some of the records " + (start + 1) + " to " + end + " are missing");
+            }
+            for (Hash entry : entries) {
+                tree.append((entry == null ? Hash.EMPTY_TREE : entry).leaf());
+            }
+            start = end;
+        }
+        tree.append(behind);
+        if (tree.end() != signed.size() || !tree.root().equals(signed.root())) {
+            find(
+                    findings,
+                    "at least one of the records " + (before.end() + 1) + " to " + behind.start()
+                            + " is not the one that the log of " + signed.size() + " records has signed");
+        }
+        return found;
+    }
+
+    private byte @Nullable [] seed(long tile) throws SQLException {
+        try (PreparedStatement select = VERIFY_TILE
+                        .bind("project_id", projectId)
+                        .bind("tile", tile)
+                        .prepare(connection);
+                ResultSet row = select.executeQuery()) {
+            row.next();
+            return row.getBytes("seed");
+        }
+    }
+
     private void find(Findings findings, String finding) {
         if (found < findings.most) {
             findings.print.accept(finding);
@@ -91,6 +155,7 @@ final class SignedRecords {
 
     /** Takes in the records of one tile; false where they end. */
     private boolean compareTile(long start, int count, Findings findings) throws SQLException {
+        progress.show(projectId + ": records compared: " + start + " of " + signed.size());
         TileSeed seed;
         byte[] stored;
         try (PreparedStatement select = VERIFY_TILE
@@ -145,7 +210,10 @@ final class SignedRecords {
                 long sequenceId = row.getLong("sequence_id");
                 int at = (int) (sequenceId - 1 - start);
                 String named = "record " + row.getString("record_id") + " with the sequence id " + sequenceId;
-                Hash entry = seed == null ? null : entry(row, sequenceId, seed, named, findings);
+                byte[] kept = row.getBytes("entry");
+                Hash entry = kept != null
+                        ? Hash.at(kept, 0)
+                        : seed == null ? null : entry(row, sequenceId, seed, named, findings);
                 entries[at] = entry;
                 if (entry != null && stored != null && !entry.equals(Hash.at(stored, at * Hash.BYTES))) {
                     find(findings, named + " is not the one that was taken into the log");

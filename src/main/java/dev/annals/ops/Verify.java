@@ -1,7 +1,9 @@
 package dev.annals.ops;
 
+import dev.annals.command.Progress;
 import dev.annals.database.DatabaseUrl;
 import dev.annals.database.Sql;
+import dev.annals.guid.CanonicalGuid;
 import dev.annals.proof.Checkpoint;
 import dev.annals.proof.Note;
 import dev.annals.proof.VerifierKey;
@@ -16,7 +18,6 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
-import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
@@ -42,7 +43,7 @@ import picocli.CommandLine.Spec;
                 "Checks every project of a database: that sequence ids run from 1 without a gap, that each belongs to a"
                         + " record, that each record has one, that records are as their log has taken them in, and that the"
                         + " schema is that of this version. The database is the one that ANNALS_DATABASE_URL names, a hot"
-                        + " standby too, or the service's own in ANNALS_DATA_DIR while no service runs on it. With --against,"
+                        + " standby too, or the service's own in ANNALS_DATA_DIR, whether it runs or not. With --against,"
                         + " checks the project of a checkpoint, and that its records are those that the log has signed.",
         exitCodeOnExecutionException = Verify.UNCHECKED,
         exitCodeListHeading = "Exit codes:%n",
@@ -57,25 +58,21 @@ public final class Verify implements Callable<Integer> {
     static final int UNCHECKED = 2;
 
     private static final Sql NEXT_PROJECT = Sql.named("next_project");
-    private static final Sql VERIFY_PROJECT = Sql.named("verify_project");
+    private static final Sql FIND_PROJECT = Sql.named("find_project");
     private static final Sql COUNT_PROJECT = Sql.named("count_project");
-    /** The joins read whole tables; compiling them takes longer. Times and names show in the expressions of the schema. */
-    private static final List<String> SETTINGS =
-            List.of("work_mem = '64MB'", "jit = off", "timezone = 'UTC'", "search_path = pg_catalog");
-
     private static final UUID BEFORE_ALL = new UUID(0, 0);
-    private static final int FETCHED_ROWS = 200;
     private static final int MAX_FINDINGS = 1_000_000;
-    private static final Pattern ORIGIN =
+    /** What the name of a project's log ends with. */
+    static final Pattern ORIGIN =
             Pattern.compile("/v1/projects/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})/log/[0-9]+$");
 
     @Spec
     @Nullable
     CommandSpec command;
 
-    @Option(names = "--project", paramLabel = "<uuid>", description = "Only this project.")
+    @Option(names = "--project", paramLabel = "<project>", description = "Only this project, by its name or id.")
     @Nullable
-    UUID project;
+    String project;
 
     @Option(
             names = "--against",
@@ -115,23 +112,44 @@ public final class Verify implements Callable<Integer> {
     int findings = 100;
 
     @Option(
+            names = "--since",
+            paramLabel = "<id>",
+            description =
+                    "Only the records behind this sequence id, and what is derived from them. Needs --project. Records without a"
+                            + " place are found by reading all alone.")
+    @Nullable
+    Long since;
+
+    @Option(
             names = "--quick",
             description = "Does not hash the records to compare them with their log, which takes most of the time.")
     boolean quick;
 
+    /** The one project to read; null: all. */
+    private @Nullable UUID only;
+
+    private Progress progress = Progress.none();
     private int schemaDifferences;
     private long projects;
     private long unsoundProjects;
     private long records;
 
     @Override
-    public Integer call() throws SQLException {
+    public Integer call() throws SQLException, InterruptedException {
         if (command != null && (findings < 1 || findings > MAX_FINDINGS)) {
             throw new ParameterException(
                     command.commandLine(),
                     "--findings is " + findings + ", but has to be from 1 to " + MAX_FINDINGS + ".");
         }
+        if (command != null && since != null && (project == null || since < 0 || against != null)) {
+            throw new ParameterException(
+                    command.commandLine(),
+                    "--since is a sequence id of one feed: it needs --project, and does not go with --against.");
+        }
         readCheckpoint();
+        if (command != null) {
+            progress = Progress.onTerminal();
+        }
         PrintWriter out = new PrintWriter(System.out, false, StandardCharsets.UTF_8);
         return OperatedDatabase.run(database -> run(database, out));
     }
@@ -160,10 +178,7 @@ public final class Verify implements Callable<Integer> {
                 throw new IllegalArgumentException("its log " + checkpoint.origin() + " is not that of a project");
             }
             UUID named = UUID.fromString(origin.group(1));
-            if (project != null && !project.equals(named)) {
-                throw new IllegalArgumentException("its log is that of project " + named);
-            }
-            project = named;
+            only = named;
             return checkpoint;
         } catch (IOException | IllegalArgumentException e) {
             throw new IllegalArgumentException(
@@ -178,23 +193,25 @@ public final class Verify implements Callable<Integer> {
      */
     public int run(DatabaseUrl database, PrintWriter out) {
         try (Connection connection = database.connect()) {
-            connection.setAutoCommit(false);
-            try (Statement begin = connection.createStatement()) {
-                begin.execute("set transaction isolation level repeatable read, read only");
-                for (String setting : SETTINGS) {
-                    begin.execute("set local " + setting);
+            FeedCheck.begin(connection);
+            if (project != null) {
+                UUID asked = find(connection, project);
+                if (only != null && !only.equals(asked)) {
+                    throw new IllegalArgumentException("The checkpoint is of the log of project " + only + ".");
                 }
+                only = asked;
             }
-            if (project == null) {
+            if (only == null) {
                 UUID next = nextProject(connection, BEFORE_ALL);
                 while (next != null) {
                     verify(connection, next, out);
                     next = nextProject(connection, next);
                 }
             } else {
-                verify(connection, project, out);
+                verify(connection, only, out);
             }
             verifySchema(connection, out);
+            progress.end();
         } catch (SQLException e) {
             out.println("The database " + database + " cannot be verified: " + e.getMessage());
             out.flush();
@@ -225,13 +242,31 @@ public final class Verify implements Callable<Integer> {
         }
     }
 
+    private static UUID find(Connection connection, String project) throws SQLException {
+        UUID id = CanonicalGuid.parse(project);
+        if (id != null) {
+            return id; // of which there may be records although it is not there
+        }
+        try (PreparedStatement select =
+                        FIND_PROJECT.bind("id", null).bind("name", project).prepare(connection);
+                ResultSet row = select.executeQuery()) {
+            if (!row.next()) {
+                throw new IllegalArgumentException("There is no project " + project + ": see annals project list.");
+            }
+            return row.getObject("id", UUID.class);
+        }
+    }
+
     private void verify(Connection connection, UUID id, PrintWriter out) throws SQLException {
         projects++;
-        int found = printFindings(connection, id, out);
-        Checkpoint compared = signed == null && !quick ? SignedRecords.stored(connection, id) : signed;
-        if (compared != null) {
-            found += new SignedRecords(connection, id, compared)
-                    .compare(findings, finding -> out.println(id + ": " + finding));
+        FeedCheck check =
+                new FeedCheck(connection, id, findings, finding -> out.println(id + ": " + finding), progress);
+        FeedCheck.Stretch stretch = since == null ? FeedCheck.Stretch.WHOLE : new FeedCheck.Stretch(since, null);
+        int found = check.places(stretch);
+        if (signed != null) {
+            found += check.records(signed);
+        } else if (!quick) {
+            found += check.records(stretch);
         }
         try (PreparedStatement select = COUNT_PROJECT.bind("project_id", id).prepare(connection);
                 ResultSet row = select.executeQuery()) {
@@ -244,7 +279,7 @@ public final class Verify implements Callable<Integer> {
                 found++;
             }
             // Each record has a place and each place has a record, so some records must have several places.
-            if (found == 0 && stored != places) {
+            if (found == 0 && stored != places && stretch.whole()) {
                 out.println(id + ": " + stored + " records take " + places + " places: some are read twice");
                 found++;
             }
@@ -252,25 +287,6 @@ public final class Verify implements Callable<Integer> {
         if (found > 0) {
             unsoundProjects++;
         }
-    }
-
-    private int printFindings(Connection connection, UUID id, PrintWriter out) throws SQLException {
-        int found = 0;
-        try (PreparedStatement select = VERIFY_PROJECT.bind("project_id", id).prepare(connection)) {
-            // With auto-commit off, the driver fetches as it is read, and not all at once.
-            select.setFetchSize(FETCHED_ROWS);
-            try (ResultSet rows = select.executeQuery()) {
-                while (rows.next()) {
-                    if (found == findings) {
-                        out.println(id + ": and more; see --findings");
-                        break;
-                    }
-                    out.println(id + ": " + rows.getString("finding"));
-                    found++;
-                }
-            }
-        }
-        return found;
     }
 
     private static @Nullable UUID nextProject(Connection connection, UUID after) throws SQLException {

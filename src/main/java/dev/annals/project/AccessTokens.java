@@ -24,6 +24,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -46,6 +47,8 @@ public class AccessTokens {
     private volatile @Nullable Caller admin;
     /** Saves a query per request. A token that has ended stays valid as long as it is held here. */
     private final Cache<TokenHash, Caller> known;
+
+    private final AtomicLong changes = new AtomicLong();
 
     /** What was in use since it was last noted, each at most once an hour. */
     private final Set<UUID> used = ConcurrentHashMap.newKeySet();
@@ -90,19 +93,16 @@ public class AccessTokens {
      * @param address where the request comes from: a {@link ClientAddress}
      */
     Uni<@Nullable Caller> callerOf(String token, Supplier<String> address) {
-        boolean isToken = TokenText.isToken(token);
-        if (configuredAdmin.isEmpty() && !isToken) {
-            return Uni.createFrom().nullItem();
-        }
+        // Most tokens are known: they are found by their hash alone.
         TokenHash hash = TokenHash.of(token);
-        if (configuredAdmin.isPresent() && configuredAdmin.get().equals(hash)) {
-            return configuredAdmin();
-        }
         Caller caller = known.getIfPresent(hash);
         if (caller != null) {
             return Uni.createFrom().item(caller);
         }
-        if (unknown.getIfPresent(hash) != null || !isToken) {
+        if (configuredAdmin.isPresent() && configuredAdmin.get().equals(hash)) {
+            return configuredAdmin();
+        }
+        if (!TokenText.isToken(token) || unknown.getIfPresent(hash) != null) {
             return Uni.createFrom().nullItem();
         }
         Uni<@Nullable Caller> underWay = lookUps.get(hash);
@@ -135,6 +135,17 @@ public class AccessTokens {
         boolean tooMany = failures.tooMany(client);
         failures.add(client);
         return tooMany ? failures.problem() : new ProblemException(ProblemType.UNAUTHORIZED, detail);
+    }
+
+    /**
+     * Refuses who comes from an address with too many failures, before anything is done that costs more than that.
+     *
+     * @throws ProblemException {@code too-many-failures}
+     */
+    void requireFewFailures(Supplier<String> address) {
+        if (failures.tooMany(ClientAddress.of(address.get()))) {
+            throw failures.problem();
+        }
     }
 
     private Uni<@Nullable Caller> inTurn(TokenHash hash, Bulkhead turns) {
@@ -184,7 +195,18 @@ public class AccessTokens {
             List<AddressRange> allowed = Arrays.stream(row.getArrayOfStrings("allowed_addresses"))
                     .map(range -> AddressRange.parse(range).orElseThrow())
                     .toList();
-            return new Caller(row.getUUID("project_id"), scopes, row.getUUID("id"), row.getBoolean("closed"), allowed);
+            return new Caller(
+                    row.getUUID("project_id"),
+                    scopes,
+                    row.getUUID("id"),
+                    row.getBoolean("closed"),
+                    allowed,
+                    Limits.of(row.getString("project_limits")),
+                    Limits.of(row.getString("token_limits")),
+                    scopes.contains(Scope.VIEW)
+                            ? new View(row.getString("actor_id"), row.getString("subject_id"))
+                            : null,
+                    null);
         }
         return null;
     }
@@ -196,7 +218,8 @@ public class AccessTokens {
         }
         return DatabaseFailure.retried(FIND_ADMINISTRATION.execute(reads)).map(rows -> {
             UUID project = rows.iterator().next().getUUID("id");
-            Caller found = new Caller(project, EnumSet.of(Scope.ADMIN), null, false, List.of());
+            Caller found = new Caller(
+                    project, EnumSet.of(Scope.ADMIN), null, false, List.of(), Limits.NONE, Limits.NONE, null, null);
             admin = found;
             return found;
         });
@@ -212,9 +235,15 @@ public class AccessTokens {
         unknown.invalidate(hash);
     }
 
-    /** Projects or tokens were changed by way of this instance, where this counts at once. */
+    /** Projects, tokens or grants were changed by way of this instance, where this counts at once. */
     void changed() {
+        changes.incrementAndGet();
         known.invalidateAll();
+    }
+
+    /** How often {@link #changed} was said: what was looked up before the last time no longer counts. */
+    long changes() {
+        return changes.get();
     }
 
     /** What had no valid token since it was last asked. */

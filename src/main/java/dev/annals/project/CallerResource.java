@@ -1,5 +1,6 @@
 package dev.annals.project;
 
+import com.fasterxml.jackson.core.JsonGenerator;
 import dev.annals.http.JsonBody;
 import io.smallrye.mutiny.Uni;
 import jakarta.ws.rs.GET;
@@ -9,6 +10,8 @@ import jakarta.ws.rs.container.ContainerRequestContext;
 import jakarta.ws.rs.core.Context;
 import jakarta.ws.rs.core.MediaType;
 import jakarta.ws.rs.core.Response;
+import java.io.IOException;
+import java.util.Set;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
@@ -30,15 +33,55 @@ public class CallerResource {
     @Requires.Token
     public Uni<Response> whoAmI(@Context ContainerRequestContext request) {
         Caller caller = Caller.of(request);
-        UUID token = caller.token();
+        UUID token = caller.entry() == null ? caller.token() : null;
         return projects.find(caller.projectId().toString())
                 .chain(project -> token == null
                         ? Uni.createFrom().item(answer(caller, project, null))
                         : projects.token(project.id(), token).map(issued -> answer(caller, project, issued)));
     }
 
+    /** The projects that are open to the caller: those that the header {@code Annals-Project} may name. */
+    @GET
+    @Path("/projects")
+    @Requires.Identified
+    public Uni<Response> projects(@Context ContainerRequestContext request) {
+        Identity identity = TokenFilter.identityOf(request);
+        if (identity != null) {
+            return Uni.createFrom().item(JsonBody.answer(Response.Status.OK, SIZE, json -> {
+                json.writeStartObject();
+                json.writeArrayFieldStart("projects");
+                for (Identity.Opened project : identity.projects()) {
+                    writeProject(json, project.projectId(), project.name(), project.scopes());
+                }
+                json.writeEndArray();
+                json.writeEndObject();
+            }));
+        }
+        Caller caller = Caller.of(request);
+        return projects.find(caller.projectId().toString())
+                .map(project -> JsonBody.answer(Response.Status.OK, SIZE, json -> {
+                    json.writeStartObject();
+                    json.writeArrayFieldStart("projects");
+                    writeProject(json, project.id(), project.name(), caller.scopes());
+                    json.writeEndArray();
+                    json.writeEndObject();
+                }));
+    }
+
+    private static void writeProject(JsonGenerator json, UUID id, String name, Set<Scope> scopes) throws IOException {
+        json.writeStartObject();
+        json.writeStringField("id", id.toString());
+        json.writeStringField("name", name);
+        json.writeArrayFieldStart("scopes");
+        for (Scope scope : scopes) {
+            json.writeString(scope.text());
+        }
+        json.writeEndArray();
+        json.writeEndObject();
+    }
+
     private static Response answer(Caller caller, Project project, @Nullable IssuedToken issued) {
-        byte[] body = JsonBody.toBytes(SIZE, json -> {
+        return JsonBody.answer(Response.Status.OK, SIZE, json -> {
             json.writeStartObject();
             json.writeFieldName("project");
             project.write(json);
@@ -50,9 +93,22 @@ public class CallerResource {
             json.writeStringField(
                     "token_id", issued == null ? null : issued.id().toString());
             json.writeStringField("description", issued == null ? null : issued.description());
-            json.writeStringField("expires_at", issued == null ? null : IssuedToken.text(issued.expiresAt()));
+            Caller.Entry entry = caller.entry();
+            json.writeStringField(
+                    "expires_at",
+                    entry != null
+                            ? entry.expiresAt().toString()
+                            : issued == null ? null : IssuedToken.text(issued.expiresAt()));
+            if (entry == null) {
+                json.writeNullField("identity");
+            } else {
+                json.writeObjectFieldStart("identity");
+                json.writeStringField("id", caller.tokenId().toString());
+                json.writeStringField("issuer", entry.issuer());
+                json.writeStringField("subject", entry.subject());
+                json.writeEndObject();
+            }
             json.writeEndObject();
         });
-        return Response.ok(body).build();
     }
 }

@@ -18,7 +18,11 @@ record IssuedToken(
         @Nullable OffsetDateTime expiresAt,
         @Nullable OffsetDateTime revokedAt,
         @Nullable UUID replacedBy,
-        @Nullable OffsetDateTime lastUsedAt) {
+        @Nullable OffsetDateTime lastUsedAt,
+        Limits limits,
+        @Nullable UUID issuedBy,
+        @Nullable String actorId,
+        @Nullable String subjectId) {
 
     static IssuedToken of(Row row) {
         return new IssuedToken(
@@ -30,7 +34,11 @@ record IssuedToken(
                 row.getOffsetDateTime("expires_at"),
                 row.getOffsetDateTime("revoked_at"),
                 row.getUUID("replaced_by"),
-                row.getOffsetDateTime("last_used_at"));
+                row.getOffsetDateTime("last_used_at"),
+                Limits.of(row.getString("limits")),
+                row.getUUID("issued_by"),
+                row.getString("actor_id"),
+                row.getString("subject_id"));
     }
 
     void write(JsonGenerator json) throws IOException {
@@ -49,6 +57,11 @@ record IssuedToken(
         json.writeStringField("revoked_at", text(revokedAt));
         json.writeStringField("replaced_by", replacedBy == null ? null : replacedBy.toString());
         json.writeStringField("last_used_at", text(lastUsedAt));
+        json.writeFieldName("limits");
+        limits.write(json);
+        json.writeStringField("issued_by", issuedBy == null ? null : issuedBy.toString());
+        json.writeStringField("actor_id", actorId);
+        json.writeStringField("subject_id", subjectId);
     }
 
     private static void writeTexts(JsonGenerator json, String name, List<String> texts) throws IOException {

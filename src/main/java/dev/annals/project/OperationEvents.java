@@ -15,6 +15,7 @@ public class OperationEvents {
 
     private static final Logger LOG = Logger.getLogger(OperationEvents.class);
     private static final Sql RECORD_OPERATION = Sql.named("record_operation");
+    private static final Sql NOTE_STATE = Sql.named("note_state");
     private static final int SIZE = 512;
 
     private final Pool pool;
@@ -49,6 +50,25 @@ public class OperationEvents {
                     json.writeEndObject();
                 },
                 new Actor(null, failures.address()));
+    }
+
+    /** Something was found that breaks a feed, or may do so. */
+    public Uni<Void> unsound(String subjectType, String subjectId, JsonBody.Content details) {
+        return record("annals.verification.fail", subjectType, subjectId, "failure", details, Actor.SERVICE);
+    }
+
+    /**
+     * What is so since this start, which is recorded if it is different from what was so since the last one.
+     *
+     * @param kind {@code settings} or {@code log_keys}
+     * @param state by names; an object in place of a secret
+     */
+    public Uni<Void> found(String kind, JsonBody.Content state) {
+        return DatabaseFailure.retried(NOTE_STATE
+                .bind("kind", kind)
+                .bind("state", new String(JsonBody.toBytes(SIZE, state), StandardCharsets.UTF_8))
+                .execute(pool)
+                .replaceWithVoid());
     }
 
     private Uni<Void> record(

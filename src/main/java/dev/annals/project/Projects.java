@@ -3,6 +3,7 @@ package dev.annals.project;
 import dev.annals.database.Binds;
 import dev.annals.database.DatabaseFailure;
 import dev.annals.database.Sql;
+import dev.annals.guid.CanonicalGuid;
 import dev.annals.guid.SequentialGuid;
 import dev.annals.http.FieldError;
 import dev.annals.http.Problem;
@@ -13,14 +14,14 @@ import io.vertx.core.buffer.Buffer;
 import io.vertx.mutiny.sqlclient.Pool;
 import io.vertx.mutiny.sqlclient.Row;
 import io.vertx.mutiny.sqlclient.RowSet;
+import io.vertx.mutiny.sqlclient.SqlClient;
 import io.vertx.pgclient.PgException;
 import jakarta.enterprise.context.ApplicationScoped;
 import java.security.SecureRandom;
-import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.UUID;
-import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -34,10 +35,15 @@ public class Projects {
     private static final Sql LIST_PROJECTS = Sql.named("list_projects");
     private static final Sql CREATE_PROJECT = Sql.named("create_project");
     private static final Sql RENAME_PROJECT = Sql.named("rename_project");
+    private static final Sql SET_RETENTION = Sql.named("set_retention");
+    private static final Sql REQUIRE_ARCHIVE = Sql.named("require_archive");
     private static final Sql CLOSE_PROJECT = Sql.named("close_project");
+    private static final Sql LIMIT_PROJECT = Sql.named("limit_project");
+    private static final Sql LIMIT_TOKEN = Sql.named("limit_token");
     private static final Sql LIST_TOKENS = Sql.named("list_tokens");
     private static final Sql FIND_TOKEN_BY_ID = Sql.named("find_token_by_id");
     private static final Sql ISSUE_TOKEN = Sql.named("issue_token");
+    private static final Sql ISSUE_LINK = Sql.named("issue_link");
     private static final Sql ROTATE_TOKEN = Sql.named("rotate_token");
     private static final Sql REVOKE_TOKEN = Sql.named("revoke_token");
     private static final Sql IS_NEW = Sql.named("is_new");
@@ -54,29 +60,27 @@ public class Projects {
         this.tokens = tokens;
     }
 
-    /**
-     * Who changes something, for its event.
-     *
-     * @param token null for the admin token of the settings
-     * @param address from where
-     */
-    record Actor(@Nullable UUID token, @Nullable String address) {}
-
-    /**
-     * Some of a list.
-     *
-     * @param next the id after which it goes on; null at its end
-     */
-    record Listed<T>(List<T> items, @Nullable UUID next) {}
-
     /** A token that was made now. */
     record NewToken(IssuedToken issued, String token) {}
 
-    /** The first project of a database, and its first tokens, so far as there are to be any. */
+    /**
+     * The first project of a database, and its first tokens, so far as there are to be any.
+     *
+     * @param restored whether the project is an archive that was restored
+     */
     record FirstTokens(
             UUID projectId,
+            boolean restored,
             @Nullable String token,
             @Nullable String admin) {}
+
+    /**
+     * What is known of a database at a start.
+     *
+     * @param isNew whether it has neither projects nor tokens
+     * @param restored the project of an archive that was restored, which does not count
+     */
+    record Beginning(boolean isNew, @Nullable UUID restored) {}
 
     /**
      * The project with an id or a name.
@@ -88,7 +92,7 @@ public class Projects {
             // No text of PostgreSQL has these.
             return Uni.createFrom().failure(noSuchProject());
         }
-        UUID id = id(idOrName);
+        UUID id = CanonicalGuid.parse(idOrName);
         return DatabaseFailure.retried(FIND_PROJECT
                         .bind("id", id)
                         .bind("name", id == null ? idOrName : null)
@@ -100,12 +104,12 @@ public class Projects {
                 .failWith(Projects::noSuchProject);
     }
 
-    Uni<Listed<Project>> list(UUID after, int limit) {
+    Uni<Listed<Project>> list(Listed.Part part) {
         return DatabaseFailure.retried(LIST_PROJECTS
-                        .bind("after", after)
-                        .bind("most", limit + 1)
+                        .bind("after", part.after())
+                        .bind("most", part.most())
                         .execute(pool))
-                .map(rows -> listed(rows, limit, Project::of, Project::id));
+                .map(rows -> part.listed(rows, Project::of, Project::id));
     }
 
     Uni<Project> create(String name, Actor actor) {
@@ -113,8 +117,37 @@ public class Projects {
         return run(CREATE_PROJECT.bind("id", id).bind("name", name), actor).chain(() -> find(id.toString()));
     }
 
-    Uni<Project> rename(Project project, String name, Actor actor) {
-        return run(RENAME_PROJECT.bind("id", project.id()).bind("name", name), actor)
+    /** All of a change, or nothing. */
+    Uni<Project> change(Project project, ProjectRequests.ProjectChange change, Actor actor) {
+        return pool.withTransaction(connection -> {
+                    Uni<Void> done = Uni.createFrom().voidItem();
+                    if (change.name() != null) {
+                        done = done.chain(() -> run(
+                                        RENAME_PROJECT.bind("id", project.id()).bind("name", change.name()),
+                                        actor,
+                                        connection))
+                                .replaceWithVoid();
+                    }
+                    if (change.changesRetention()) {
+                        done = done.chain(() -> run(
+                                        SET_RETENTION
+                                                .bind("id", project.id())
+                                                .bind("retention_days", change.retentionDays()),
+                                        actor,
+                                        connection))
+                                .replaceWithVoid();
+                    }
+                    if (change.archiveRequired() != null) {
+                        done = done.chain(() -> run(
+                                        REQUIRE_ARCHIVE
+                                                .bind("id", project.id())
+                                                .bind("required", change.archiveRequired()),
+                                        actor,
+                                        connection))
+                                .replaceWithVoid();
+                    }
+                    return done;
+                })
                 .chain(() -> find(project.id().toString()));
     }
 
@@ -125,13 +158,27 @@ public class Projects {
                 .chain(() -> find(project.id().toString()));
     }
 
-    Uni<Listed<IssuedToken>> tokens(Project project, UUID after, int limit) {
+    /** Sets all limits of a project. */
+    Uni<Project> limit(Project project, Limits limits, Actor actor) {
+        return run(LIMIT_PROJECT.bind("id", project.id()).bind("limits", limits.toJson()), actor)
+                .invoke(tokens::changed)
+                .chain(() -> find(project.id().toString()));
+    }
+
+    /** Sets all limits of a token. */
+    Uni<IssuedToken> limit(Project project, UUID id, Limits limits, Actor actor) {
+        return run(LIMIT_TOKEN.bind("project_id", project.id()).bind("id", id).bind("limits", limits.toJson()), actor)
+                .invoke(tokens::changed)
+                .chain(() -> token(project.id(), id));
+    }
+
+    Uni<Listed<IssuedToken>> tokens(Project project, Listed.Part part) {
         return DatabaseFailure.retried(LIST_TOKENS
                         .bind("project_id", project.id())
-                        .bind("after", after)
-                        .bind("most", limit + 1)
+                        .bind("after", part.after())
+                        .bind("most", part.most())
                         .execute(pool))
-                .map(rows -> listed(rows, limit, IssuedToken::of, IssuedToken::id));
+                .map(rows -> part.listed(rows, IssuedToken::of, IssuedToken::id));
     }
 
     /**
@@ -173,6 +220,25 @@ public class Projects {
                 .chain(() -> made(project, id, token));
     }
 
+    /** Makes a link that shows some records of a project for a while. */
+    public Uni<ViewerLink> link(Caller caller, byte[] request, Actor actor) {
+        ProjectRequests.NewLink asked = ProjectRequests.NewLink.read(request);
+        String token = TokenText.draw(random);
+        UUID id = guids.next();
+        return run(
+                        ISSUE_LINK
+                                .bind("project_id", caller.projectId())
+                                .bind("id", id)
+                                .bind("token_hash", TokenHash.of(token).buffer())
+                                .bind("filter", asked.filter())
+                                .bind("seconds", asked.seconds()),
+                        actor)
+                .invoke(made -> tokens.issued(TokenHash.of(token)))
+                .chain(() -> token(caller.projectId(), id))
+                .map(issued -> new ViewerLink(
+                        token, id, issued.subjectId(), issued.actorId(), Objects.requireNonNull(issued.expiresAt())));
+    }
+
     /** Makes a token in the place of another, which ends after the overlap. */
     Uni<NewToken> rotate(Project project, UUID old, int overlapSeconds, Actor actor) {
         String token = TokenText.draw(random);
@@ -201,21 +267,25 @@ public class Projects {
         return token(project.id(), id).map(issued -> new NewToken(issued, token));
     }
 
-    /** Whether the database has neither projects nor tokens. */
-    Uni<Boolean> isNew() {
+    /** Whether the database is new. */
+    Uni<Beginning> beginning() {
         return DatabaseFailure.retried(IS_NEW.execute(pool))
-                .map(rows -> rows.iterator().next().getBoolean("is_new"));
+                .map(rows -> rows.iterator().next())
+                .map(row -> new Beginning(row.getBoolean("is_new"), row.getUUID("restored")));
     }
 
     /** Draws the first tokens of a database; they count once {@link #begin} says so. */
-    FirstTokens drawFirst() {
+    FirstTokens drawFirst(@Nullable UUID restored) {
         return new FirstTokens(
-                guids.next(), TokenText.draw(random), tokens.hasConfiguredAdmin() ? null : TokenText.draw(random));
+                restored == null ? guids.next() : restored,
+                restored != null,
+                TokenText.draw(random),
+                tokens.hasConfiguredAdmin() ? null : TokenText.draw(random));
     }
 
     /** The first project alone. */
     FirstTokens withoutTokens() {
-        return new FirstTokens(guids.next(), null, null);
+        return new FirstTokens(guids.next(), false, null, null);
     }
 
     /** Makes the first project and tokens; false if the database has some. */
@@ -235,42 +305,46 @@ public class Projects {
     }
 
     private Uni<RowSet<Row>> run(Binds command, Actor actor) {
+        return run(command, actor, pool);
+    }
+
+    private static Uni<RowSet<Row>> run(Binds command, Actor actor, SqlClient client) {
         return command.bind("actor_token", actor.token())
                 .bind("address", actor.address())
-                .execute(pool)
+                .execute(client)
                 .onFailure(PgException.class)
                 .transform(Projects::explained);
     }
 
-    private static <T> Listed<T> listed(RowSet<Row> rows, int limit, Function<Row, T> read, Function<T, UUID> id) {
-        List<T> items = new ArrayList<>();
-        for (Row row : rows) {
-            if (items.size() == limit) {
-                return new Listed<>(items, id.apply(items.get(limit - 1)));
-            }
-            items.add(read.apply(row));
-        }
-        return new Listed<>(items, null);
-    }
-
-    private static @Nullable UUID id(String text) {
-        return text.length() == 36 && text.matches("[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
-                ? UUID.fromString(text)
-                : null;
-    }
-
     /** The constraint says what is wrong. */
-    private static Throwable explained(PgException failure) {
+    static Throwable explained(PgException failure) {
         return switch (Optional.ofNullable(failure.getConstraint()).orElse("")) {
-            case "project_known", "access_token_project_fkey" -> noSuchProject();
+            case "project_known",
+                    "access_token_project_fkey",
+                    "legal_hold_project_fkey",
+                    "identity_grant_project_fkey" -> noSuchProject();
+            case "archive_next" ->
+                new ProblemException(
+                        ProblemType.ARCHIVE_NOT_NEXT,
+                        "The file does not begin with the record behind archived_through, or ends behind the project's log."
+                                + " Another archive may have been noted meanwhile: see the project.");
             case "access_token_known" -> noSuchToken();
+            case "legal_hold_known" ->
+                new ProblemException(ProblemType.NOT_FOUND, "The project has no hold with this id.");
+            case "identity_grant_known" ->
+                new ProblemException(ProblemType.NOT_FOUND, "The project has no grant with this id.");
             case "access_token_live" ->
                 new ProblemException(
-                        ProblemType.TOKEN_ENDED, "This token has ended, or was replaced before. Issue a new one.");
+                        ProblemType.TOKEN_ENDED,
+                        "This token has ended, was replaced before, or is that of a link. Issue a new one.");
             case "access_token_administrator" ->
                 new ProblemException(
                         ProblemType.UNAUTHORIZED, "The token has ended. Ask the administrator for a new one.");
-            case "project_name_key" ->
+            case "identity_administrator" ->
+                new ProblemException(
+                        ProblemType.FORBIDDEN, "Your grant was revoked. Ask the administrator for a new one.");
+            // The second one where a project with retention was to be called annals.
+            case "project_name_key", "project_retention_reserved" ->
                 new ProblemException(
                         ProblemType.PROJECT_NAME_TAKEN, "There is a project with this name. Choose another name.");
             case "project_name_reserved" ->
@@ -282,17 +356,18 @@ public class Projects {
             case "project_reserved" ->
                 new ProblemException(
                         ProblemType.FORBIDDEN,
-                        "The project annals can be neither renamed nor closed: it holds what the administration did.");
-            case "access_token_scopes" ->
+                        "The project annals can be neither renamed nor closed, and keeps its records: they say what the"
+                                + " administration did.");
+            case "access_token_scopes", "identity_grant_scopes" ->
                 invalid(
                         "/scopes",
-                        "Tokens of the project annals have \"audit\" or \"admin\", and those of other projects neither.");
+                        "Tokens and grants of the project annals have \"audit\" or \"admin\", and those of other projects neither.");
             case "access_token_expires_at" -> invalid("/expires_at", "It must be in the future.");
             default -> failure;
         };
     }
 
-    private static ProblemException invalid(String pointer, String detail) {
+    static ProblemException invalid(String pointer, String detail) {
         return new ProblemException(Problem.of(ProblemType.INVALID_BODY, "A field is wrong; errors names it.")
                 .withErrors(List.of(new FieldError(pointer, detail))));
     }

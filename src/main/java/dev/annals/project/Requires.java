@@ -17,6 +17,21 @@ public final class Requires {
     @Target({ElementType.METHOD, ElementType.TYPE})
     public @interface Read {}
 
+    /**
+     * The token must be for a project, with the scope {@code read}, or be that of a viewer link. For operations that keep to
+     * {@link Caller#view}; links are refused by all others.
+     */
+    @NameBinding
+    @Retention(RetentionPolicy.RUNTIME)
+    @Target({ElementType.METHOD, ElementType.TYPE})
+    public @interface View {}
+
+    /** The token must be for a project, with the scope {@code link}. */
+    @NameBinding
+    @Retention(RetentionPolicy.RUNTIME)
+    @Target({ElementType.METHOD, ElementType.TYPE})
+    public @interface Link {}
+
     /** The token must be for a project, with the scope {@code write}. */
     @NameBinding
     @Retention(RetentionPolicy.RUNTIME)
@@ -41,11 +56,17 @@ public final class Requires {
     @Target({ElementType.METHOD, ElementType.TYPE})
     public @interface Audit {}
 
-    /** Any valid token. */
+    /** Any valid token but that of a viewer link. */
     @NameBinding
     @Retention(RetentionPolicy.RUNTIME)
     @Target({ElementType.METHOD, ElementType.TYPE})
     public @interface Token {}
+
+    /** Any valid token, and no project: of who came by way of an OpenID provider, all projects are known. */
+    @NameBinding
+    @Retention(RetentionPolicy.RUNTIME)
+    @Target({ElementType.METHOD, ElementType.TYPE})
+    public @interface Identified {}
 
     /** The token must be an admin's. */
     @NameBinding

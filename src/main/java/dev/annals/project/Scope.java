@@ -14,6 +14,10 @@ public enum Scope {
     SEQUENCE,
     /** Redacting fields of a project's records. */
     REDACT,
+    /** Making viewer links to a project's records. */
+    LINK,
+    /** Reading what a viewer link shows. Only the tokens of links have it, and nothing besides. */
+    VIEW,
     /** Reading the administration's feed, and which projects and tokens there are. */
     AUDIT,
     /** Administering projects and tokens, and all that auditors may. */

@@ -44,4 +44,14 @@ public interface Projection {
     default Uni<Void> takeAgain(SqlConnection connection, UUID projectId, long sequenceId) {
         return Uni.createFrom().voidItem();
     }
+
+    /**
+     * Corrects what is derived together from the records that have expired now and others, in the transaction in which they do. {@link
+     * Projector} holds the checkpoint. What is derived from the former alone goes with them.
+     *
+     * @param horizon the sequence id of the last of them; the next record has been taken in
+     */
+    default Uni<Void> expired(SqlConnection connection, UUID projectId, long horizon) {
+        return Uni.createFrom().voidItem();
+    }
 }

@@ -55,12 +55,11 @@ public class ProjectionResource {
     }
 
     private static Response answer(String name, int generation) {
-        byte[] body = JsonBody.toBytes(64, json -> {
+        return JsonBody.answer(Response.Status.ACCEPTED, 64, json -> {
             json.writeStartObject();
             json.writeStringField("name", name);
             json.writeNumberField("generation", generation);
             json.writeEndObject();
         });
-        return Response.accepted(body).build();
     }
 }

@@ -335,6 +335,29 @@ public class Projector {
                                         .replaceWith(true))));
     }
 
+    /**
+     * Runs a change that removes the first records of a feed, within the caller's transaction. No step of a projection of the project is
+     * taken meanwhile, here or elsewhere.
+     *
+     * @param removal gives up to where records are gone then; 0 if none went
+     */
+    public Uni<Long> aroundRemoval(SqlConnection connection, UUID projectId, Supplier<Uni<Long>> removal) {
+        List<Target> targets =
+                names().stream().map(name -> target(name, projectId)).toList();
+        return inTurn(targets, target -> hold(connection, target))
+                .chain(checkpoints -> removal.get()
+                        .call(horizon -> horizon == 0
+                                ? Uni.createFrom().voidItem()
+                                : inTurn(
+                                        IntStream.range(0, targets.size())
+                                                .filter(at -> checkpoints.get(at) > horizon)
+                                                .mapToObj(at -> targets.get(at).projection())
+                                                .toList(),
+                                        projection -> projection
+                                                .expired(connection, projectId, horizon)
+                                                .replaceWith(true))));
+    }
+
     private Target target(String name, UUID projectId) {
         return new Target(Objects.requireNonNull(projections.get(name)), projectId);
     }

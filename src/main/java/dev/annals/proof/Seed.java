@@ -51,6 +51,11 @@ public final class Seed {
         return Base64Url.of(Arrays.copyOf(hash, SALT_BYTES));
     }
 
+    /** As it is stored. */
+    public byte[] bytes() {
+        return bytes.clone();
+    }
+
     /** In base64url without padding. */
     @Override
     public String toString() {

@@ -2,6 +2,7 @@ package dev.annals.record;
 
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
+import dev.annals.guid.CanonicalGuid;
 import dev.annals.guid.SequentialGuid;
 import dev.annals.http.FieldError;
 import dev.annals.http.Problem;
@@ -166,11 +167,11 @@ final class RecordParser {
         if (text == null) {
             return null;
         }
-        if (!isUuid(text)) {
+        UUID id = CanonicalGuid.parse(text);
+        if (id == null) {
             wrong("must be a UUID, such as 019a9d5e-7c3a-7f00-8a4e-2b1c0d9e8f7a");
-            return null;
         }
-        return UUID.fromString(text);
+        return id;
     }
 
     private @Nullable String action() throws IOException {
@@ -411,20 +412,6 @@ final class RecordParser {
                     return false;
                 }
                 i++;
-            }
-        }
-        return true;
-    }
-
-    private static boolean isUuid(String text) {
-        if (text.length() != 36) {
-            return false;
-        }
-        for (int i = 0; i < 36; i++) {
-            char c = text.charAt(i);
-            boolean dash = i == 8 || i == 13 || i == 18 || i == 23;
-            if (dash ? c != '-' : c >= 128 || Character.digit(c, 16) < 0) {
-                return false;
             }
         }
         return true;

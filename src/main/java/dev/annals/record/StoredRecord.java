@@ -38,9 +38,9 @@ public record StoredRecord(
         this(record, sequenceId, recordedAt, null, recordedBy);
     }
 
-    /** The {@link #recordedBy} of records that came with a token. */
-    public static String byToken(UUID tokenId) {
-        return "token:" + tokenId;
+    /** The {@link #recordedBy} of records that came with a token, or from an identity, whose ids are UUIDs of version 8. */
+    public static String byToken(UUID id) {
+        return (id.version() == 8 ? "identity:" : "token:") + id;
     }
 
     /** The {@link #recordedBy} of records that were inserted by plain SQL. */

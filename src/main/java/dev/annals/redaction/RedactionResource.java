@@ -27,8 +27,6 @@ import java.util.UUID;
 @Consumes(MediaType.APPLICATION_JSON)
 public class RedactionResource {
 
-    private static final int MAX_BODY_BYTES = 65_536;
-
     private final Redactions redactions;
     private final RequestBodies bodies;
     private final PageAnswers answers;
@@ -46,7 +44,7 @@ public class RedactionResource {
             @Context HttpServerRequest http, @PathParam("id") String id, @Context ContainerRequestContext request) {
         Caller caller = Caller.of(request);
         UUID projectId = caller.projectId();
-        return bodies.read(http, MAX_BODY_BYTES, projectId, body -> {
+        return bodies.readCommand(http, projectId, body -> {
             RedactionRequest redaction = RedactionRequest.read(body);
             Redactions.Target target =
                     new Redactions.Target(projectId, FeedReader.id(id), caller.tokenId(), Caller.addressOf(request));

@@ -20,6 +20,7 @@ import io.smallrye.mutiny.Uni;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.mutiny.sqlclient.Pool;
 import io.vertx.mutiny.sqlclient.SqlConnection;
+import io.vertx.pgclient.PgException;
 import jakarta.enterprise.context.ApplicationScoped;
 import java.nio.charset.StandardCharsets;
 import java.security.SecureRandom;
@@ -59,7 +60,7 @@ class Redactions {
     /**
      * Redacts what of these fields is still there.
      *
-     * @return the record as it is then. Fails with {@code not-found}, {@code invalid-body}, or, where other work on the project
+     * @return the record as it is then. Fails with {@code not-found}, {@code invalid-body}, {@code legal-hold}, or, where other work on the project
      *     takes too long, as the database being away
      */
     Uni<StoredRecord> redact(Target target, RedactionRequest request) {
@@ -134,7 +135,18 @@ class Redactions {
                 .bind("recorded_by_token", target.tokenId)
                 .bind("address", target.address)
                 .execute(connection)
+                .onFailure(PgException.class)
+                .transform(Redactions::explained)
                 .replaceWithVoid();
+    }
+
+    private static Throwable explained(PgException failure) {
+        return "legal_hold_stops".equals(failure.getConstraint())
+                ? new ProblemException(
+                        ProblemType.LEGAL_HOLD,
+                        "Nothing was redacted: the record is under the legal hold " + failure.getDetail()
+                                + ". Ask an administrator to lift it first.")
+                : failure;
     }
 
     /** The entry of a record as it is now; null if it has no seed yet, and so is not in any tree. */

@@ -16,6 +16,8 @@ import org.jspecify.annotations.Nullable;
  * @param ipAddress exactly this address, in the text form that records show
  * @param q all words of this text, in any order and in any case, in the message
  * @param recordedBy exactly this writer
+ * @param actorId exactly the actor with this id: what a viewer link is limited to, whatever else is asked for
+ * @param subjectId the same for the subject
  */
 public record Filter(
         @Nullable OffsetDateTime start,
@@ -26,17 +28,33 @@ public record Filter(
         @Nullable String outcome,
         @Nullable String ipAddress,
         @Nullable String q,
-        @Nullable String recordedBy) {
+        @Nullable String recordedBy,
+        @Nullable String actorId,
+        @Nullable String subjectId) {
 
     /** Lets every record pass. */
     public static final Filter NONE = new Filter(null, null, null, null, null, null, null, null, null);
+
+    /** A filter that a reader asks for. */
+    public Filter(
+            @Nullable OffsetDateTime start,
+            @Nullable OffsetDateTime end,
+            @Nullable String action,
+            @Nullable String actor,
+            @Nullable String subject,
+            @Nullable String outcome,
+            @Nullable String ipAddress,
+            @Nullable String q,
+            @Nullable String recordedBy) {
+        this(start, end, action, actor, subject, outcome, ipAddress, q, recordedBy, null, null);
+    }
 
     /** Whether it looks at nothing but timestamps. */
     boolean isByTimeAlone() {
         return equals(new Filter(start, end, null, null, null, null, null, null, null));
     }
 
-    /** Sets the binds that every statement with filters has: {@code start} to {@code recorded_by}. */
+    /** Sets the binds that every statement with filters has: {@code start} to {@code subject_id}. */
     public Binds bind(Binds binds) {
         return bindTimes(binds)
                 .bind("action", action)
@@ -45,7 +63,9 @@ public record Filter(
                 .bind("outcome", outcome)
                 .bind("ip_address", ipAddress)
                 .bind("q", q)
-                .bind("recorded_by", recordedBy);
+                .bind("recorded_by", recordedBy)
+                .bind("actor_id", actorId)
+                .bind("subject_id", subjectId);
     }
 
     /** Sets the binds {@code start} and {@code end}. */

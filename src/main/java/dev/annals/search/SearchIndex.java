@@ -87,6 +87,15 @@ public class SearchIndex implements Projection {
         return project(connection, projectId, (sequenceId - 1) / BLOCK * BLOCK).replaceWithVoid();
     }
 
+    /** The block in which the oldest record is left. */
+    @Override
+    public Uni<Void> expired(SqlConnection connection, UUID projectId, long horizon) {
+        return horizon % BLOCK == 0
+                ? Uni.createFrom().voidItem()
+                : takeBack(connection, projectId, horizon + 1)
+                        .chain(() -> takeAgain(connection, projectId, horizon + 1));
+    }
+
     @Override
     public Uni<Void> reset(SqlConnection connection, UUID projectId) {
         return Multi.createBy()

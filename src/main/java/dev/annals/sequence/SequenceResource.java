@@ -32,7 +32,6 @@ import java.util.regex.Pattern;
 @Produces(MediaType.APPLICATION_JSON)
 public class SequenceResource {
 
-    private static final int MAX_BODY_BYTES = 65_536;
     private static final Pattern NAME = Pattern.compile("[A-Za-z0-9._-]{1,128}");
     private static final Pattern COUNT = Pattern.compile("[0-9]{1,9}");
 
@@ -52,9 +51,8 @@ public class SequenceResource {
             @PathParam("name") String name, @Context HttpServerRequest http, @Context ContainerRequestContext request) {
         requireName(name);
         UUID projectId = Caller.of(request).projectId();
-        return bodies.read(
+        return bodies.readCommand(
                         http,
-                        MAX_BODY_BYTES,
                         projectId,
                         body -> sequences.define(projectId, name, SequenceRequest.read(body), Actor.of(request)))
                 .map(defined -> Response.status(defined.created() ? Response.Status.CREATED : Response.Status.OK)

@@ -77,8 +77,7 @@ public class StatisticsResource {
                             + config.scanLimit()
                             + " counts. Ask for fewer days (start, end), or count fewer things separately (by).");
         }
-        return Response.ok(JsonBody.toBytes(128 + rows.size() * 64, json -> write(query, first, rows, json)))
-                .build();
+        return JsonBody.answer(Response.Status.OK, 128 + rows.size() * 64, json -> write(query, first, rows, json));
     }
 
     private static void write(StatisticsQuery query, Row first, RowSet<Row> rows, JsonGenerator json)

@@ -84,7 +84,10 @@ final class ProvedFeed {
         try {
             Proofs.Page proved = Proofs.page(body, log);
             Page<AuditRecord> page = new Page<>(records(proved), text(proved, "next"), text(proved, "poll_more"));
-            if (proved.records.isEmpty() || proved.start != place || proved.end != place(page.behind())) {
+            // Without a cursor, it begins with the oldest record that has not expired, if there is one.
+            if (proved.records.isEmpty() && proved.start < log.size
+                    || cursor != null && proved.start != place
+                    || proved.end != place(page.behind())) {
                 throw new IllegalArgumentException(
                         "the page does not begin behind record " + place + ", or does not go on behind its last one");
             }

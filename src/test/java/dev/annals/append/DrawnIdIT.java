@@ -94,7 +94,7 @@ class DrawnIdIT extends ProjectTest {
     void isDrawnSoOftenAndNoMore() throws Exception {
         append(taken("record", 999)).statusCode(503).body("type", equalTo("urn:annals:problem:unavailable"));
         // The first draw, and as many more as annals.append.retries allows.
-        assertThat(log.feed(project.id())).hasSize(9);
+        assertThat(log.feed(project.id())).hasSize(21);
     }
 
     @Test

@@ -64,7 +64,8 @@ class HostileWriterTest {
     void checkFeeds() throws SQLException {
         writer.close();
         owner.rollback();
-        asOwner("delete from annals.writer_grant where role_name = '" + login + "'");
+        asOwner("select annals.revoke_writer(role_name, project_id) from annals.writer_grant where role_name = '"
+                + login + "'");
         asOwner("drop owned by " + login + " cascade");
         asOwner("drop role " + login);
         owner.close();

@@ -114,10 +114,8 @@ class LockedProjectsTest {
     /** Gives the project a token behind the service's back: to make one over the API takes a write. */
     private String insertToken(Project project) throws Exception {
         String token = TestTokens.unknown();
-        log.run("""
-                insert into annals.access_token (id, project_id, token_hash, scopes)
-                values (gen_random_uuid(), '%s', sha256('%s'), array['read'])
-                """.formatted(project.id(), token));
+        log.run("select annals.issue_token('%s', gen_random_uuid(), sha256('%s'), '{read}', null, null, '{}')"
+                .formatted(project.id(), token));
         return token;
     }
 

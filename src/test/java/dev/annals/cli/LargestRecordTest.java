@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.annals.cli.RecordSplitter.Format;
 import dev.annals.cli.RecordSplitter.Place;
 import dev.annals.follower.Page;
+import dev.annals.proof.LineReader;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.util.List;

@@ -1,5 +1,6 @@
 package dev.annals.cli;
 
+import static dev.annals.Tools.need;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -8,20 +9,30 @@ import com.sun.net.httpserver.HttpServer;
 import dev.annals.AuditLogFixture.Project;
 import dev.annals.Await;
 import dev.annals.PackagedService;
+import dev.annals.ServiceProcess;
 import dev.annals.SqlFixture;
+import dev.annals.database.DatabaseUrl;
+import dev.annals.log.GoPrograms;
+import dev.annals.log.HostileWitness;
+import dev.annals.log.TestWitness;
+import dev.annals.proof.MasterKey;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
@@ -48,9 +59,21 @@ class ProofIT {
     private Project project;
     private String vkey;
 
+    /** Each knows only the logs that a test names to it; there are none where there is no Go. */
+    private static final List<TestWitness> WITNESSES = new ArrayList<>();
+
     @BeforeAll
     static void start() throws Exception {
-        service = new PackagedService(directory.resolve("data"));
+        Map<String, String> settings = Map.of();
+        if (GoPrograms.canBeBuilt()) {
+            for (String name : List.of("witness.example/one", "witness.example/other")) {
+                WITNESSES.add(TestWitness.start(name, directory));
+            }
+            settings = Map.of(
+                    "ANNALS_LOG_WITNESSES",
+                    WITNESSES.stream().map(TestWitness::setting).collect(Collectors.joining(",")));
+        }
+        service = new PackagedService(directory.resolve("data"), settings);
     }
 
     @AfterAll
@@ -58,6 +81,7 @@ class ProofIT {
         if (service != null) {
             service.close();
         }
+        WITNESSES.forEach(TestWitness::close);
     }
 
     @BeforeEach
@@ -69,9 +93,14 @@ class ProofIT {
     private record Result(int exitCode, String output, String error) {}
 
     private Result run(String... arguments) throws Exception {
+        return run(service.uri(), service.database(), arguments);
+    }
+
+    private Result run(URI at, DatabaseUrl database, String... arguments) throws Exception {
         ProcessBuilder command = service.client(arguments);
+        command.environment().put("ANNALS_URL", at.toString());
         command.environment().put("ANNALS_TOKEN", project.token());
-        command.environment().put("ANNALS_DATABASE_URL", service.database().withPassword());
+        command.environment().put("ANNALS_DATABASE_URL", database.withPassword());
         Path error = folder.resolve("error");
         Process process = command.redirectError(error.toFile()).start();
         CompletableFuture<Process> end = process.onExit().orTimeout(LIMIT_SECONDS, TimeUnit.SECONDS);
@@ -95,14 +124,18 @@ class ProofIT {
     }
 
     private String get(String path) throws IOException, InterruptedException {
-        HttpResponse<String> answer = HttpClient.newHttpClient()
+        HttpResponse<String> answer = ask(service.uri(), path);
+        assertThat(answer.statusCode()).as(answer.body()).isEqualTo(200);
+        return answer.body();
+    }
+
+    private HttpResponse<String> ask(URI at, String path) throws IOException, InterruptedException {
+        return HttpClient.newHttpClient()
                 .send(
-                        HttpRequest.newBuilder(service.uri().resolve("/v1/project-logs" + path))
+                        HttpRequest.newBuilder(at.resolve("/v1/project-logs" + path))
                                 .header("Authorization", "Bearer " + project.token())
                                 .build(),
                         HttpResponse.BodyHandlers.ofString());
-        assertThat(answer.statusCode()).as(answer.body()).isEqualTo(200);
-        return answer.body();
     }
 
     private JsonNode json(String path) throws IOException, InterruptedException {
@@ -110,6 +143,14 @@ class ProofIT {
     }
 
     private void append(int from, int to) throws Exception {
+        send(from, to);
+        // Those who ask soon after another share the checkpoint that the other has got.
+        Await.until(
+                "all records are in the log",
+                () -> get("/log/1/checkpoint").lines().toList().get(1).equals(Integer.toString(to)));
+    }
+
+    private void send(int from, int to) throws Exception {
         String lines = IntStream.rangeClosed(from, to)
                 .mapToObj(n -> "{\"action\": \"n\", \"message\": \"" + n + "\", \"metadata\": {\"n\": " + n + ".10}}\n")
                 .collect(Collectors.joining());
@@ -122,14 +163,14 @@ class ProofIT {
                                 .build(),
                         HttpResponse.BodyHandlers.ofString());
         assertThat(answer.body()).contains("\"stored\":" + (to - from + 1));
-        // Those who ask soon after another share the checkpoint that the other has got.
-        Await.until(
-                "all records are in the log",
-                () -> get("/log/1/checkpoint").lines().toList().get(1).equals(Integer.toString(to)));
     }
 
     /** The owner changes record 300, and lets the service sign a log in which it has always been so. */
     private void forgeHistory() throws Exception {
+        forgeHistory(() -> get("/log/1/checkpoint").contains("\n700\n"));
+    }
+
+    private void forgeHistory(Await.Condition isSigned) throws Exception {
         String of = " where project_id = '" + project.id() + "'";
         SqlFixture.on(service.database())
                 .run(
@@ -143,7 +184,8 @@ class ProofIT {
                 .resolve("data")
                 .resolve("log-key.seen")
                 .resolve(project.id().toString()));
-        append(601, 700);
+        send(601, 700);
+        Await.until("the other history is signed, or not", isSigned);
     }
 
     @Test
@@ -291,7 +333,7 @@ class ProofIT {
     }
 
     @Test
-    void whatWasRedactedIsProvedAndIsRedactedAgainWhereABackupBringsItBack() throws Exception {
+    void whatWasRedactedIsProvedAndItsRedactionCanBeRepeated() throws Exception {
         append(1, 300);
         String id = json("?limit=1&cursor=99").get("results").get(0).get("id").textValue();
         Path kept = folder.resolve("checkpoint");
@@ -338,28 +380,8 @@ class ProofIT {
                         .get("sequence_id")
                         .longValue())
                 .isEqualTo(301);
-        // as a backup would bring it back
-        Project restored = service.newProject();
-        project = restored;
-        append(id);
-        project = service.token(restored, "redact", "read");
-        assertEnds(0, "1 redaction is in effect", "redact", "--replay=" + file);
-        assertThat(get("/" + id)).contains("\"redacted\"").doesNotContain("\"100\"");
         project = service.token(service.newProject(), "redact");
         assertEnds(5, "1 is refused", "redact", "--replay=" + file);
-    }
-
-    private void append(String id) throws Exception {
-        HttpResponse<String> answer = HttpClient.newHttpClient()
-                .send(
-                        HttpRequest.newBuilder(service.uri().resolve("/v1/project-logs"))
-                                .header("Authorization", "Bearer " + project.token())
-                                .header("Content-Type", "application/json")
-                                .POST(HttpRequest.BodyPublishers.ofString("{\"id\": \"" + id
-                                        + "\", \"action\": \"n\", \"message\": \"100\", \"metadata\": {\"n\": 1}}"))
-                                .build(),
-                        HttpResponse.BodyHandlers.ofString());
-        assertThat(answer.statusCode()).as(answer.body()).isEqualTo(201);
     }
 
     private static void awaitLines(Process process, Path output, int lines) throws Exception {
@@ -388,5 +410,187 @@ class ProofIT {
         succeed("export", "--proof", "-o", file.toString());
         assertEnds(0, "Verified", "check", file.toString(), "--vkey=" + vkey);
         assertEnds(1, "does not continue that of 600", "check", file.toString(), "--vkey=" + vkey, "--against=" + kept);
+    }
+
+    @Test
+    void whoRequiresWitnessesGetsOnlyWhatTheyHaveCosigned() throws Exception {
+        need(!WITNESSES.isEmpty(), "Go");
+        // They know the log before they are asked about it: one that does not is left alone for minutes.
+        project = service.newProject();
+        vkey = MasterKey.parse(Files.readString(directory.resolve("data").resolve("log-key"))
+                        .strip())
+                .of("localhost/v1/projects/" + project.id() + "/log/1")
+                .verifier()
+                .toString();
+        for (TestWitness witness : WITNESSES) {
+            witness.add(vkey);
+        }
+        String first = "--witness=" + WITNESSES.get(0).vkey();
+        String second = "--witness=" + WITNESSES.get(1).vkey();
+        String stranger;
+        try (HostileWitness unasked = new HostileWitness()) {
+            stranger = "--witness=" + unasked.vkey();
+        }
+        String key = "--vkey=" + vkey;
+        append(1, 300);
+        Path file = folder.resolve("cosigned");
+        assertEnds(1, "cosigned by 3 of", "export", "--proof", key, first, second, stranger, "--patience=0");
+        Result exported = succeed(
+                "export",
+                "--proof",
+                key,
+                first,
+                second,
+                stranger,
+                "--witnesses-needed=2",
+                "--patience=20",
+                "-o",
+                file.toString());
+        assertThat(exported.error()).contains("300 records");
+        assertEnds(0, "cosigned by 2 of 2 witnesses", "check", file.toString(), key, first, second);
+        assertEnds(1, "cosigned by 2 of 3", "check", file.toString(), key, first, second, stranger);
+
+        append(301, 400);
+        Path cursor = folder.resolve("cursor");
+        String[] tail = {
+            "tail", "--verify", key, first, second, "--cursor-file=" + cursor, "--from-start", "--patience=20"
+        };
+        // What is cosigned may be a checkpoint of a moment ago.
+        int printed = 0;
+        for (int tries = 0; tries < 50 && printed < 400; tries++) {
+            printed += (int) succeed(tail).output().lines().count();
+        }
+        assertThat(printed).isEqualTo(400);
+        assertThat(Files.readString(folder.resolve("cursor.checkpoint")))
+                .contains("\n400\n", "\u2014 witness.example/one ", "\u2014 witness.example/other ");
+
+        String id = json("?limit=1&cursor=299").get("results").get(0).get("id").textValue();
+        Path proof = folder.resolve("proof");
+        Files.writeString(proof, get("/" + id + "/proof?witnesses=2"));
+        assertEnds(0, "cosigned by 2 of 2 witnesses", "check", proof.toString(), key, first, second);
+        assertThat(ask(service.uri(), "/" + id + "/proof?witnesses=3").statusCode())
+                .isEqualTo(404);
+        String fsck = passFsck();
+        assertThat(get("/log/1/checkpoint").lines().filter(line -> line.startsWith("\u2014")))
+                .as(fsck)
+                .hasSize(3);
+
+        // The witnesses have seen 400 records, whatever the owner of the database makes of them.
+        forgeHistory(() -> {
+            HttpResponse<String> checkpoint = ask(service.uri(), "/log/1/checkpoint");
+            return checkpoint.statusCode() == 503 && checkpoint.body().contains("witness.example/");
+        });
+        assertEnds(1, "witness.example/", "tail", "--verify", key, "--cursor-file=" + cursor, "--patience=0");
+    }
+
+    /** With a checkpoint that others have signed, too. */
+    private String passFsck() throws Exception {
+        Path key = folder.resolve("vkey");
+        Files.writeString(key, vkey);
+        Path output = folder.resolve("fsck");
+        Process fsck = new ProcessBuilder(
+                        GoPrograms.fsck().toString(),
+                        "-storage_url=" + service.uri().resolve("/v1/project-logs/log/1/"),
+                        "-bearer_token=" + project.token(),
+                        "-public_key=" + key,
+                        "-N=64",
+                        "-ui=false")
+                .redirectErrorStream(true)
+                .redirectOutput(output.toFile())
+                .start();
+        boolean ended = fsck.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS);
+        fsck.destroyForcibly().waitFor();
+        assertThat(ended).isTrue();
+        assertThat(output).content().contains(GoPrograms.FSCK_SUCCEEDS);
+        return Files.readString(output);
+    }
+
+    /** A redaction and some records are younger than the backup. */
+    @Test
+    void aBackupThatIsRestoredForksNoLogAndItsRedactionsAreRepeated() throws Exception {
+        append(1, 300);
+        Project reading = project;
+        Project redacting = service.token(project, "redact", "read");
+        String id = json("?limit=1&cursor=99").get("results").get(0).get("id").textValue();
+        Path kept = folder.resolve("checkpoint");
+        Files.writeString(kept, get("/log/1/checkpoint"));
+        Path dump = folder.resolve("dump.tar.gz");
+        operate(directory.resolve("data"), "dump", dump.toString());
+        append(301, 310);
+        project = redacting;
+        assertEnds(0, "Redacted", "redact", id, "--field=message", "--reason=A reason");
+        project = reading;
+        Await.until("the event is in the log", () -> get("/log/1/checkpoint").contains("\n311\n"));
+        Path newest = folder.resolve("newest");
+        succeed("export", "--proof", "--vkey=" + vkey, "-o", newest.toString());
+        Path later = folder.resolve("later");
+        Files.writeString(later, get("/log/1/checkpoint"));
+
+        Path restored = folder.resolve("restored");
+        operate(restored, "restore", dump.toString());
+        copyKey(restored);
+        try (ServiceProcess copy = ServiceProcess.start(Map.of("ANNALS_DATA_DIR", restored.toString()))
+                .awaitListening()) {
+            URI at = copy.uri("");
+            DatabaseUrl database = DatabaseUrl.parse(
+                    Files.readString(restored.resolve("database-url")).strip());
+            assertThat(ask(at, "/log/1/checkpoint").body()).contains("log-halted");
+            assertThat(ask(at, "/" + id).body()).contains("\"100\"").doesNotContain("redacted");
+
+            // Whoever lets it go on is stopped once more: it has signed 311 records.
+            String ofProject = "--project=" + project.id();
+            assertThat(run(at, database, "log", "resume", ofProject).exitCode()).isZero();
+            assertThat(ask(at, "/log/1/checkpoint").body()).contains("log-halted", "311");
+
+            project = redacting;
+            Result replayed = run(at, database, "redact", "--replay=" + newest);
+            assertThat(replayed.exitCode())
+                    .as(replayed.error() + replayed.output())
+                    .isZero();
+            assertThat(ask(at, "/" + id).body()).contains("\"redacted\"").doesNotContain("\"100\"");
+            project = reading;
+            assertThat(run(at, database, "log", "next-epoch", ofProject).exitCode())
+                    .isZero();
+            Await.until(
+                    "the next log has begun",
+                    () -> ask(at, "/log/2/checkpoint").body().contains("\n301\n"));
+            String nextKey = Connection.JSON
+                    .readTree(ask(at, "/log").body())
+                    .get("vkeys")
+                    .get(0)
+                    .textValue();
+            Path file = folder.resolve("proved");
+            Result exported = run(at, database, "export", "--proof", "--vkey=" + nextKey, "-o", file.toString());
+            assertThat(exported.exitCode()).as(exported.error()).isZero();
+            assertEnds(0, "records 1 to 301", "check", file.toString(), "--vkey=" + nextKey);
+            // Up to the backup the records are those that were signed before.
+            Result same = run(at, database, "verify", "--against=" + kept, "--vkey=" + vkey);
+            assertThat(same.output()).contains("the first 300 as the log has signed");
+            assertThat(same.exitCode()).isZero();
+            assertThat(run(at, database, "verify", "--against=" + later, "--vkey=" + vkey)
+                            .exitCode())
+                    .isEqualTo(1);
+            copy.process().destroy();
+            copy.awaitEnd();
+        }
+    }
+
+    private static void operate(Path data, String... command) throws Exception {
+        try (ServiceProcess program = ServiceProcess.start(Map.of("ANNALS_DATA_DIR", data.toString()), command)) {
+            int exitCode = program.awaitEnd();
+            assertThat(exitCode).as(String.join("\n", program.output)).isZero();
+        }
+    }
+
+    /** The key, and beside it what it has signed, are not in a dump. */
+    private static void copyKey(Path restored) throws IOException {
+        Path data = directory.resolve("data");
+        Files.copy(data.resolve("log-key"), restored.resolve("log-key"));
+        Path seen = Files.createDirectories(restored.resolve("log-key.seen"));
+        try (Stream<Path> notes = Files.list(data.resolve("log-key.seen"))) {
+            for (Path note : notes.toList()) {
+                Files.copy(note, seen.resolve(note.getFileName()));
+            }
+        }
     }
 }

@@ -11,6 +11,7 @@ import dev.annals.proof.Checkpoint;
 import dev.annals.proof.CompactRange;
 import dev.annals.proof.Hash;
 import dev.annals.proof.MasterKey;
+import dev.annals.proof.ProvedFile;
 import dev.annals.proof.ProvedRecord;
 import dev.annals.proof.Seed;
 import dev.annals.proof.SigningKey;
@@ -77,7 +78,7 @@ class ProvedFileTest {
         List<String> lines = new ArrayList<>();
         lines.add(Connection.JSON
                 .createObjectNode()
-                .put("annals", ProvedExport.FORMAT)
+                .put("annals", ProvedFile.EXPORT)
                 .put("checkpoint", checkpoint(of).sign(List.of(key)).toString())
                 .toString());
         for (int at = start; at < of.size(); at += GROUP) {

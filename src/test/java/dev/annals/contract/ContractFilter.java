@@ -98,7 +98,10 @@ public final class ContractFilter implements Filter {
         }
         Optional<Request.Method> method = method(request.getMethod());
         Optional<ApiOperation> operation = method.flatMap(m -> operation(path, m));
-        operation.map(o -> o.getOperation().getOperationId()).ifPresent(CalledOperations::add);
+        operation.map(o -> o.getOperation().getOperationId()).ifPresent(operationId -> {
+            CalledOperations.add(operationId);
+            AdministrativeCalls.add(operationId, path, answer);
+        });
 
         List<String> differences = new ArrayList<>();
         if (operation.isPresent()) {

@@ -4,8 +4,10 @@ import static io.restassured.RestAssured.given;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.hamcrest.Matchers.containsString;
 import static org.hamcrest.Matchers.equalTo;
+import static org.hamcrest.Matchers.hasItem;
 import static org.hamcrest.Matchers.hasSize;
 import static org.hamcrest.Matchers.notNullValue;
+import static org.hamcrest.Matchers.nullValue;
 import static org.hamcrest.Matchers.startsWith;
 
 import dev.annals.AuditLogFixture;
@@ -166,6 +168,24 @@ class EveryOperationAnswersAsDescribedIT extends ProjectTest {
     }
 
     @Test
+    void aLinkShowsSomeRecords() {
+        RequestSpecification linking = given().auth().preemptive().oauth2(log.newToken(project.id(), "link"));
+        String url = json(linking, "{\"subject_id\": \"s-1\", \"expires_in_seconds\": 60}")
+                .post("/v1/viewer-links")
+                .then()
+                .statusCode(201)
+                .extract()
+                .path("url");
+        given().auth()
+                .preemptive()
+                .oauth2(url.substring(url.indexOf("#token=") + 7))
+                .get(LOGS)
+                .then()
+                .statusCode(200)
+                .body("results", hasSize(0));
+    }
+
+    @Test
     void whatIsDerivedIsDerivedAnew() {
         admin().post("/v1/projections/statistics/rebuild").then().statusCode(202);
     }
@@ -203,10 +223,64 @@ class EveryOperationAnswersAsDescribedIT extends ProjectTest {
                 .statusCode(200)
                 .body("token_id", equalTo(token.path("id")))
                 .body("scopes", equalTo(List.of("read")));
-        json(admin(), "{}").post(path + "/rotate").then().statusCode(201);
+        json(admin(), "{\"records_per_second\": 1000, \"streams\": 3}")
+                .put("/v1/projects/" + id + "/limits")
+                .then()
+                .statusCode(200)
+                .body("limits.streams", equalTo(3));
+        json(admin(), "{\"requests_per_second\": 1}")
+                .put(path + "/limits")
+                .then()
+                .statusCode(200)
+                .body("limits.requests_per_second", equalTo(1));
+        json(admin(), "{\"streams\": -1}").put(path + "/limits").then().statusCode(422);
+        json(admin(), "{}")
+                .post(path + "/rotate")
+                .then()
+                .statusCode(201)
+                .body("limits.requests_per_second", equalTo(1));
         json(admin(), "{}").post(path + "/rotate").then().statusCode(409);
         admin().get("/v1/projects/" + id + "/tokens").then().statusCode(200).body("tokens", hasSize(2));
         admin().delete(path).then().statusCode(204);
+        String archives = "/v1/projects/" + id + "/archives";
+        json(
+                        admin(),
+                        "{\"first_sequence_id\": 1, \"last_sequence_id\": 2, \"file_name\": \"none\", \"bytes\": 1, \"sha256\": \""
+                                + "0".repeat(64) + "\"}")
+                .post(archives)
+                .then()
+                .statusCode(409);
+        admin().get(archives).then().statusCode(200).body("archives", hasSize(0));
+        String holds = "/v1/projects/" + id + "/holds";
+        String hold = json(admin(), "{\"actor_id\": \"u-1\", \"reason\": \"Case 12\"}")
+                .post(holds)
+                .then()
+                .statusCode(201)
+                .extract()
+                .path("id");
+        admin().get(holds).then().statusCode(200).body("holds", hasSize(1));
+        json(admin(), "{\"reason\": \"It is closed\"}")
+                .post(holds + "/" + hold + "/lift")
+                .then()
+                .statusCode(200)
+                .body("lifted_at", notNullValue());
+        String grants = "/v1/projects/" + id + "/grants";
+        String grant = json(
+                        admin(),
+                        "{\"issuer\": \"https://login.example.org\", \"claim\": \"groups\", \"value\": \"g\", \"scopes\": [\"read\"]}")
+                .post(grants)
+                .then()
+                .statusCode(201)
+                .extract()
+                .path("id");
+        json(admin(), "{\"claim\": \"groups\", \"value\": \"g\", \"scopes\": [\"read\"]}")
+                .post(grants)
+                .then()
+                .statusCode(422);
+        admin().delete(grants + "/" + grant).then().statusCode(204);
+        admin().get(grants).then().statusCode(200).body("grants.revoked_at", hasSize(1));
+        admin().get("/v1/identities").then().statusCode(200).body("identities", hasSize(0));
+        admin().get("/v1/whoami/projects").then().statusCode(200).body("projects.name", hasItem("annals"));
         admin().post("/v1/projects/" + id + "/close").then().statusCode(200).body("closed_at", notNullValue());
         admin().get("/v1/projects/" + UUID.randomUUID()).then().statusCode(404);
     }
@@ -217,6 +291,14 @@ class EveryOperationAnswersAsDescribedIT extends ProjectTest {
                 .isEqualTo(Files.readAllBytes(Path.of("openapi.yaml")));
         given().get("/").then().statusCode(200).contentType(startsWith("text/html"));
         given().get("/q/health/ready").then().statusCode(200).body("status", equalTo("UP"));
+    }
+
+    @Test
+    void withoutAProviderNobodySignsIn() {
+        given().get("/v1/session").then().statusCode(200).body("provider", nullValue());
+        given().get("/v1/session/sign-in").then().statusCode(404);
+        given().get("/v1/session/callback?code=c&state=s").then().statusCode(404);
+        given().delete("/v1/session").then().statusCode(204);
     }
 
     private static RequestSpecification json(RequestSpecification request, String body) {

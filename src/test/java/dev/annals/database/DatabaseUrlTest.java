@@ -3,6 +3,8 @@ package dev.annals.database;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.annals.database.DatabaseUrl.Server;
+import dev.annals.database.DatabaseUrl.Target;
 import io.smallrye.config.SmallRyeConfig;
 import io.smallrye.config.SmallRyeConfigBuilder;
 import java.io.IOException;
@@ -11,6 +13,7 @@ import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -26,7 +29,7 @@ class DatabaseUrlTest {
 
         assertThat(url).isEqualTo(new DatabaseUrl("j@ne", "p:/+ä%", "db.example.org", 6543, "audit log", Map.of()));
         assertThat(url.jdbcUrl()).isEqualTo("jdbc:postgresql://db.example.org:6543/audit%20log?sslmode=require");
-        assertThat(url.reactiveUrl()).isEqualTo("postgresql://db.example.org:6543/audit%20log");
+        assertThat(url.reactiveUrls()).containsExactly("postgresql://db.example.org:6543/audit%20log");
         assertThat(DatabaseUrl.parse(url.withPassword())).isEqualTo(url);
     }
 
@@ -38,6 +41,48 @@ class DatabaseUrlTest {
         assertThat(url.password()).isEmpty();
         assertThat(url.host()).isEqualTo("::1");
         assertThat(url.jdbcUrl()).isEqualTo("jdbc:postgresql://[::1]:5432/annals?sslmode=require");
+    }
+
+    @Test
+    void severalServersAreReadAndThePrimaryOfThemIsMeant() {
+        DatabaseUrl url = DatabaseUrl.parse("postgresql://u,v:p,%40@db1:6543,[::1],db3/d");
+
+        assertThat(url)
+                .isEqualTo(new DatabaseUrl(
+                        "u,v",
+                        "p,@",
+                        List.of(new Server("db1", 6543), new Server("::1", 5432), new Server("db3", 5432)),
+                        "d",
+                        Map.of()));
+        assertThat(url.target()).isEqualTo(Target.PRIMARY);
+        assertThat(url.jdbcUrl())
+                .startsWith("jdbc:postgresql://db1:6543,[::1]:5432,db3:5432/d?sslmode=require&")
+                .contains("&targetServerType=primary");
+        assertThat(url.reactiveUrls())
+                .containsExactly("postgresql://db1:6543/d", "postgresql://[::1]:5432/d", "postgresql://db3:5432/d");
+        assertThat(url).hasToString("postgresql://u%2Cv@db1:6543,[::1]:5432,db3:5432/d");
+        assertThat(DatabaseUrl.parse(url.withPassword())).isEqualTo(url);
+        assertThat(DatabaseUrl.parse("postgresql://u@127.0.0.1,localhost/d").sslMode())
+                .isEqualTo("prefer");
+        assertThat(DatabaseUrl.parse("postgresql://u@127.0.0.1,db/d").sslMode()).isEqualTo("require");
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "a, , ANY",
+        "'a,b', , PRIMARY",
+        "'a,b', any, ANY",
+        "a, read-write, PRIMARY",
+        "a, primary, PRIMARY",
+        "'a,b', read-only, STANDBY",
+        "'a,b', standby, STANDBY",
+        "'a,b', prefer-standby, PREFER_STANDBY"
+    })
+    void theUrlSaysWhichServerIsMeantAsLibpqDoes(String hosts, String attributes, Target target) {
+        String query = attributes == null ? "" : "?target_session_attrs=" + attributes;
+
+        assertThat(DatabaseUrl.parse("postgresql://u@" + hosts + "/d" + query).target())
+                .isEqualTo(target);
     }
 
     @ParameterizedTest
@@ -61,6 +106,10 @@ class DatabaseUrlTest {
                     postgresql://u:s3cret@h/d?sslmode=maybe     | its sslmode 'maybe' is none of disable, allow
                     postgresql://u:s3cret@h/d?sslmode=verify-ca | needs sslrootcert
                     postgresql://u:s3cret@h/d?options=x         | its parameter 'options' is not known
+                    postgresql://u:s3cret@h,/d                  | host or port cannot be read
+                    postgresql://u:s3cret@h:1,h:0/d             | port 0 is not between 1 and 65535
+                    postgresql://u:s3cret@h/d?target_session_attrs=best | is none of any, prefer-standby, primary, read-only
+                    postgresql://u:s3cret@a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q/d | names 17 servers and may name 16
                     """)
     void aWrongUrlGetsOneSentenceThatNeverShowsThePassword(String url, String reason) {
         assertThatThrownBy(() -> DatabaseUrl.parse(url))

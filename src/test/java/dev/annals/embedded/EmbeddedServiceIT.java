@@ -7,6 +7,7 @@ import dev.annals.AuditLogFixture;
 import dev.annals.Await;
 import dev.annals.Ports;
 import dev.annals.ServiceProcess;
+import dev.annals.SqlFixture;
 import dev.annals.database.DatabaseUrl;
 import java.io.IOException;
 import java.io.InputStream;
@@ -265,6 +266,69 @@ class EmbeddedServiceIT {
         second.process().destroy();
         second.awaitEnd();
         TestDatabase.deleteTree(fresh);
+    }
+
+    @Test
+    void aRecordThatIsChangedIsFoundInTheBackground() throws Exception {
+        ServiceProcess service = startAndWait(Map.of(
+                "ANNALS_ADMIN_TOKEN", AuditLogFixture.ADMIN_TOKEN,
+                "ANNALS_VERIFICATION_INTERVAL", "1s",
+                "ANNALS_VERIFICATION_ROUND", "1s"));
+        service.newProject(AuditLogFixture.ADMIN_TOKEN, "read");
+        SqlFixture database = SqlFixture.on(DatabaseUrl.parse(
+                Files.readString(directory.resolve("database-url")).strip()));
+        Await.until(
+                "feeds were verified and are sound",
+                () -> database.number("select count(*) from annals.verification where sequence_id > 0 and found = 0")
+                        > 0);
+        String actions = "select count(*) from annals.audit_record where project_id = annals.administration()"
+                + " and action = 'annals.verification.fail'";
+        assertThat(database.number(actions)).isZero();
+
+        // One of the events that every start leaves. The owner may do this, and changes it back for the tests after
+        // this one.
+        String change = "update annals.audit_record set action = %s where action = %s";
+        database.run(
+                "set local session_replication_role = replica",
+                change.formatted("'annals.project.made'", "'annals.project.create'"));
+        Await.until(
+                "the metric says so",
+                () -> get(service.managementUri("/q/metrics")).contains("annals_verification_unsound_projects 1.0"));
+        assertThat(database.number(actions)).isPositive();
+        assertThat(service.output).anyMatch(line -> line.contains(" ERROR ") && line.contains("is not sound"));
+        database.run(
+                "set local session_replication_role = replica",
+                change.formatted("'annals.project.create'", "'annals.project.made'"));
+        Await.until(
+                "a whole round has found nothing",
+                () -> get(service.managementUri("/q/metrics")).contains("annals_verification_unsound_projects 0.0"));
+    }
+
+    @Test
+    void theTokensOfAnotherDatabaseAreNotReplaced() throws Exception {
+        Path file = Files.createTempDirectory("annals-first-tokens-").resolve("first-tokens");
+        Files.writeString(file, "those of another database");
+        Map<String, String> settings = Map.of(
+                "ANNALS_DATABASE_URL",
+                TestDatabase.createDatabase().withPassword(),
+                "ANNALS_FIRST_TOKENS_FILE",
+                file.toString());
+
+        ServiceProcess refused = startAndWait(settings);
+        Await.until(
+                "it says why it made none",
+                () -> String.join("\n", refused.output).contains(file + " is there already"));
+        assertThat(file).hasContent("those of another database");
+        refused.process().destroy();
+        refused.awaitEnd();
+
+        Files.delete(file);
+        ServiceProcess first = startAndWait(settings);
+        Await.until("the tokens are written", () -> Files.exists(file));
+        assertThat(file).content().contains("ANNALS_TOKEN=annals_");
+        first.process().destroy();
+        first.awaitEnd();
+        TestDatabase.deleteTree(file.getParent());
     }
 
     private static String get(URI address) throws Exception {

@@ -9,6 +9,7 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -28,6 +29,7 @@ public final class InstalledPostgres implements AutoCloseable {
 
     private final Path data;
     private final DatabaseUrl url;
+    private boolean killed;
 
     private InstalledPostgres(Path data, int port) {
         this.data = data;
@@ -71,19 +73,88 @@ public final class InstalledPostgres implements AutoCloseable {
 
     /** Ends it as kill -9 does, with everything that it has not given to the operating system; and starts it again. */
     public void crash() throws Exception {
-        long id = Long.parseLong(
-                Files.readAllLines(data.resolve("postmaster.pid")).get(0).strip());
-        ProcessHandle postmaster = ProcessHandle.of(id).orElseThrow();
-        List<ProcessHandle> all =
-                Stream.concat(Stream.of(postmaster), postmaster.descendants()).toList();
-        all.forEach(ProcessHandle::destroyForcibly);
-        for (ProcessHandle process : all) {
-            process.onExit().get(30, TimeUnit.SECONDS);
+        kill();
+        start();
+    }
+
+    /** Keeps its log in a directory, from now on and after each start, as point-in-time recovery needs it. */
+    public void archiveTo(Path archive) throws Exception {
+        Files.createDirectories(archive);
+        Files.writeString(
+                data.resolve("postgresql.auto.conf"),
+                "archive_mode = on\narchive_command = 'cp %p " + archive + "/%f'\n",
+                StandardOpenOption.APPEND);
+        run("pg_ctl", "stop", "--pgdata=" + data, "--mode=fast", "--wait", "--silent");
+        start();
+    }
+
+    /** Copies it while it runs. */
+    public void backUp(Path backup) throws Exception {
+        run("pg_basebackup", "--dbname=" + libpq("postgres"), "--pgdata=" + backup, "--checkpoint=fast", "--no-sync");
+    }
+
+    /** Copies its files while it does not run. */
+    public void copyStopped(Path copy) throws Exception {
+        run("pg_ctl", "stop", "--pgdata=" + data, "--mode=fast", "--wait", "--silent");
+        copyTree(data, copy);
+        start();
+    }
+
+    /** Ends it, and starts it on the same port with other files: a copy, or a backup with what recovers it. */
+    public void replaceBy(Path copy, String... recovery) throws Exception {
+        kill();
+        Files.move(data, data.resolveSibling("replaced-" + System.nanoTime()));
+        copyTree(copy, data);
+        if (recovery.length > 0) {
+            Files.createFile(data.resolve("recovery.signal"));
+            Files.write(data.resolve("postgresql.auto.conf"), List.of(recovery), StandardOpenOption.APPEND);
         }
         start();
     }
 
+    private static void copyTree(Path from, Path to) throws Exception {
+        assertThat(new ProcessBuilder("cp", "-a", from.toString(), to.toString())
+                        .start()
+                        .waitFor())
+                .isZero();
+    }
+
+    /** Ends it as kill -9 does. */
+    public void kill() throws Exception {
+        List<ProcessHandle> all = processes();
+        all.forEach(ProcessHandle::destroyForcibly);
+        for (ProcessHandle process : all) {
+            process.onExit().get(30, TimeUnit.SECONDS);
+        }
+        killed = true;
+    }
+
+    /** Stops all of it where it is: it accepts connections, and answers nothing. */
+    public void freeze() throws Exception {
+        signal("STOP");
+    }
+
+    public void thaw() throws Exception {
+        signal("CONT");
+    }
+
+    private void signal(String name) throws Exception {
+        List<String> command = new ArrayList<>(List.of("kill", "-" + name));
+        processes().forEach(process -> command.add(Long.toString(process.pid())));
+        // A backend may have ended in the meantime.
+        new ProcessBuilder(command).start().waitFor();
+    }
+
+    private List<ProcessHandle> processes() throws IOException {
+        long id = Long.parseLong(
+                Files.readAllLines(data.resolve("postmaster.pid")).get(0).strip());
+        ProcessHandle postmaster = ProcessHandle.of(id).orElseThrow();
+        // The postmaster first, so that it starts no more of them.
+        return Stream.concat(Stream.of(postmaster), postmaster.descendants()).toList();
+    }
+
     private void start() throws Exception {
+        killed = false;
         run(
                 "pg_ctl",
                 "start",
@@ -164,7 +235,11 @@ public final class InstalledPostgres implements AutoCloseable {
 
     @Override
     public void close() {
+        if (killed) {
+            return;
+        }
         try {
+            thaw();
             run("pg_ctl", "stop", "--pgdata=" + data, "--mode=immediate", "--wait", "--silent");
         } catch (Exception e) {
             throw new IllegalStateException(e);

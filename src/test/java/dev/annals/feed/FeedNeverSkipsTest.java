@@ -108,12 +108,12 @@ class FeedNeverSkipsTest {
                 select 'drop trigger place_segment on ' || tgrelid::regclass || '; ' || pg_get_triggerdef(oid) || ';'
                 from pg_trigger where tgname = 'place_segment'
                 """).forEach(back::append);
-        back.append("drop function annals.number_at_insert(); drop sequence annals.identity;");
+        back.append("drop function annals.number_at_insert(); drop sequence annals.insert_order;");
         execute("""
-                create sequence annals.identity increment by 256;
+                create sequence annals.insert_order increment by 256;
                 create function annals.number_at_insert() returns trigger language plpgsql security definer as $$
                 declare
-                  first bigint := nextval('annals.identity');
+                  first bigint := nextval('annals.insert_order');
                   size integer := 1;
                 begin
                   if tg_table_name = 'append' then

@@ -3,10 +3,10 @@ package dev.annals.feed;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.annals.Await;
 import dev.annals.BesideTheService;
 import dev.annals.SqlFixture;
 import dev.annals.embedded.InstalledPostgres;
+import dev.annals.embedded.StandbyPair;
 import dev.annals.embedded.TestDatabase;
 import dev.annals.ops.Verify;
 import java.io.PrintWriter;
@@ -45,23 +45,20 @@ class HotStandbyTest {
 
     private final UUID project = UUID.randomUUID();
     private final CountDownLatch severalSeen = new CountDownLatch(1);
-    private InstalledPostgres primary;
-    private InstalledPostgres standby;
+    private StandbyPair servers;
 
     @BeforeEach
     void startBoth() throws Exception {
-        primary = InstalledPostgres.start(directory);
-        TestDatabase.migrate(primary.url("postgres"));
-        sql(primary).run("select annals.create_project('copied', '" + project + "')");
-        standby = primary.startStandby(directory);
+        servers = StandbyPair.start(directory);
+        TestDatabase.migrate(servers.primary().url("postgres"));
+        sql(servers.primary()).run("select annals.create_project('copied', '" + project + "')");
+        servers.startStandby();
     }
 
     @AfterEach
     void stopBoth() {
-        for (InstalledPostgres server : new InstalledPostgres[] {standby, primary}) {
-            if (server != null) {
-                server.close();
-            }
+        if (servers != null) {
+            servers.close();
         }
     }
 
@@ -75,7 +72,7 @@ class HotStandbyTest {
         }
         List<UUID> seen = List.of();
         Set<Integer> lengths = new HashSet<>();
-        try (Connection connection = standby.url("postgres").connect()) {
+        try (Connection connection = servers.standby().url("postgres").connect()) {
             while (!writers.stream().allMatch(Future::isDone)) {
                 List<UUID> now = feed(connection);
                 assertThat(now).hasSizeGreaterThanOrEqualTo(seen.size());
@@ -90,28 +87,28 @@ class HotStandbyTest {
                 writer.get();
             }
             threads.shutdown();
-            awaitReplay(connection);
+            servers.awaitReplay();
             seen = feed(connection);
         }
-        try (Connection connection = primary.url("postgres").connect()) {
+        try (Connection connection = servers.primary().url("postgres").connect()) {
             assertThat(feed(connection)).isEqualTo(seen);
         }
-        assertThatThrownBy(() -> sql(standby).run(insert("on the standby"))).hasMessageContaining("read-only");
-        assertSound(standby);
+        assertThatThrownBy(() -> sql(servers.standby()).run(insert("on the standby")))
+                .hasMessageContaining("read-only");
+        assertSound(servers.standby());
 
-        primary.close();
-        primary = null;
-        sql(standby).runEach("select pg_promote()", insert("on the new primary"));
+        servers.stopPrimaryAndPromote();
+        sql(servers.standby()).run(insert("on the new primary"));
 
-        try (Connection connection = standby.url("postgres").connect()) {
+        try (Connection connection = servers.standby().url("postgres").connect()) {
             assertThat(feed(connection)).hasSize(seen.size() + 1).startsWith(seen.toArray(UUID[]::new));
         }
-        assertSound(standby);
+        assertSound(servers.standby());
     }
 
     /** Transactions of several sizes, some of which are rolled back, until the standby was seen at several lengths. */
     private Void write(int writer) throws SQLException {
-        try (Connection connection = primary.url("postgres").connect()) {
+        try (Connection connection = servers.primary().url("postgres").connect()) {
             connection.setAutoCommit(false);
             for (int n = 0; n < TRANSACTIONS || severalSeen.getCount() > 0; n++) {
                 for (int record = 0; record <= (writer + n) % 5; record++) {
@@ -139,14 +136,6 @@ class HotStandbyTest {
             }
         }
         return ids;
-    }
-
-    private void awaitReplay(Connection connection) throws Exception {
-        String written = sql(primary).text("select pg_current_wal_lsn()::text");
-        Await.until(
-                "the standby has what was written",
-                () -> SqlFixture.texts(connection, "select pg_last_wal_replay_lsn() >= '" + written + "'::pg_lsn")
-                        .equals(List.of("t")));
     }
 
     private static SqlFixture sql(InstalledPostgres server) {

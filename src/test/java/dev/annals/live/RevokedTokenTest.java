@@ -1,22 +1,28 @@
 package dev.annals.live;
 
 import static io.restassured.RestAssured.given;
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.annals.AuditLogFixture;
 import dev.annals.ProjectTest;
 import io.quarkus.test.common.http.TestHTTPResource;
 import io.quarkus.test.junit.QuarkusTest;
+import java.io.IOException;
 import java.io.InputStream;
+import java.io.PipedInputStream;
+import java.io.PipedOutputStream;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
 
-/** Whoever listens with a token that is revoked by way of another instance hears nothing more, and is not let in again. */
+/** What lasts ends with its token, also if that is revoked by way of another instance, and is not let in again. */
 @QuarkusTest
 class RevokedTokenTest extends ProjectTest {
 
@@ -36,8 +42,7 @@ class RevokedTokenTest extends ProjectTest {
         CompletableFuture<Object> end = CompletableFuture.supplyAsync(() -> readToTheEnd(stream.body()));
 
         // Not by way of this instance.
-        log.run("select annals.revoke_token(project_id, id) from annals.access_token where project_id = '"
-                + project.id() + "'");
+        revoke();
 
         // A limit of the test, not a measurement: the poll alone would take twice as long, and the stream an hour.
         end.get(30, TimeUnit.SECONDS);
@@ -50,10 +55,82 @@ class RevokedTokenTest extends ProjectTest {
                 .statusCode(401);
     }
 
+    private void revoke() throws Exception {
+        log.run("select annals.revoke_token(project_id, id) from annals.access_token where project_id = '"
+                + project.id() + "'");
+    }
+
+    /** A part must not look like the whole: the last chunk is missing. */
+    @Test
+    void anExportThatIsUnderWayEndsWithItsTokenAndIsNotTakenForComplete() throws Exception {
+        log.run("insert into annals.audit_record (project_id, action, message) select '" + project.id()
+                + "', 'a', repeat('m', 60000) from generate_series(1, 500)");
+        HttpResponse<InputStream> export = HttpClient.newHttpClient()
+                .send(
+                        HttpRequest.newBuilder(URI.create(logs + "/export"))
+                                .header("Authorization", "Bearer " + project.token())
+                                .build(),
+                        HttpResponse.BodyHandlers.ofInputStream());
+        assertThat(export.statusCode()).isEqualTo(200);
+        try (InputStream body = export.body()) {
+            assertThat(body.readNBytes(100_000)).hasSize(100_000);
+            revoke();
+            long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
+            // As slowly as a client may, so that it takes far longer than the token lasts.
+            assertThatThrownBy(() -> {
+                        while (System.nanoTime() < end && body.readNBytes(65_536).length > 0) {
+                            Thread.sleep(250);
+                        }
+                    })
+                    .isInstanceOf(IOException.class);
+            assertThat(System.nanoTime()).isLessThan(end);
+        }
+    }
+
+    @Test
+    void anImportThatIsUnderWayEndsWithItsTokenAndStoresNothingMore() throws Exception {
+        byte[] line = ("{\"action\": \"a\", \"message\": \"" + "m".repeat(1_000) + "\"}\n").getBytes(UTF_8);
+        AtomicBoolean ended = new AtomicBoolean();
+        try (PipedOutputStream lines = new PipedOutputStream();
+                PipedInputStream body = new PipedInputStream(lines, 65_536)) {
+            CompletableFuture<Object> imported = HttpClient.newHttpClient()
+                    .sendAsync(
+                            HttpRequest.newBuilder(URI.create(logs + "/import"))
+                                    .header("Authorization", "Bearer " + project.token())
+                                    .header("Content-Type", "application/x-ndjson")
+                                    .POST(HttpRequest.BodyPublishers.ofInputStream(() -> body))
+                                    .build(),
+                            HttpResponse.BodyHandlers.ofString())
+                    .<Object>handle((answer, failure) -> failure != null ? failure : answer.statusCode())
+                    .whenComplete((done, never) -> ended.set(true));
+            long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
+            boolean revoked = false;
+            while (!ended.get() && System.nanoTime() < end) {
+                try {
+                    lines.write(line);
+                    lines.flush();
+                } catch (IOException e) {
+                    break; // nobody reads it any more
+                }
+                if (!revoked
+                        && log.number("select count(*) from annals.feed where project_id = '" + project.id() + "'")
+                                > 10) {
+                    revoke();
+                    revoked = true;
+                }
+                Thread.sleep(10);
+            }
+            assertThat(revoked).isTrue();
+            assertThat(imported.get(30, TimeUnit.SECONDS)).isNotEqualTo(200);
+        }
+        long stored = log.checkFeed(project.id());
+        assertThat(stored).isGreaterThan(10);
+    }
+
     private static Object readToTheEnd(InputStream stream) {
         try (stream) {
             return stream.readAllBytes().length;
-        } catch (java.io.IOException e) {
+        } catch (IOException e) {
             return e;
         }
     }

@@ -148,13 +148,7 @@ class CheckpointsTest {
     @Test
     void aDatabaseThatWasSetBackHaltsTheLog() throws Exception {
         TestLogs logs = withFile("key");
-        append(10);
-        logs.newest(project);
-        String backup = setBack().state();
-        append(10);
-        logs.newest(project);
-        // as it was at the time of the backup, and on from there
-        setBack().to(backup);
+        setBackFrom20To10(logs);
         append(30);
         setBack().assertHalted(logs, "it was set back");
         append(1);
@@ -165,12 +159,7 @@ class CheckpointsTest {
     @Test
     void aNoteThatDoesNotContinueTheOneSeenHaltsTheLog() throws Exception {
         TestLogs logs = withFile("key");
-        append(10);
-        logs.newest(project);
-        String backup = setBack().state();
-        append(10);
-        logs.newest(project);
-        setBack().to(backup);
+        setBackFrom20To10(logs);
         log.run(
                 "set local session_replication_role = replica",
                 "update annals.audit_record set action = 'another' where id = (select id from annals.feed where project_id = '"
@@ -312,6 +301,16 @@ class CheckpointsTest {
             RandomRecords.append(connection, project, count, random);
             connection.commit();
         }
+    }
+
+    /** Ten records are signed, and ten more; then all is as at the time of a backup with the first ten. */
+    private void setBackFrom20To10(TestLogs logs) throws Exception {
+        append(10);
+        logs.newest(project);
+        String backup = setBack().state();
+        append(10);
+        logs.newest(project);
+        setBack().to(backup);
     }
 
     private SetBack setBack() {

@@ -172,6 +172,14 @@ class LogOverHttpTest extends ProjectTest {
         for (String query : List.of("witnesses=x", "witnesses=-1", "witnesses=01", "witnesses=17", "witness=1")) {
             assertProblem(reader.get(prefix + "/checkpoint?" + query), ProblemType.INVALID_PARAMETER);
         }
+        String id =
+                log.text("select id from annals.feed where sequence_id = 1 and project_id = '" + project.id() + "'");
+        for (String query : List.of("witnesses=x", "witnesses=17", "size=1")) {
+            assertProblem(reader.get(LOGS + "/" + id + "/proof?" + query), ProblemType.INVALID_PARAMETER);
+        }
+        assertThat(reader.get(LOGS + "/" + id + "/proof?witnesses=0").statusCode())
+                .isEqualTo(200);
+        assertProblem(reader.get(LOGS + "/" + id + "/proof?witnesses=1"), ProblemType.LOG_BEHIND);
         assertThat(reader.get(prefix + "/checkpoint?witnesses=0").statusCode()).isEqualTo(200);
         Response uncosigned = reader.get(prefix + "/checkpoint?witnesses=1");
         assertProblem(uncosigned, ProblemType.LOG_BEHIND);

@@ -1,6 +1,5 @@
 package dev.annals.log;
 
-import static dev.annals.Tools.need;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.sun.net.httpserver.HttpExchange;
@@ -27,7 +26,6 @@ import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.sql.Connection;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
@@ -53,10 +51,6 @@ import org.junit.jupiter.api.io.TempDir;
 @Timeout(600)
 class OtherVerifiersTest {
 
-    private static final String FSCK = "github.com/transparency-dev/tessera/cmd/fsck@v1.0.4";
-    /** It fetches the one that the module wants. */
-    private static final int OLDEST_GO = 21;
-
     private static final int LIMIT_SECONDS = 60;
     private static final int RECORDS = 700;
     private static final int ENTRY = 2 + Hash.BYTES;
@@ -73,13 +67,15 @@ class OtherVerifiersTest {
     private final AuditLogFixture log = new AuditLogFixture();
     private final Random random = new Random(20260301);
     private Project project;
-    private Path programs;
+    private Path verifier;
+    private Path fsck;
     private String vkey;
     private InTheMiddle middle;
 
     @BeforeEach
     void prepare() throws Exception {
-        programs = built();
+        verifier = GoPrograms.built("verifiers");
+        fsck = GoPrograms.fsck();
         project = log.newProject();
         append(RECORDS);
         awaitLog(RECORDS);
@@ -112,42 +108,6 @@ class OtherVerifiersTest {
         }
     }
 
-    /** Compiles the verifiers, with Go. */
-    private static Path built() throws Exception {
-        need(goVersion() >= OLDEST_GO, "Go 1." + OLDEST_GO + " or newer");
-        Path built = Files.createDirectories(Path.of("target", "verifiers").toAbsolutePath());
-        for (String file : List.of("go.mod", "go.sum", "verify.go")) {
-            Files.copy(
-                    Path.of("src", "test", "verifiers", file),
-                    built.resolve(file),
-                    StandardCopyOption.REPLACE_EXISTING);
-        }
-        fetch(new ProcessBuilder("go", "mod", "download").directory(built.toFile()));
-        Result result = run(new ProcessBuilder("go", "build", "-o", "verify", ".").directory(built.toFile()));
-        assertThat(result.exitCode()).as(result.output()).isZero();
-        if (!Files.exists(built.resolve("fsck"))) {
-            ProcessBuilder install = new ProcessBuilder("go", "install", FSCK).directory(built.toFile());
-            install.environment().put("GOBIN", built.toString());
-            fetch(install);
-        }
-        return built;
-    }
-
-    private static int goVersion() throws Exception {
-        try {
-            return Integer.parseInt(run(new ProcessBuilder("go", "version"))
-                    .output()
-                    .replaceFirst("(?s)go version go1\\.(\\d+).*", "$1"));
-        } catch (IOException e) {
-            return 0;
-        }
-    }
-
-    private static void fetch(ProcessBuilder command) throws Exception {
-        Result result = run(command);
-        need(result.exitCode() == 0, "what " + String.join(" ", command.command()) + " fetches: " + result.output());
-    }
-
     private record Result(int exitCode, String output) {}
 
     /** Runs a program, for so long: one that goes on is ended, and has failed. */
@@ -166,8 +126,8 @@ class OtherVerifiersTest {
     }
 
     private Result verify() throws Exception {
-        ProcessBuilder command = new ProcessBuilder(
-                programs.resolve("verify").toString(), folder.resolve("seen").toString());
+        ProcessBuilder command =
+                new ProcessBuilder(verifier.toString(), folder.resolve("seen").toString());
         command.environment().put("ANNALS_URL", middle.uri() + AuditLogFixture.LOGS);
         command.environment().put("ANNALS_TOKEN", project.token());
         command.environment().put("ANNALS_VKEY", vkey);
@@ -189,13 +149,13 @@ class OtherVerifiersTest {
     /** It exits with 0 whatever it finds, and may not end: only its last sentence counts. */
     private boolean passesFsck() throws Exception {
         Result result = run(new ProcessBuilder(
-                programs.resolve("fsck").toString(),
+                fsck.toString(),
                 "-storage_url=" + middle.uri() + AuditLogFixture.LOGS + "/log/1/",
                 "-bearer_token=" + project.token(),
                 "-public_key=" + folder.resolve("vkey"),
                 "-N=64",
                 "-ui=false"));
-        return result.output().contains("Successfully fsck'd log with size");
+        return result.output().contains(GoPrograms.FSCK_SUCCEEDS);
     }
 
     @Test

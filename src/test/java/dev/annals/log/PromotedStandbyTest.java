@@ -8,6 +8,7 @@ import dev.annals.BesideTheService;
 import dev.annals.SqlFixture;
 import dev.annals.database.PoolFixture;
 import dev.annals.embedded.InstalledPostgres;
+import dev.annals.embedded.StandbyPair;
 import dev.annals.embedded.TestDatabase;
 import dev.annals.ops.LogCommands;
 import dev.annals.proof.Checkpoint;
@@ -39,86 +40,69 @@ class PromotedStandbyTest {
     private final UUID project = UUID.randomUUID();
     private final MasterKey key = MasterKey.draw();
     private final List<Pool> pools = new ArrayList<>();
-    private InstalledPostgres primary;
-    private InstalledPostgres standby;
+    private StandbyPair servers;
 
     @BeforeEach
     void startBoth() throws Exception {
-        primary = InstalledPostgres.start(directory);
-        TestDatabase.migrate(primary.url("postgres"));
-        sql(primary).run("select annals.create_project('copied', '" + project + "')");
-        standby = primary.startStandby(directory);
+        servers = StandbyPair.start(directory);
+        TestDatabase.migrate(servers.primary().url("postgres"));
+        sql(servers.primary()).run("select annals.create_project('copied', '" + project + "')");
+        servers.startStandby();
     }
 
     @AfterEach
     void stopBoth() {
         pools.forEach(pool -> pool.close().await().indefinitely());
-        for (InstalledPostgres server : new InstalledPostgres[] {standby, primary}) {
-            if (server != null) {
-                server.close();
-            }
+        if (servers != null) {
+            servers.close();
         }
     }
 
     @Test
     void aPromotionThatLosesNothingIsHaltedUntilSomebodySaysSoAndThenGoesOn() throws Exception {
-        append(primary, 300);
-        Checkpoint before = logs(primary, "one", false).open(project);
+        append(servers.primary(), 300);
+        Checkpoint before = logs(servers.primary(), "one", false).open(project);
         promote();
-        append(standby, 20);
-        assertHalted(logs(standby, "one", false), "a standby was promoted");
-        assertHalted(logs(standby, "other", false), "a standby was promoted");
+        append(servers.standby(), 20);
+        assertHalted(logs(servers.standby(), "one", false), "a standby was promoted");
+        assertHalted(logs(servers.standby(), "other", false), "a standby was promoted");
 
-        assertThat(LogCommands.resume(standby.url("postgres"), project)).isZero();
-        assertContinues(before, logs(standby, "one", false));
+        assertThat(LogCommands.resume(servers.standby().url("postgres"), project))
+                .isZero();
+        assertContinues(before, logs(servers.standby(), "one", false));
     }
 
     @Test
     void aPromotionThatIsTrustedGoesOn() throws Exception {
-        append(primary, 300);
-        Checkpoint before = logs(primary, "one", true).open(project);
+        append(servers.primary(), 300);
+        Checkpoint before = logs(servers.primary(), "one", true).open(project);
         promote();
-        append(standby, 20);
-        assertContinues(before, logs(standby, "one", true));
+        append(servers.standby(), 20);
+        assertContinues(before, logs(servers.standby(), "one", true));
     }
 
     @Test
     void aPromotionThatLosesASignedTailIsHaltedEvenIfItIsTrustedOrResumed() throws Exception {
-        append(primary, 300);
-        logs(primary, "one", true).open(project);
-        awaitReplay();
-        sql(standby).runEach("alter system set primary_conninfo = ''", "select pg_reload_conf()");
+        append(servers.primary(), 300);
+        logs(servers.primary(), "one", true).open(project);
+        servers.awaitReplay();
+        sql(servers.standby()).runEach("alter system set primary_conninfo = ''", "select pg_reload_conf()");
         Await.until(
                 "the standby receives nothing any more",
-                () -> sql(standby).number("select count(*) from pg_stat_wal_receiver") == 0);
-        append(primary, 20);
-        assertThat(logs(primary, "one", true).open(project).size()).isEqualTo(320);
-        stopPrimaryAndPromote();
-        append(standby, 50);
-        TestLogs after = logs(standby, "one", true);
+                () -> sql(servers.standby()).number("select count(*) from pg_stat_wal_receiver") == 0);
+        append(servers.primary(), 20);
+        assertThat(logs(servers.primary(), "one", true).open(project).size()).isEqualTo(320);
+        servers.stopPrimaryAndPromote();
+        append(servers.standby(), 50);
+        TestLogs after = logs(servers.standby(), "one", true);
         assertHalted(after, "it was set back");
-        LogCommands.resume(standby.url("postgres"), project);
+        LogCommands.resume(servers.standby().url("postgres"), project);
         assertHalted(after, "it was set back");
     }
 
     private void promote() throws Exception {
-        awaitReplay();
-        stopPrimaryAndPromote();
-    }
-
-    private void stopPrimaryAndPromote() throws Exception {
-        primary.close();
-        primary = null;
-        sql(standby).runEach("select pg_promote()");
-    }
-
-    private void awaitReplay() throws Exception {
-        String written = sql(primary).text("select pg_current_wal_flush_lsn()::text");
-        Await.until(
-                "the standby has what was written",
-                () -> sql(standby)
-                        .text("select pg_last_wal_replay_lsn() >= '" + written + "'::pg_lsn")
-                        .equals("t"));
+        servers.awaitReplay();
+        servers.stopPrimaryAndPromote();
     }
 
     private void append(InstalledPostgres server, int count) throws Exception {

@@ -14,6 +14,7 @@ import dev.annals.embedded.TestDatabase;
 import dev.annals.proof.MasterKey;
 import dev.annals.proof.Note;
 import dev.annals.proof.TlogProof;
+import dev.annals.proof.VerifierKey;
 import dev.annals.proof.WitnessPolicy;
 import io.quarkus.test.common.QuarkusTestResourceLifecycleManager;
 import io.quarkus.test.junit.QuarkusTest;
@@ -98,6 +99,16 @@ class WitnessedServiceIT {
                 .statusCode(201)
                 .extract()
                 .path("id");
+        TlogProof required = TlogProof.parse(
+                cosigned.get(LOGS + "/" + id + "/proof?witnesses=1").asString());
+        assertThat(policy.require(required.checkpoint())).startsWith(", cosigned by 1 of 1 witness");
+        assertThat(required.verify(List.of(VerifierKey.parse(vkey))).record().sequenceId())
+                .isEqualTo(1);
+        cosigned.get(LOGS + "/" + id + "/proof?witnesses=2")
+                .then()
+                .statusCode(404)
+                .header("Retry-After", notNullValue())
+                .body("type", endsWith("log-behind"));
         // Nobody asks for it: the rounds do.
         Await.until("the proof's checkpoint is cosigned", () -> {
             String note = TlogProof.parse(

@@ -12,6 +12,9 @@ import io.quarkus.test.junit.QuarkusTest;
 import io.restassured.response.Response;
 import jakarta.enterprise.context.ApplicationScoped;
 import jakarta.inject.Inject;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
 import org.eclipse.microprofile.health.HealthCheck;
 import org.eclipse.microprofile.health.HealthCheckResponse;
 import org.eclipse.microprofile.health.Readiness;
@@ -54,6 +57,17 @@ class ManagementTest {
                 .contains("jvm_memory_used_bytes");
         given().get(ManagementPort.uri("/health")).then().statusCode(200).body("checks.name", hasItem("Database"));
         given().get(ManagementPort.uri("/openapi")).then().statusCode(404);
+    }
+
+    /** Java's own client offers it at first. The connection would be watched as one of HTTP/1.1, and be closed in mid-answer. */
+    @Test
+    void theManagementPortDoesNotChangeToHttp2() throws Exception {
+        HttpResponse<String> answer = HttpClient.newHttpClient()
+                .send(
+                        HttpRequest.newBuilder(ManagementPort.uri("/metrics")).build(),
+                        HttpResponse.BodyHandlers.ofString());
+        assertThat(answer.statusCode()).isEqualTo(200);
+        assertThat(answer.version()).isEqualTo(HttpClient.Version.HTTP_1_1);
     }
 
     @Test

@@ -1,6 +1,7 @@
 package dev.annals.ops;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.annals.BesideTheService;
 import dev.annals.SqlFixture;
@@ -233,6 +234,37 @@ class VerifyTest {
         } finally {
             schema.run("drop role " + login);
         }
+    }
+
+    @Test
+    void sinceASequenceIdOnlyWhatIsBehindItIsRead() throws SQLException {
+        shorten(3);
+        assertThat(verify("--project=verified", "--since=4"))
+                .as(printed.toString())
+                .isZero();
+        assertThat(verify("--project=verified", "--since=0")).isEqualTo(Verify.UNSOUND);
+        shorten(44);
+        assertThat(verify("--project=verified", "--since=4")).isEqualTo(Verify.UNSOUND);
+    }
+
+    private void shorten(int appendOf) throws SQLException {
+        damage("update annals.append set record_ids = record_ids[2:] where cardinality(record_ids) = " + appendOf);
+    }
+
+    @Test
+    void sinceBelongsToOneProject() {
+        StringWriter error = new StringWriter();
+        CommandLine line = new CommandLine(new Verify()).setErr(new PrintWriter(error));
+
+        assertThat(line.execute("--since=4")).isEqualTo(Verify.UNCHECKED);
+        assertThat(error.toString()).contains("--project");
+    }
+
+    @Test
+    void aProjectThatIsNotThereIsNotSound() {
+        assertThatThrownBy(() -> verify("--project=another"))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("no project another");
     }
 
     private List<String> findings() {

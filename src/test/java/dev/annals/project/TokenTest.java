@@ -266,7 +266,8 @@ class TokenTest extends ProjectTest {
                 arguments("{\"scopes\": null}", "/scopes"),
                 arguments("{\"scopes\": \"read\"}", "/scopes"),
                 arguments("{\"scopes\": []}", "/scopes"),
-                arguments("{\"scopes\": [\"read\", \"write\", \"sequence\", \"redact\", \"read\"]}", "/scopes"),
+                arguments(
+                        "{\"scopes\": [\"read\", \"write\", \"sequence\", \"redact\", \"link\", \"read\"]}", "/scopes"),
                 arguments("{\"scopes\": [\"read\", \"read\"]}", "/scopes/1"),
                 arguments("{\"scopes\": [\"admin\"]}", "/scopes"),
                 arguments("{\"scopes\": [\"read\", \"audit\"]}", "/scopes"),

@@ -5,24 +5,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.annals.BesideTheService;
 import dev.annals.Load;
 import dev.annals.SqlFixture;
-import dev.annals.config.Settings;
-import dev.annals.database.PoolFixture;
 import dev.annals.guid.SequentialGuid;
 import dev.annals.http.ProblemException;
-import dev.annals.log.TreeFixture;
-import dev.annals.projection.RandomRecords;
+import dev.annals.projection.DerivedFixture;
 import dev.annals.projection.TestProjector;
-import dev.annals.search.SearchConfig;
-import dev.annals.search.SearchIndex;
-import dev.annals.statistics.CountsFixture;
-import io.vertx.mutiny.sqlclient.Pool;
-import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Random;
 import java.util.Set;
 import java.util.UUID;
@@ -34,7 +25,6 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -50,39 +40,16 @@ class RedactedProjectionsTest {
     private static final List<String> FIELDS =
             List.of("actor.id", "actor.name", "subject.id", "subject.name", "outcome", "ip_address", "message");
 
-    private final SqlFixture log = SqlFixture.ofTheSchemaAlone();
-    private final Random random = new Random(20260205);
-    private final Pool pool = new PoolFixture(log.database(), Map.of()).open(8);
+    private final DerivedFixture derived = new DerivedFixture(20260205);
+    private final SqlFixture log = derived.log;
+    private final UUID project = derived.project;
+    private final Random random = new Random(20260206);
     private final UUID token = UUID.randomUUID();
-    private UUID project;
-
-    @BeforeEach
-    void makeAProject() throws SQLException {
-        project = log.insertProject();
-    }
 
     @AfterEach
     void theFeedIsWhole() throws SQLException {
         log.checkFeed(project);
-        pool.close().await().indefinitely();
-    }
-
-    private TestProjector projector(int combinations) {
-        return new TestProjector(
-                pool,
-                List.of(
-                        new SearchIndex(pool, Settings.of(SearchConfig.class, Map.of())),
-                        CountsFixture.dailyCounts(
-                                Map.of("annals.statistics.combinations", Integer.toString(combinations))),
-                        TreeFixture.logTree()),
-                1000);
-    }
-
-    private void append(int count) throws SQLException {
-        try (Connection connection = log.connect()) {
-            RandomRecords.append(connection, project, count, random);
-            connection.commit();
-        }
+        derived.close();
     }
 
     private UUID recordAt(long sequenceId) throws SQLException {
@@ -113,30 +80,13 @@ class RedactedProjectionsTest {
         return !fields.isEmpty();
     }
 
-    /** All that projections have stored of the project. */
-    private List<String> derived() throws SQLException {
-        List<String> all = new ArrayList<>();
-        for (String table : List.of("search_block", "daily_count", "daily_total", "merkle_tile", "merkle_seed")) {
-            all.addAll(log.texts("select '" + table + " ' || t::text from annals." + table + " t where project_id = '"
-                    + project + "' order by t"));
-        }
-        all.addAll(log.texts(
-                "select size || ' ' || frontier || ' ' || coalesce(halted, '') from annals.merkle_log where project_id = '"
-                        + project + "'"));
-        return all;
-    }
-
-    private void rebuild() throws SQLException {
-        log.run("update annals.projection set generation = generation + 1");
-    }
-
     /** With 10,000 combinations a day has room for all, with 40 for some. */
     @ParameterizedTest
     @ValueSource(ints = {10_000, 40})
     void whatWasDerivedIsWhatARebuildDerives(int combinations) throws Exception {
-        TestProjector projector = projector(combinations);
-        Redactions redactions = new Redactions(pool, projector.projector(), new SequentialGuid());
-        append(3000);
+        TestProjector projector = derived.projector(combinations);
+        Redactions redactions = new Redactions(derived.pool, projector.projector(), new SequentialGuid());
+        derived.append(3000);
         projector.catchUp();
         List<String> tiles = log.texts("select t::text from annals.merkle_tile t order by t");
         for (int i = 0; i < 60; i++) {
@@ -145,19 +95,13 @@ class RedactedProjectionsTest {
         assertThat(log.number("select count(*) from annals.redaction")).isGreaterThan(REDACTIONS * 3 / 2);
         assertThat(log.texts("select t::text from annals.merkle_tile t order by t"))
                 .isEqualTo(tiles);
-        projector.catchUp();
-        List<String> live = derived();
-        rebuild();
-        projector.catchUp();
-        assertThat(derived()).isEqualTo(live);
-        assertThat(live.toString()).doesNotContain("are not those");
-        assertThat(log.texts("select halted from annals.merkle_log")).containsOnlyNulls();
+        derived.assertARebuildDerivesTheSame(projector);
     }
 
     @Test
     void whereADayHasRoomTheCountsAreRightAtOnce() throws Exception {
-        TestProjector projector = projector(10_000);
-        Redactions redactions = new Redactions(pool, projector.projector(), new SequentialGuid());
+        TestProjector projector = derived.projector();
+        Redactions redactions = new Redactions(derived.pool, projector.projector(), new SequentialGuid());
         log.run("insert into annals.audit_record (project_id, action, actor_name, outcome) select '" + project
                 + "', 'a', 'Jane', 'o' from generate_series(1, 2)");
         projector.catchUp();
@@ -178,9 +122,9 @@ class RedactedProjectionsTest {
     /** The seed of the tile would bring back every salt; the seeds of the other records bring back theirs alone. */
     @Test
     void ofTheSeedsOfATileOnlyThatOfTheRedactedRecordIsGone() throws Exception {
-        TestProjector projector = projector(10_000);
-        Redactions redactions = new Redactions(pool, projector.projector(), new SequentialGuid());
-        append(300);
+        TestProjector projector = derived.projector();
+        Redactions redactions = new Redactions(derived.pool, projector.projector(), new SequentialGuid());
+        derived.append(300);
         projector.catchUp();
         String before = log.text(
                 "select encode(seed, 'hex') from annals.merkle_seed where project_id = '" + project + "' and tile = 0");
@@ -202,46 +146,42 @@ class RedactedProjectionsTest {
 
     @Test
     void aRecordThatIsNotInTheTreeYetIsTakenInAsItWas() throws Exception {
-        TestProjector projector = projector(10_000);
-        Redactions redactions = new Redactions(pool, projector.projector(), new SequentialGuid());
-        append(300);
+        TestProjector projector = derived.projector();
+        Redactions redactions = new Redactions(derived.pool, projector.projector(), new SequentialGuid());
+        derived.append(300);
         for (long place : new long[] {1, 256, 257, 290}) {
             redact(redactions, place, random);
         }
-        append(300);
+        derived.append(300);
         projector.catchUp();
         redact(redactions, 257, random);
         redact(redactions, 600, random);
-        append(300);
-        projector.catchUp();
-        List<String> live = derived();
-        rebuild();
-        projector.catchUp();
-        assertThat(derived()).isEqualTo(live);
-        assertThat(log.texts("select halted from annals.merkle_log")).containsOnlyNulls();
+        derived.append(300);
+        derived.assertARebuildDerivesTheSame(projector);
     }
 
     @Test
     void redactionsBesideAppendsProjectorsAndRebuildsLoseNothing() throws Exception {
-        append(2000);
-        TestProjector first = projector(10_000);
+        derived.append(2000);
+        TestProjector first = derived.projector();
         first.catchUp();
         AtomicBoolean done = new AtomicBoolean();
         AtomicInteger redacted = new AtomicInteger();
         ExecutorService threads = Executors.newCachedThreadPool();
         List<Future<?>> running = new ArrayList<>();
         for (int i = 0; i < 2; i++) {
-            TestProjector projector = projector(10_000);
+            TestProjector projector = derived.projector();
             running.add(threads.submit(whileNot(done, projector::look)));
         }
         running.add(threads.submit(whileNot(done, () -> {
-            append(200);
+            derived.append(200);
             return null;
         })));
         List<Future<?>> redacting = new ArrayList<>();
         for (int i = 0; i < 3; i++) {
             Random choice = new Random(i);
-            Redactions redactions = new Redactions(pool, projector(10_000).projector(), new SequentialGuid());
+            Redactions redactions =
+                    new Redactions(derived.pool, derived.projector().projector(), new SequentialGuid());
             redacting.add(threads.submit(() -> {
                 for (int n = 0; n < REDACTIONS; n++) {
                     // few tiles and blocks, so that they meet
@@ -252,7 +192,7 @@ class RedactedProjectionsTest {
         }
         for (int i = 0; i < 3; i++) {
             Thread.sleep(300);
-            rebuild();
+            derived.rebuild();
         }
         for (Future<?> each : redacting) {
             each.get(2, TimeUnit.MINUTES);
@@ -263,12 +203,7 @@ class RedactedProjectionsTest {
         }
         threads.shutdown();
         assertThat(redacted.get()).isGreaterThan(REDACTIONS * 3 / 2);
-        first.catchUp();
-        List<String> live = derived();
-        rebuild();
-        first.catchUp();
-        assertThat(derived()).isEqualTo(live);
-        assertThat(log.texts("select halted from annals.merkle_log")).containsOnlyNulls();
+        derived.assertARebuildDerivesTheSame(first);
         assertThat(log.numbers("select number from annals.redaction order by number"))
                 .isEqualTo(log.numbers("select generate_series(1, count(*)) from annals.redaction"));
         assertThat(log.number("select count(*) from annals.audit_record where action = 'annals.redact'"))

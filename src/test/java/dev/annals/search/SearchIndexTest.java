@@ -166,8 +166,8 @@ class SearchIndexTest {
     @ValueSource(strings = {"", SERVICE_SETTINGS})
     void noStatementOfASearchReadsAWholeTable(String settings) throws SQLException {
         UUID project = large().project();
-        String filters = ", null, null, 'rare', null, null, null, null, null, null";
-        String none = ", null".repeat(9);
+        String filters = ", null, null, 'rare', null, null, null, null, null, null, null, null";
+        String none = ", null".repeat(11);
         try (Connection connection = large().log().connect()) {
             SqlFixture.execute(connection, settings);
             for (String mode : List.of("force_custom_plan", "force_generic_plan")) {
@@ -222,7 +222,7 @@ class SearchIndexTest {
     }
 
     private static String types(String name) {
-        String filters = "timestamptz, timestamptz, text, text, text, text, text, text, text)";
+        String filters = "timestamptz, timestamptz, text, text, text, text, text, text, text, text, text)";
         return switch (name) {
             case "scan_feed" -> " (uuid, integer, bigint, bigint[], bigint[], integer, " + filters;
             case "search_blocks" -> " (uuid, integer, bigint, integer, integer, " + filters;

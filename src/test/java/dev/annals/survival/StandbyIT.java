@@ -9,6 +9,7 @@ import dev.annals.Await;
 import dev.annals.ServiceProcess;
 import dev.annals.SqlFixture;
 import dev.annals.embedded.InstalledPostgres;
+import dev.annals.embedded.StandbyPair;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -37,22 +38,22 @@ class StandbyIT {
     Path directory;
 
     private final HttpClient http = HttpClient.newHttpClient();
-    private InstalledPostgres primary;
-    private InstalledPostgres standby;
+    private StandbyPair servers;
     private ServiceProcess writing;
     private ServiceProcess reading;
     private Project project;
 
     @BeforeEach
     void startAll() throws Exception {
-        primary = InstalledPostgres.start(directory);
-        writing = start(primary, Map.of());
+        servers = StandbyPair.start(directory);
+        writing = start(servers.primary(), Map.of());
         project = writing.newProject(ADMIN, "read", "write");
-        standby = primary.startStandby(directory);
+        servers.startStandby();
         // Whoever tries again does so after the test's end.
         reading = start(
-                standby,
+                servers.standby(),
                 Map.of(
+                        "ANNALS_VERIFICATION_INTERVAL", "1s",
                         "ANNALS_DATABASE_MIGRATE_AT_START", "false",
                         "ANNALS_APPEND_RETRY_DELAY", "1H",
                         "ANNALS_APPEND_MAX_RETRY_DELAY", "1H"));
@@ -72,18 +73,16 @@ class StandbyIT {
                 service.close();
             }
         }
-        for (InstalledPostgres server : new InstalledPostgres[] {standby, primary}) {
-            if (server != null) {
-                server.close();
-            }
+        if (servers != null) {
+            servers.close();
         }
     }
 
     @Test
     void aCursorThatTheStandbyHasNotReachedGetsAnEmptyPageAndNotAFeedThatWasSetBack() throws Exception {
         append(3);
-        awaitReplay();
-        SqlFixture.on(standby.url("postgres")).runEach("select pg_wal_replay_pause()");
+        servers.awaitReplay();
+        SqlFixture.on(servers.standby().url("postgres")).runEach("select pg_wal_replay_pause()");
         append(2);
         String ahead = cursorOf(get(writing, FEED));
         assertThat(ahead).startsWith("5-");
@@ -105,7 +104,7 @@ class StandbyIT {
 
         CompletableFuture<HttpResponse<String>> waiting = http.sendAsync(
                 request(reading, FEED + "?wait=60&cursor=" + ahead).build(), HttpResponse.BodyHandlers.ofString());
-        SqlFixture.on(standby.url("postgres")).runEach("select pg_wal_replay_resume()");
+        SqlFixture.on(servers.standby().url("postgres")).runEach("select pg_wal_replay_resume()");
         append(1);
         JsonNode found = json(waiting.get(60, TimeUnit.SECONDS)).get("results");
         assertThat(found).hasSize(1);
@@ -115,7 +114,7 @@ class StandbyIT {
     @Test
     void writesAreRefusedAtOnceReadinessSaysWhyAndAPromotionEndsIt() throws Exception {
         append(3);
-        awaitReplay();
+        servers.awaitReplay();
 
         HttpResponse<String> refused = post(reading);
         assertThat(refused.statusCode()).as(refused.body()).isEqualTo(503);
@@ -127,7 +126,7 @@ class StandbyIT {
         assertThat(reading.output.stream().filter(line -> line.contains(" WARN ") || line.contains(" ERROR ")))
                 .hasSizeLessThan(10);
 
-        SqlFixture.on(standby.url("postgres")).runEach("select pg_promote()");
+        SqlFixture.on(servers.standby().url("postgres")).runEach("select pg_promote()");
         HttpResponse<String> taken = post(reading);
         assertThat(taken.statusCode()).as(taken.body()).isEqualTo(201);
         assertThat(json(taken).get("sequence_id").longValue()).isEqualTo(4);
@@ -171,14 +170,5 @@ class StandbyIT {
     private static String cursorOf(HttpResponse<String> page) throws Exception {
         String query = URI.create(json(page).get("poll_more").textValue()).getQuery();
         return query.replaceAll(".*cursor=([^&]*).*", "$1");
-    }
-
-    private void awaitReplay() throws Exception {
-        String written = SqlFixture.on(primary.url("postgres")).text("select pg_current_wal_lsn()::text");
-        Await.until(
-                "the standby has what was written",
-                () -> SqlFixture.on(standby.url("postgres"))
-                        .text("select pg_last_wal_replay_lsn() >= '" + written + "'::pg_lsn")
-                        .equals("t"));
     }
 }

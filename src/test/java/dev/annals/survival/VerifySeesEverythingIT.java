@@ -32,6 +32,10 @@ import org.junit.jupiter.params.provider.MethodSource;
 class VerifySeesEverythingIT {
 
     private static final UUID PROJECT = UUID.randomUUID();
+
+    /** The feed of administration has segments with the same ids. */
+    private static final String OF_PROJECT = "project_id = '" + PROJECT + "' and ";
+
     private static final int SEQUENCE_IDS = 1_209;
     /** A record with everything, which stands alone in its append. */
     private static final String WHOLE = "project_id = '" + PROJECT + "' and action = 'whole'";
@@ -101,13 +105,13 @@ class VerifySeesEverythingIT {
     }
 
     private static void places(List<Arguments> plants) {
-        String segment =
-                "annals.feed_segment set first_sequence_id = %d, last_sequence_id = %d where first_sequence_id = %d";
+        String segment = "annals.feed_segment set first_sequence_id = %d, last_sequence_id = %d where " + OF_PROJECT
+                + "first_sequence_id = %d";
         plant(
                 plants,
                 "a segment is gone",
                 "belong to no segment",
-                "delete from annals.feed_segment where first_sequence_id = 1");
+                "delete from annals.feed_segment where " + OF_PROJECT + "first_sequence_id = 1");
         plant(plants, "segments overlap", "and to the one before it", "update " + segment.formatted(2, 2, 4));
         plant(
                 plants,
@@ -119,8 +123,9 @@ class VerifySeesEverythingIT {
                 "all stand one further",
                 "sequence ids 1 to 1 belong to no segment",
                 "update annals.feed_segment set first_sequence_id = first_sequence_id + 10001,"
-                        + " last_sequence_id = last_sequence_id + 1",
-                "update annals.feed_segment set first_sequence_id = first_sequence_id - 10000");
+                        + " last_sequence_id = last_sequence_id + 1 where project_id = '" + PROJECT + "'",
+                "update annals.feed_segment set first_sequence_id = first_sequence_id - 10000 where project_id = '"
+                        + PROJECT + "'");
         plant(
                 plants,
                 "two segments are swapped",
@@ -135,7 +140,7 @@ class VerifySeesEverythingIT {
                 plants,
                 "the last segment is gone",
                 "is in no segment",
-                "delete from annals.feed_segment where first_sequence_id = " + SEQUENCE_IDS);
+                "delete from annals.feed_segment where " + OF_PROJECT + "first_sequence_id = " + SEQUENCE_IDS);
         plant(
                 plants,
                 "an append is gone",
@@ -199,12 +204,12 @@ class VerifySeesEverythingIT {
 
     private static String[] swapSegments(int one, int other) {
         String set = "update annals.feed_segment set append_id = (select append_id from annals.feed_segment where"
-                + " first_sequence_id = %d) where first_sequence_id = %d";
+                + " first_sequence_id = %d) where " + OF_PROJECT + "first_sequence_id = %d";
         return new String[] {
-            "create temp table was as select * from annals.feed_segment where first_sequence_id in (" + one + ", "
-                    + other + ")",
-            "update annals.feed_segment set append_id = gen_random_uuid() where first_sequence_id in (" + one + ", "
-                    + other + ")",
+            "create temp table was as select * from annals.feed_segment where " + OF_PROJECT + "first_sequence_id in ("
+                    + one + ", " + other + ")",
+            "update annals.feed_segment set append_id = gen_random_uuid() where " + OF_PROJECT
+                    + "first_sequence_id in (" + one + ", " + other + ")",
             set.replace("(select append_id from annals.feed_segment", "(select append_id from was")
                     .formatted(one, other),
             set.replace("(select append_id from annals.feed_segment", "(select append_id from was")

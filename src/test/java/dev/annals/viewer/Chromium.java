@@ -55,11 +55,16 @@ public final class Chromium implements AutoCloseable {
         return new Chromium(executable.get());
     }
 
-    /** A page of a context of its own, as a person has it who was never here before. */
-    public Guarded open(Browser.NewContextOptions options, URI origin) {
+    /** A context that also visits other servers than the one that is tested. */
+    BrowserContext context(Browser.NewContextOptions options) {
         BrowserContext context = browser.newContext(options);
         context.setDefaultTimeout(PATIENCE_MILLIS);
-        return new Guarded(context, origin);
+        return context;
+    }
+
+    /** A page of a context of its own, as a person has it who was never here before. */
+    public Guarded open(Browser.NewContextOptions options, URI origin) {
+        return new Guarded(context(options), origin);
     }
 
     @Override

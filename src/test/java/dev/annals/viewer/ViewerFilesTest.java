@@ -6,6 +6,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.quarkus.test.junit.QuarkusTest;
 import io.restassured.response.ExtractableResponse;
 import io.restassured.response.Response;
+import java.util.List;
+import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
@@ -50,6 +52,14 @@ class ViewerFilesTest {
         assertThat(head.statusCode()).isEqualTo(200);
         assertThat(head.header("Content-Length")).isEqualTo(answer.header("Content-Length"));
         assertThat(head.header("Content-Security-Policy")).isEqualTo(answer.header("Content-Security-Policy"));
+    }
+
+    @Test
+    void thePagesThatTheSettingsNameMayShowItInAFrame() {
+        ViewerRoutes routes =
+                new ViewerRoutes(() -> Optional.of(List.of("https://a.example.org", "https://b.example.org:8443")));
+        assertThat(routes.policy()).endsWith("; frame-ancestors https://a.example.org https://b.example.org:8443");
+        assertThat(new ViewerRoutes(Optional::empty).policy()).endsWith("; frame-ancestors 'none'");
     }
 
     @ParameterizedTest

@@ -11,10 +11,13 @@ import com.microsoft.playwright.options.ColorScheme;
 import dev.annals.AuditLogFixture;
 import dev.annals.AuditLogFixture.Project;
 import dev.annals.Await;
+import dev.annals.log.HostileWitness;
 import dev.annals.viewer.Chromium.Guarded;
 import io.quarkus.test.junit.QuarkusTest;
 import java.nio.charset.StandardCharsets;
+import java.security.GeneralSecurityException;
 import java.sql.Connection;
+import java.time.Instant;
 import java.util.Base64;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.UnaryOperator;
@@ -45,8 +48,10 @@ class ViewerProofTest extends BrowserTest {
             proof(page).getByText("Pin a key").click();
             assertThat(page.locator("#offer-note")).containsText("Nobody has confirmed this key");
             checkAccess(page);
+            assertThat(page.locator("#rows .mark[data-state]")).hasCount(0);
             takeOver(page);
             assertThat(proof(page)).hasText("Proved at size 1");
+            assertThat(mark(page, 1)).hasAttribute("aria-label", "Proved at size 1");
 
             // Nothing gets into the log while somebody holds its place.
             AuditLogFixture.execute(
@@ -56,8 +61,11 @@ class ViewerProofTest extends BrowserTest {
             assertThat(page.locator("#rows tr")).hasCount(2);
             openNewest(page);
             assertThat(proof(page)).containsText("Not in the log yet");
+            assertThat(mark(page, 2)).hasAttribute("aria-label", "Not in the log yet");
+            assertThat(mark(page, 1)).hasAttribute("aria-label", "Proved at size 1");
             projection.rollback();
             assertThat(proof(page)).hasText("Proved at size 2");
+            assertThat(mark(page, 2)).hasAttribute("aria-label", "Proved at size 2");
 
             page.reload();
             assertThat(page.locator("#proof-state")).hasText("Verified");
@@ -105,7 +113,11 @@ class ViewerProofTest extends BrowserTest {
             page.reload();
             openNewest(page);
             assertThat(proof(page)).hasText("Proved at size 300");
-            assertThat(page.locator("#rows tr.proved")).hasCount(1);
+            assertThat(mark(page, 300)).hasAttribute("aria-label", "Proved at size 300");
+            assertThat(mark(page, 299)).hasAttribute("aria-label", "Does not match");
+            assertThat(mark(page, 298)).hasAttribute("aria-label", "Proved at size 300");
+            assertThat(page.locator("#rows .mark[data-state=wrong]")).hasCount(1);
+            assertThat(page.locator("#proof-state")).hasText("Does not match");
             page.keyboard().press("j");
             assertThat(proof(page)).containsText("The log proves another record than the service has shown");
             pages.set(UnaryOperator.identity());
@@ -124,6 +136,93 @@ class ViewerProofTest extends BrowserTest {
             page.emulateMedia(new Page.EmulateMediaOptions().setColorScheme(ColorScheme.DARK));
             checkAccess(page);
         }
+    }
+
+    @Test
+    void theListSaysOfEachRecordInSightHowItStandsWithIt() throws Exception {
+        Project project = log.newProject();
+        append(
+                project,
+                IntStream.range(0, 250)
+                        .mapToObj(i -> "{\"action\": \"step_" + i % 10 + "\", \"message\": \"secret " + i + "\"}")
+                        .toArray(String[]::new));
+        try (Guarded guarded = open();
+                HostileWitness witness = new HostileWitness()) {
+            Page page = guarded.page;
+            signIn(page, project);
+            openNewest(page);
+            Project redacting = new Project(project.id(), log.newToken(project.id(), "redact"));
+            for (int sequenceId : new int[] {249, 250}) {
+                redact(redacting, sequenceId);
+            }
+            assertThat(page.locator("#rows tr")).hasCount(102);
+            assertThat(row(page, 250)).containsText("secret 249");
+            page.locator("#proof-state").click();
+            takeOver(page);
+            // What was redacted since they were shown is not shown any longer, in the panel and in the list.
+            assertThat(proof(page)).hasText("Proved at size 252");
+            assertThat(page.locator("#detail-body")).not().containsText("secret");
+            for (int sequenceId : new int[] {249, 250}) {
+                assertThat(mark(page, sequenceId)).hasAttribute("aria-label", "Proved at size 252");
+                assertThat(row(page, sequenceId)).containsText("redacted");
+                assertThat(row(page, sequenceId)).not().containsText("secret");
+            }
+            assertThat(mark(page, 248)).hasAttribute("aria-label", "Proved at size 252");
+            assertThat(page.locator("#rows .mark:not([data-state])")).not().hasCount(0);
+            page.keyboard().press("Escape");
+            row(page, 151).scrollIntoViewIfNeeded();
+            assertThat(mark(page, 151)).hasAttribute("aria-label", "Proved at size 252");
+            checkAccess(page);
+
+            // Those that pass a filter are far from each other.
+            page.navigate(service + "#action=step_3");
+            assertThat(mark(page, 244)).hasAttribute("aria-label", "Proved at size 252");
+            row(page, 4).scrollIntoViewIfNeeded();
+            assertThat(mark(page, 4)).hasAttribute("aria-label", "Proved at size 252");
+
+            alter(page, "**/project-logs?*").set(text -> withCosignature(text, witness));
+            page.locator("#proof-state").click();
+            page.fill("#vkey", witness.vkey());
+            page.keyboard().press("Enter");
+            assertThat(page.locator("#pinned li")).hasCount(2);
+            page.locator("#close-proof").click();
+            assertThat(mark(page, 4)).hasAttribute("aria-label", "Proved at size 252 with 1 witness");
+        }
+        log.checkFeed(project.id());
+    }
+
+    private void redact(Project redacting, int sequenceId) throws Exception {
+        String id = log.text("select id from annals.feed where project_id = '" + redacting.id() + "' and sequence_id = "
+                + sequenceId);
+        redacting
+                .request()
+                .contentType("application/json")
+                .body("{\"fields\": [\"message\"], \"reason\": \"a reason\"}")
+                .post(AuditLogFixture.LOGS + "/" + id + "/redactions")
+                .then()
+                .statusCode(200);
+    }
+
+    /** A page whose checkpoint a witness has cosigned, if it has one. */
+    private static String withCosignature(String page, HostileWitness witness) {
+        Matcher note = Pattern.compile("(?<=\"checkpoint\":\")[^\"]*(?=\")").matcher(page);
+        return note.replaceFirst(found -> {
+            try {
+                String text = found.group().replace("\\n", "\n");
+                String line = witness.line(text.substring(0, text.lastIndexOf("\n\n") + 1), Instant.now());
+                return Matcher.quoteReplacement((text + line).replace("\n", "\\n"));
+            } catch (GeneralSecurityException e) {
+                throw new IllegalStateException(e);
+            }
+        });
+    }
+
+    private static Locator row(Page page, int sequenceId) {
+        return page.locator("#rows tr:has(td.number:text-is('" + sequenceId + "'))");
+    }
+
+    private static Locator mark(Page page, int sequenceId) {
+        return row(page, sequenceId).locator(".mark");
     }
 
     @Test

@@ -63,6 +63,40 @@ class ViewerTest extends BrowserTest {
     }
 
     @Test
+    void aLinkOpensItsRecordsAndItsTokenLeavesTheAddressAtOnce() {
+        AuditLogFixture.Project project = log.newProject();
+        append(project, LOGIN, REFUSAL);
+        String url = io.restassured.RestAssured.given()
+                .auth()
+                .preemptive()
+                .oauth2(log.newToken(project.id(), "link"))
+                .contentType("application/json")
+                .body("{\"subject_id\": \"r-7\"}")
+                .post("/v1/viewer-links")
+                .then()
+                .statusCode(201)
+                .extract()
+                .path("url");
+        String fragment = url.substring(url.indexOf('#'));
+        try (Guarded guarded = open()) {
+            Page page = guarded.page;
+            page.navigate(service + fragment);
+            assertThat(rows(page)).hasCount(1);
+            assertThat(rows(page).first()).containsText("role_grant");
+            assertThat(page.locator("#histogram")).isHidden();
+            assertThat(page.locator("#histogram-error")).isHidden();
+            assertThat(page.locator("#sign-out")).isHidden();
+            assertThat(page.locator("#proof-state")).isHidden();
+            assertThat(page.url()).doesNotContain("annals_");
+            rows(page).first().locator("a").click();
+            assertThat(page.locator("#detail-body")).containsText("billing-admin");
+            page.reload();
+            assertThat(rows(page)).hasCount(1);
+            checkAccess(page);
+        }
+    }
+
+    @Test
     void aTokenThatOpensNothingGetsAClearWord() {
         AuditLogFixture.Project writer = log.newProject("write");
         try (Guarded guarded = open()) {

@@ -108,6 +108,11 @@ final class JavaProcess implements AutoCloseable {
         }
     }
 
+    /** How much time of the processors the program has taken since its start. */
+    double processorSeconds() {
+        return process.info().totalCpuDuration().orElse(Duration.ZERO).toNanos() / 1e9;
+    }
+
     /** How much memory the program has in use, in bytes, as Linux counts it (VmRSS). */
     long residentBytes() throws IOException {
         try (var lines = Files.lines(Path.of("/proc", Long.toString(process.pid()), "status"))) {

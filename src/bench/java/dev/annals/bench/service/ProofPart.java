@@ -20,7 +20,10 @@ import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
+import java.sql.Connection;
+import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -28,6 +31,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.SplittableRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.LongConsumer;
 import java.util.function.Supplier;
 import java.util.regex.MatchResult;
@@ -38,9 +42,13 @@ public final class ProofPart implements Part {
 
     private static final int BATCH = 1_000;
     private static final int PAGE = 200;
+    /** How many records another project gets in a second, while it is measured how soon a record is proved. */
+    private static final int BESIDE = 300;
+
     private static final long CATCH_UP_SECONDS = 600;
     private static final Pattern ID = Pattern.compile("\\{\"id\":\"([0-9a-f-]{36})\"");
     private static final String WITH = "with";
+    private static final String WITH_LATER = "with, put off";
     private static final String WITHOUT = "without";
 
     private final HttpClient client = HttpClient.newHttpClient();
@@ -66,6 +74,7 @@ public final class ProofPart implements Part {
             try (Target annals = new Targets(database).startAnnals();
                     Target other = new Targets(plain).startAnnals()) {
                 text.append(appends(annals, database, other, settings));
+                text.append(processor(server, annals, database, other, settings));
                 text.append(reads(annals, database, settings));
                 text.append(provable(annals, settings));
                 text.append(rebuild(database));
@@ -112,7 +121,13 @@ public final class ProofPart implements Part {
 
     /** Both services run; the one that is not measured has nothing to do. */
     private String appends(Target annals, BenchDatabase database, Target other, Settings settings) throws Exception {
-        Table table = new Table("appends, 1 project", "with the log, requests/s", "without, requests/s", "ratio");
+        Table table = new Table(
+                "appends, 1 project",
+                "without the log, requests/s",
+                "with it, its work put off",
+                "ratio",
+                "with it, its work beside",
+                "ratio");
         for (Target target : List.of(annals, other)) {
             LoadClient.closedLoop(target, 64, Calls.single(target, 1), settings.warmUp());
         }
@@ -121,20 +136,110 @@ public final class ProofPart implements Part {
             String title =
                     connections + " connections, " + records + (records == 1 ? " record" : " records") + " per request";
             Progress.say(title);
-            Rates rates = Rates.ofRounds(List.of(WITH, WITHOUT), settings.rounds(), variant -> {
+            Rates rates = Rates.ofRounds(List.of(WITHOUT, WITH_LATER, WITH), settings.rounds(), variant -> {
                 awaitLog(database);
-                Target target = variant.equals(WITH) ? annals : other;
+                Target target = variant.equals(WITHOUT) ? other : annals;
                 Supplier<HttpCall> calls = records == 1 ? Calls.single(target, 1) : Calls.batches(target, BATCH);
-                return LoadClient.closedLoop(target, connections, calls, settings.measurement());
+                try (Connection holder = database.connect()) {
+                    if (variant.equals(WITH_LATER)) {
+                        hold(holder);
+                    }
+                    return LoadClient.closedLoop(target, connections, calls, settings.measurement());
+                }
             });
             table.row(
                     title,
-                    String.format("%,.0f", rates.median(WITH)),
                     String.format("%,.0f", rates.median(WITHOUT)),
+                    String.format("%,.0f", rates.median(WITH_LATER)),
+                    String.format("%.2f", rates.ratio(WITH_LATER, WITHOUT)),
+                    String.format("%,.0f", rates.median(WITH)),
                     String.format("%.2f", rates.ratio(WITH, WITHOUT)));
         }
-        return "\nAppending touches nothing of the log. What the background takes of the machine shows here, since all share its"
-                + " cores.\n\n" + table;
+        return "\nAppending touches nothing of the log. *Put off*: nothing gets into the log while appends are measured, so this is"
+                + " what the commits themselves cost. *Beside*: clients, services and database share the cores with the log.\n\n"
+                + table;
+    }
+
+    /** Nothing gets into the logs as long as their places are held. */
+    private static void hold(Connection holder) throws SQLException {
+        holder.setAutoCommit(false);
+        BenchDatabase.execute(holder, "select from annals.projection_checkpoint where projection = 'log' for update");
+    }
+
+    /** What the same appends take of the processor, at a rate that leaves some of it. */
+    private String processor(BenchServer server, Target annals, BenchDatabase database, Target other, Settings settings)
+            throws Exception {
+        if (!server.isEmbedded()) {
+            return "";
+        }
+        Table table = new Table(
+                "appends at a fixed rate, 1 project",
+                "median, without the log",
+                "with it",
+                "ratio",
+                "processor time per 1,000 records, without",
+                "with it",
+                "the log's part");
+        ProcessHandle postgres = postmaster(database);
+        for (int records : List.of(1, BATCH)) {
+            int perSecond = records == 1 ? 300 : 4;
+            String title = perSecond + " requests/s, " + records + (records == 1 ? " record" : " records") + " each";
+            Progress.say(title);
+            Map<String, List<double[]>> measured = new LinkedHashMap<>();
+            for (int round = 0; round < settings.rounds(); round++) {
+                for (String variant : round % 2 == 0 ? List.of(WITH, WITHOUT) : List.of(WITHOUT, WITH)) {
+                    Target target = variant.equals(WITH) ? annals : other;
+                    Supplier<HttpCall> calls = records == 1 ? Calls.single(target, 1) : Calls.batches(target, BATCH);
+                    awaitLog(database);
+                    Duration duration = settings.measurement().multipliedBy(2);
+                    double before = target.process().processorSeconds() + processorSeconds(postgres);
+                    Latencies latencies = LoadClient.openLoop(target, 16, perSecond, calls, duration);
+                    awaitLog(database);
+                    double after = target.process().processorSeconds() + processorSeconds(postgres);
+                    double taken = perSecond * duration.toMillis() / 1000.0 * records;
+                    measured.computeIfAbsent(variant, any -> new ArrayList<>())
+                            .add(new double[] {latencies.percentile(0.5), (after - before) * 1e6 / taken});
+                }
+            }
+            table.row(
+                    title,
+                    String.format("%.2f ms", median(measured, WITHOUT, 0)),
+                    String.format("%.2f ms", median(measured, WITH, 0)),
+                    String.format("%.2f", median(measured, WITH, 0) / median(measured, WITHOUT, 0)),
+                    String.format("%,.0f ms", median(measured, WITHOUT, 1)),
+                    String.format("%,.0f ms", median(measured, WITH, 1)),
+                    String.format("%.0f %%", 100 * (1 - median(measured, WITHOUT, 1) / median(measured, WITH, 1))));
+        }
+        return "\nThe time of the service and of all processes of PostgreSQL, until the log has caught up.\n\n" + table;
+    }
+
+    private static double median(Map<String, List<double[]>> measured, String variant, int which) {
+        double[] sorted = measured.getOrDefault(variant, List.of()).stream()
+                .mapToDouble(one -> one[which])
+                .sorted()
+                .toArray();
+        return (sorted[(sorted.length - 1) / 2] + sorted[sorted.length / 2]) / 2;
+    }
+
+    private static ProcessHandle postmaster(BenchDatabase database) throws SQLException {
+        try (Connection connection = database.connect();
+                Statement statement = connection.createStatement();
+                ResultSet row = statement.executeQuery("select pg_backend_pid()")) {
+            row.next();
+            return ProcessHandle.of(row.getLong(1))
+                    .flatMap(ProcessHandle::parent)
+                    .orElseThrow();
+        }
+    }
+
+    private static double processorSeconds(ProcessHandle postgres) {
+        return postgres.children()
+                        .mapToDouble(child -> child.info()
+                                .totalCpuDuration()
+                                .orElse(Duration.ZERO)
+                                .toNanos())
+                        .sum()
+                / 1e9;
     }
 
     private String reads(Target annals, BenchDatabase database, Settings settings) throws Exception {
@@ -169,10 +274,43 @@ public final class ProofPart implements Part {
         return "\n" + table;
     }
 
-    /** From the answer to an append until its proof is there, while nothing else is going on. */
+    /** From the answer to an append, which comes with its commit, until its proof is there. */
     private String provable(Target annals, Settings settings) throws Exception {
+        int records = settings.choose(100, 400);
+        Table table = new Table("from an append's answer to its proof", "median", "99 %", "longest");
+        addRow(table, String.format("%,d records, one after the other", records), provable(annals, records));
+        AtomicBoolean ended = new AtomicBoolean();
+        Thread load = new Thread(() -> appendBeside(annals, ended), "appends beside");
+        load.start();
+        try {
+            addRow(table, "the same, while another project gets " + BESIDE + " per second", provable(annals, records));
+        } finally {
+            ended.set(true);
+            load.join();
+        }
+        return "\n" + table;
+    }
+
+    private static void addRow(Table table, String title, Latencies latencies) {
+        table.row(
+                title,
+                String.format("%,.0f ms", latencies.percentile(0.5)),
+                String.format("%,.0f ms", latencies.percentile(0.99)),
+                String.format("%,.0f ms", latencies.percentile(1)));
+    }
+
+    private static void appendBeside(Target annals, AtomicBoolean ended) {
+        try {
+            while (!ended.get()) {
+                LoadClient.openLoop(annals, 16, BESIDE, Calls.single(annals, 1), Duration.ofSeconds(1));
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private Latencies provable(Target annals, int records) throws IOException, InterruptedException {
         String token = annals.tokens().get(2);
-        int records = settings.choose(100, 1_000);
         long[] nanos = new long[records];
         for (int i = 0; i < records; i++) {
             HttpResponse<String> stored = send(annals, token, "", "{\"action\": \"a\"}");
@@ -183,14 +321,7 @@ public final class ProofPart implements Part {
             }
             nanos[i] = System.nanoTime() - begin;
         }
-        Latencies latencies = new Latencies(nanos);
-        return "\n"
-                + new Table("from an append's answer to its proof", "median", "99 %", "longest")
-                        .row(
-                                String.format("%,d records, one after the other", records),
-                                String.format("%,.0f ms", latencies.percentile(0.5)),
-                                String.format("%,.0f ms", latencies.percentile(0.99)),
-                                String.format("%,.0f ms", latencies.percentile(1)));
+        return new Latencies(nanos);
     }
 
     /** How fast the tree grows where nothing else waits, and what it takes. */

@@ -88,7 +88,8 @@ final class Targets {
         try {
             List<String> tokens = new ArrayList<>();
             for (int i = 0; i < projects; i++) {
-                String project = administer(process, "/v1/projects", "{\"name\": \"" + UUID.randomUUID() + "\"}", "id");
+                String project =
+                        administer(process, "/v1/projects", "{\"name\": \"project " + UUID.randomUUID() + "\"}", "id");
                 tokens.add(administer(
                         process,
                         "/v1/projects/" + project + "/tokens",
@@ -119,6 +120,28 @@ final class Targets {
                 Stream.generate(() -> UUID.randomUUID().toString())
                         .limit(PROJECTS)
                         .toList());
+    }
+
+    /** Sets the limits of one of the projects, and waits until they count. */
+    static void limit(Target target, int project, String limits) throws IOException, InterruptedException {
+        String whoAmI = send(target, "GET", "/v1/whoami", target.tokens().get(project), "");
+        String id = new ObjectMapper().readTree(whoAmI).at("/project/id").asText();
+        send(target, "PUT", "/v1/projects/" + id + "/limits", ADMIN_TOKEN, limits);
+    }
+
+    private static String send(Target target, String method, String path, String token, String body)
+            throws IOException, InterruptedException {
+        HttpRequest request = HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + target.port() + path))
+                .header("Authorization", "Bearer " + token)
+                .header("Content-Type", "application/json")
+                .timeout(Duration.ofSeconds(30))
+                .method(method, HttpRequest.BodyPublishers.ofString(body))
+                .build();
+        HttpResponse<String> answer = HttpClient.newHttpClient().send(request, HttpResponse.BodyHandlers.ofString());
+        if (answer.statusCode() != 200) {
+            throw new IOException(path + " answers " + answer.statusCode() + ": " + answer.body());
+        }
+        return answer.body();
     }
 
     private String administer(JavaProcess process, String path, String body, String field)

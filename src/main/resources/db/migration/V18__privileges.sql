@@ -16,8 +16,8 @@ grant execute on function annals.sequential_guid(), annals.shared_append_id(), a
   to annals_writer;
 grant usage on sequence annals.shared_append_number to annals_writer;
 
--- annals_service: appends and reads records, and never changes or removes any of them. Projects and tokens it changes by the
--- functions that leave an event of it.
+-- annals_service: appends and reads records. It changes or removes them, and changes projects and tokens, only by functions
+-- that leave an event of it.
 grant select on annals.project, annals.access_token, annals.audit_record, annals.append, annals.feed_segment, annals.place,
   annals.feed to annals_service;
 grant insert on annals.append to annals_service;
@@ -27,7 +27,7 @@ grant insert (project_id, id, placed_with, "timestamp", recorded_at, action, act
   on annals.audit_record to annals_service;
 -- An instance that does not migrate looks whether the schema is old.
 grant select on annals.flyway_schema_history to annals_service;
-grant execute on function annals.sequence_id(uuid, uuid, uuid), annals.places(uuid, bigint, bigint),
+grant execute on function annals.recorder(uuid, text), annals.is_identity_id(uuid), annals.sequence_id(uuid, uuid, uuid), annals.places(uuid, bigint, bigint),
   annals.is_servable_metadata(jsonb), annals.is_owner(), annals.is_held_id(text),
   annals.held_ids(uuid, integer[], uuid[]), annals.append_apart to annals_service;
 
@@ -36,12 +36,34 @@ grant execute on function annals.administration(), annals.create_project(text, u
   annals.issue_token(uuid, uuid, bytea, text[], text, timestamptz, cidr[], uuid, inet),
   annals.rotate_token(uuid, uuid, uuid, bytea, interval, uuid, inet), annals.revoke_token(uuid, uuid, uuid, inet),
   annals.expire_tokens(integer), annals.begin_administration(uuid, bytea, uuid, uuid, bytea),
-  annals.note_token_use(uuid[]), annals.record_operation(text, text, text, text, jsonb, uuid, inet)
+  annals.limit_project(uuid, jsonb, uuid, inet), annals.limit_token(uuid, uuid, jsonb, uuid, inet),
+  annals.issue_link(uuid, uuid, bytea, jsonb, integer, uuid, inet), annals.note_token_use(uuid[]),
+  annals.record_operation(text, text, text, text, jsonb, uuid, inet), annals.note_state(text, jsonb)
   to annals_service;
+
+-- People of an OpenID provider: what they may do is an administrator's to say, that they came is the service's.
+grant select on annals.identity, annals.identity_grant, annals.identity_entry to annals_service;
+grant execute on function annals.identity_id(text, text),
+  annals.grant_identity(uuid, uuid, text, text, text, text[], text, jsonb, uuid, inet),
+  annals.revoke_identity_grant(uuid, uuid, uuid, inet), annals.enter_identity(text, text, uuid[], inet) to annals_service;
 
 -- The one change of records. What it writes, it writes as the owner.
 grant select on annals.redaction to annals_service;
 grant execute on function annals.redact(uuid, uuid, text[], text, text, bytea, uuid, uuid, inet) to annals_service;
+
+grant select on annals.legal_hold to annals_service;
+grant execute on function annals.set_hold(uuid, uuid, text, text, text, uuid, inet),
+  annals.lift_hold(uuid, uuid, text, uuid, inet) to annals_service;
+-- Records that have expired: which ones, the function knows.
+grant select on annals.feed_horizon to annals_service;
+grant execute on function annals.horizon(uuid), annals.set_retention(uuid, integer, uuid, inet),
+  annals.remove_expired(uuid, integer, bytea) to annals_service;
+
+-- Archives of records, and whether they are waited for.
+grant select on annals.archive, annals.restored_archive to annals_service;
+grant execute on function annals.archived_through(uuid), annals.awaits_archive(uuid), annals.is_new(),
+  annals.note_archive(uuid, uuid, bigint, bigint, text, bigint, bytea, uuid, inet),
+  annals.require_archive(uuid, boolean, uuid, inet) to annals_service;
 
 -- Sequences: their rows stay, their values are drawn.
 grant select, insert, update (next_value, reserved_from, deleted_at) on annals.sequence to annals_service;
@@ -70,3 +92,6 @@ grant select, insert, update (size, frontier, signed_size, checkpoint, incarnati
   on annals.merkle_log to annals_service;
 grant select, insert, update (epoch, size, cosigned_at, error, retry_at) on annals.merkle_witness to annals_service;
 grant select on annals.merkle_epoch to annals_service;
+
+-- Up to where feeds were verified is not evidence: whoever has this role could skip the verification as well.
+grant select, insert, update (sequence_id, round_at, found, found_before, due_at) on annals.verification to annals_service;

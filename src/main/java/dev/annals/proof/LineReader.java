@@ -1,4 +1,4 @@
-package dev.annals.cli;
+package dev.annals.proof;
 
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -6,10 +6,10 @@ import java.io.InputStream;
 import org.jspecify.annotations.Nullable;
 
 /** Reads lines of bytes that end with a line feed, and tells whether another one can be read without waiting. */
-final class LineReader {
+public final class LineReader {
 
     /** Stands for a line that is longer than any record; its bytes are skipped. */
-    static final byte[] TOO_LONG = {};
+    public static final byte[] TOO_LONG = {};
 
     private static final int MAX_LINE_BYTES = 1 << 20;
 
@@ -19,18 +19,19 @@ final class LineReader {
     private int position;
     private int limit;
 
-    LineReader(InputStream in) {
+    /** Lines of at most 1 MiB; longer ones are skipped. */
+    public LineReader(InputStream in) {
         this(in, MAX_LINE_BYTES);
     }
 
     /** @param maxLineBytes longer lines are skipped */
-    LineReader(InputStream in, int maxLineBytes) {
+    public LineReader(InputStream in, int maxLineBytes) {
         this.in = in;
         this.maxLineBytes = maxLineBytes;
     }
 
     /** The next line without its end; null at the end of the input; {@link #TOO_LONG}. */
-    byte @Nullable [] next() throws IOException {
+    public byte @Nullable [] next() throws IOException {
         ByteArrayOutputStream line = new ByteArrayOutputStream();
         boolean any = false;
         while (true) {
@@ -62,7 +63,7 @@ final class LineReader {
     }
 
     /** Whether something of the next line is there already. */
-    boolean hasMore() throws IOException {
+    public boolean hasMore() throws IOException {
         return position < limit || in.available() > 0;
     }
 }

@@ -1,0 +1,11 @@
+package dev.annals.openid;
+
+/** A token that does not count. The message says why, to whoever sent it. */
+public final class BadToken extends Exception {
+
+    private static final long serialVersionUID = 1;
+
+    BadToken(String why) {
+        super(why);
+    }
+}

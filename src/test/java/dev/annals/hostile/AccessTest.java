@@ -1,0 +1,164 @@
+package dev.annals.hostile;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.annals.AuditLogFixture;
+import dev.annals.AuditLogFixture.Project;
+import dev.annals.project.TestTokens;
+import io.quarkus.test.junit.QuarkusTest;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+/**
+ * Each operation of the contract answers each kind of caller as the table of docs/security.md says. An operation without a row
+ * fails, and so does a row without an operation.
+ */
+@QuarkusTest
+class AccessTest extends CallsOfTheContract {
+
+    @Test
+    void eachOperationAnswersEachCallerAsTheTableSays() throws Exception {
+        List<List<String>> rows = SecurityTableTest.table("operation");
+        List<String> callers = rows.get(0).subList(1, rows.get(0).size());
+        assertThat(rows.subList(2, rows.size()).stream()
+                        .map(row -> row.get(0).replace("`", ""))
+                        .toList())
+                .containsAll(operationsOfTheContract())
+                .doesNotHaveDuplicates();
+        Project victim = log.newProject(SCOPES);
+        String record = append(victim);
+        Map<String, String> tokens = new LinkedHashMap<>();
+        tokens.put("nobody", "");
+        tokens.put("unknown token", TestTokens.unknown());
+        Project other = log.newProject(SCOPES);
+        append(other);
+        tokens.put("another project", other.token());
+        for (String scope : SCOPES) {
+            tokens.put("`" + scope + "`", log.newToken(victim.id(), scope));
+        }
+        tokens.put("a link", link(victim));
+        tokens.put("`audit`", log.newToken("annals", "audit"));
+        tokens.put("`admin`", log.newToken("annals", "admin"));
+        assertThat(tokens.keySet()).containsExactlyElementsOf(callers);
+        for (List<String> row : rows.subList(2, rows.size())) {
+            for (int i = 0; i < callers.size(); i++) {
+                Call call = call(row.get(0).replace("`", ""), victim, record);
+                assertThat(shown(send(call, tokens.get(callers.get(i)))))
+                        .as("%s for %s", row.get(0), callers.get(i))
+                        .isEqualTo(row.get(i + 1));
+            }
+        }
+        log.checkFeed(victim.id());
+    }
+
+    @Test
+    void theTokenOfAnotherProjectReachesNothingOfThisOne() throws Exception {
+        Project victim = log.newProject(SCOPES);
+        Project other = log.newProject(SCOPES);
+        String record = append(victim);
+        append(other);
+        long records = log.checkFeed(victim.id());
+        for (String operation : operationsOfTheContract()) {
+            Call call = call(operation, victim, record);
+            assertThat(send(call, other.token()).body())
+                    .as(operation)
+                    .doesNotContain(record, victim.id().toString());
+            call.sequence()
+                    .ifPresent(name -> assertThat(
+                                    send(new Call("POST", "/v1/sequences/" + name + "/values", "", ""), victim.token())
+                                            .body())
+                            .as("%s leaves the sequence as it is", operation)
+                            .isEqualTo("{\"values\":[1]}"));
+        }
+        assertThat(log.checkFeed(victim.id())).isEqualTo(records);
+    }
+
+    /** A token that has ended is none, and says nothing about its project. */
+    @Test
+    void aTokenThatHasEndedIsAnsweredLikeOneThatNeverWasAndOneFromElsewhereIsRefused() throws Exception {
+        List<List<String>> rows = SecurityTableTest.table("operation");
+        int unknown = rows.get(0).indexOf("unknown token");
+        Project victim = log.newProject(SCOPES);
+        String record = append(victim);
+        List<String> ended = new ArrayList<>();
+        List<String> elsewhere = new ArrayList<>();
+        for (String project : List.of(victim.id().toString(), "annals")) {
+            String[] scopes = project.equals("annals") ? new String[] {"audit", "admin"} : SCOPES;
+            ended.add(revoked(project, scopes));
+            ended.add(expired(project, scopes));
+            elsewhere.add(text(issued(project, "\"allowed_addresses\": [\"192.0.2.0/24\"]", scopes), "token"));
+        }
+        for (List<String> row : rows.subList(2, rows.size())) {
+            Call call = call(row.get(0).replace("`", ""), victim, record);
+            for (String token : ended) {
+                assertThat(shown(send(call, token)))
+                        .as("%s with a token that has ended", row.get(0))
+                        .isEqualTo(row.get(unknown));
+            }
+            for (String token : elsewhere) {
+                assertThat(shown(send(call, token)))
+                        .as("%s from an address that the token does not allow", row.get(0))
+                        .isEqualTo(row.get(unknown).equals("401") ? "403" : row.get(unknown));
+            }
+        }
+    }
+
+    @Test
+    void aClosedProjectIsReadAndRedactedAndTakesNothingNew() throws Exception {
+        List<List<String>> rows = SecurityTableTest.table("operation");
+        Project closed = log.newProject(SCOPES);
+        String record = append(closed);
+        Map<String, Call> calls = new LinkedHashMap<>();
+        for (String operation : operationsOfTheContract()) {
+            calls.put(operation, call(operation, closed, record));
+        }
+        assertThat(send(new Call("POST", "/v1/projects/" + closed.id() + "/close", "", ""), AuditLogFixture.ADMIN_TOKEN)
+                        .statusCode())
+                .isEqualTo(200);
+        for (List<String> row : rows.subList(2, rows.size())) {
+            Call call = calls.get(row.get(0).replace("`", ""));
+            // What needs no token says nothing of projects.
+            if (call != null && row.get(1).equals("401")) {
+                boolean links = allowed(rows, row, "link") && !allowed(rows, row, "read");
+                boolean reads = allowed(rows, row, "read") || allowed(rows, row, "redact");
+                boolean adds = !reads && (allowed(rows, row, "write") || allowed(rows, row, "sequence"));
+                assertThat(send(call, closed.token()).statusCode())
+                        .as(row.get(0))
+                        .isEqualTo(links ? 201 : reads ? 200 : adds ? 409 : 403);
+            }
+        }
+        assertThat(log.checkFeed(closed.id())).isEqualTo(2);
+    }
+
+    private static boolean allowed(List<List<String>> rows, List<String> row, String scope) {
+        return row.get(rows.get(0).indexOf("`" + scope + "`")).equals("yes");
+    }
+
+    private String issued(String project, String more, String... scopes) {
+        String body =
+                "{" + more + (more.isEmpty() ? "" : ", ") + "\"scopes\": [\"" + String.join("\", \"", scopes) + "\"]}";
+        return send(new Call("POST", "/v1/projects/" + project + "/tokens", body, ""), AuditLogFixture.ADMIN_TOKEN)
+                .body();
+    }
+
+    private String revoked(String project, String... scopes) {
+        String token = issued(project, "", scopes);
+        Call revoke = new Call("DELETE", "/v1/projects/" + project + "/tokens/" + text(token, "id"), "", "");
+        assertThat(send(revoke, AuditLogFixture.ADMIN_TOKEN).statusCode()).isEqualTo(204);
+        return text(token, "token");
+    }
+
+    private String expired(String project, String... scopes) {
+        String token = issued(project, "", scopes);
+        Call rotate = new Call(
+                "POST",
+                "/v1/projects/" + project + "/tokens/" + text(token, "id") + "/rotate",
+                "{\"overlap_seconds\": 0}",
+                "");
+        assertThat(send(rotate, AuditLogFixture.ADMIN_TOKEN).statusCode()).isEqualTo(201);
+        return text(token, "token");
+    }
+}

@@ -1,0 +1,241 @@
+package dev.annals.hostile;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.annals.AuditLogFixture;
+import dev.annals.AuditLogFixture.Project;
+import dev.annals.project.Scope;
+import io.quarkus.test.common.http.TestHTTPResource;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.InputStreamReader;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.UUID;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+
+/** Calls of each operation of the contract, which succeed for whoever may make them. */
+abstract class CallsOfTheContract {
+
+    static final Pattern CONTRACT =
+            Pattern.compile("(?m)^  (?<path>/\\S+):$|^    (?<method>get|put|post|delete|patch):$");
+    static final HttpClient HTTP = HttpClient.newHttpClient();
+    /** All that a project's token may have. */
+    static final String[] SCOPES = Arrays.stream(Scope.values())
+            .filter(scope -> scope != Scope.ADMIN && scope != Scope.AUDIT && scope != Scope.VIEW)
+            .map(Scope::text)
+            .toArray(String[]::new);
+
+    /** For nobody. */
+    private static final String GRANT =
+            "{\"issuer\": \"https://nowhere.example.org\", \"claim\": \"sub\", \"value\": \"s\", \"scopes\": [\"read\"]}";
+
+    final AuditLogFixture log = new AuditLogFixture();
+
+    @TestHTTPResource("/")
+    URI service;
+
+    static String shown(Answer answer) {
+        return answer.statusCode() / 100 == 2 ? "yes" : Integer.toString(answer.statusCode());
+    }
+
+    /** A link that shows the record of {@link #append}. */
+    String link(Project project) {
+        Call create = new Call("POST", "/v1/viewer-links", "{\"subject_id\": \"s-1\"}", "");
+        return text(send(create, project.token()).body(), "url").replaceAll(".*#token=", "");
+    }
+
+    static String text(String json, String field) {
+        return json.replaceAll("(?s).*\"" + field + "\":\"([^\"]+)\".*", "$1");
+    }
+
+    static List<String> operationsOfTheContract() throws IOException {
+        List<String> operations = new ArrayList<>();
+        String path = "";
+        for (Matcher line = CONTRACT.matcher(Files.readString(Path.of("openapi.yaml"))); line.find(); ) {
+            if (line.group("path") != null) {
+                path = line.group("path");
+            } else {
+                operations.add(line.group("method").toUpperCase(Locale.ROOT) + " " + path);
+            }
+        }
+        return operations;
+    }
+
+    record Call(String method, String path, String body, String sequenceName) {
+
+        Optional<String> sequence() {
+            return sequenceName.isEmpty() ? Optional.empty() : Optional.of(sequenceName);
+        }
+    }
+
+    /** A request that succeeds for whoever may send it. */
+    Call call(String operation, Project project, String record) {
+        String method = operation.substring(0, operation.indexOf(' '));
+        String path = operation
+                .substring(method.length() + 1)
+                .replace("{id}", record)
+                .replace("{project}", project.id().toString())
+                .replace("{epoch}", "1")
+                .replace("{level}/{tile}", "entries/000.p/1");
+        if (path.startsWith("/v1/projections/")) {
+            return new Call(method, path.replace("{name}", "statistics"), "", "");
+        } else if (path.startsWith("/v1/sequences/")) {
+            String name = "s" + UUID.randomUUID();
+            if (!method.equals("PUT")) {
+                Call define = new Call("PUT", "/v1/sequences/" + name, "{\"kind\": \"SYNCHRONOUS\"}", name);
+                assertThat(send(define, project.token()).statusCode()).isEqualTo(201);
+                return new Call(method, path.replace("{name}", name), "", name);
+            }
+            return new Call(method, path.replace("{name}", name), "{\"kind\": \"SYNCHRONOUS\"}", "");
+        }
+        return switch (operation) {
+            case "PATCH /v1/projects/{project}" ->
+                new Call(method, path, "{\"name\": \"" + UUID.randomUUID() + " new\"}", "");
+            case "POST /v1/projects/{project}/close" ->
+                new Call(method, "/v1/projects/" + log.newProject().id() + "/close", "", "");
+            case "PUT /v1/projects/{project}/limits" -> new Call(method, path, "{\"records_per_second\": 100000}", "");
+            case "POST /v1/viewer-links" -> new Call(method, path, "{\"subject_id\": \"s-1\"}", "");
+            case "DELETE /v1/projects/{project}/tokens/{id}",
+                    "POST /v1/projects/{project}/tokens/{id}/rotate",
+                    "PUT /v1/projects/{project}/tokens/{id}/limits" -> {
+                String issued = send(
+                                new Call(
+                                        "POST",
+                                        "/v1/projects/" + project.id() + "/tokens",
+                                        "{\"scopes\": [\"read\"]}",
+                                        ""),
+                                AuditLogFixture.ADMIN_TOKEN)
+                        .body();
+                String id = issued.replaceAll("(?s).*\"id\":\"([^\"]+)\".*", "$1");
+                yield new Call(method, path.replace(record, id), method.equals("DELETE") ? "" : "{}", "");
+            }
+            case "POST /v1/projects/{project}/archives" ->
+                new Call(
+                        method,
+                        "/v1/projects/" + projectWithALog() + "/archives",
+                        "{\"first_sequence_id\": 1, \"last_sequence_id\": 1, \"file_name\": \"f\", \"bytes\": 1, \"sha256\": \""
+                                + "0".repeat(64) + "\"}",
+                        "");
+            case "POST /v1/projects/{project}/holds" ->
+                // Of somebody who has no records here.
+                new Call(method, path, "{\"actor_id\": \"nobody\", \"reason\": \"a case\"}", "");
+            case "POST /v1/projects/{project}/holds/{id}/lift" -> {
+                Call set = call("POST /v1/projects/{project}/holds", project, record);
+                String id = text(send(set, AuditLogFixture.ADMIN_TOKEN).body(), "id");
+                yield new Call(method, path.replace(record, id), "{\"reason\": \"a case\"}", "");
+            }
+            case "DELETE /v1/session" -> new Call(method, path, "", "");
+            case "POST /v1/projects/{project}/grants" -> new Call(method, path, GRANT, "");
+            case "DELETE /v1/projects/{project}/grants/{id}" -> {
+                Call make = call("POST /v1/projects/{project}/grants", project, record);
+                String id = text(send(make, AuditLogFixture.ADMIN_TOKEN).body(), "id");
+                yield new Call(method, path.replace(record, id), "", "");
+            }
+            case "POST /v1/project-logs" -> new Call(method, path, "{\"action\": \"a\"}", "");
+            case "POST /v1/project-logs/batch" ->
+                new Call(method, path, AuditLogFixture.batch("{\"action\": \"a\"}"), "");
+            case "POST /v1/project-logs/import" -> new Call(method, path, "{\"action\": \"a\"}\n", "");
+            case "GET /v1/project-logs/statistics" ->
+                new Call(method, path + "?start=2026-01-01&end=2026-02-01&by=action", "", "");
+            case "GET /v1/project-logs/log/consistency" -> new Call(method, path + "?from=0&to=1", "", "");
+            case "POST /v1/project-logs/{id}/redactions" ->
+                new Call(method, path, "{\"fields\": [\"message\"], \"reason\": \"a reason\"}", "");
+            case "POST /v1/projects" -> new Call(method, path, "{\"name\": \"" + UUID.randomUUID() + " new\"}", "");
+            case "POST /v1/projects/{project}/tokens" -> new Call(method, path, "{\"scopes\": [\"read\"]}", "");
+            default -> {
+                assertThat(method)
+                        .as("%s: say here which request succeeds", operation)
+                        .isEqualTo("GET");
+                yield new Call(method, path, "", "");
+            }
+        };
+    }
+
+    record Answer(int statusCode, String body) {}
+
+    Answer send(Call call, String token) {
+        HttpRequest.Builder request = HttpRequest.newBuilder(service.resolve(call.path()))
+                .method(
+                        call.method(),
+                        call.body().isEmpty()
+                                ? HttpRequest.BodyPublishers.noBody()
+                                : HttpRequest.BodyPublishers.ofString(call.body()));
+        if (!call.body().isEmpty()) {
+            request.header(
+                    "Content-Type",
+                    call.path().equals(AuditLogFixture.IMPORT) ? "application/x-ndjson" : "application/json");
+        }
+        if (!token.isEmpty()) {
+            request.header("Authorization", "Bearer " + token);
+        }
+        try {
+            HttpResponse<InputStream> answer = HTTP.send(request.build(), HttpResponse.BodyHandlers.ofInputStream());
+            try (BufferedReader body =
+                    new BufferedReader(new InputStreamReader(answer.body(), StandardCharsets.UTF_8))) {
+                return new Answer(answer.statusCode(), isStream(answer) ? firstEvent(body) : all(body));
+            }
+        } catch (IOException | InterruptedException e) {
+            throw new AssertionError(call.toString(), e);
+        }
+    }
+
+    static boolean isStream(HttpResponse<?> answer) {
+        return answer.headers().firstValue("Content-Type").orElse("").startsWith("text/event-stream");
+    }
+
+    /** A stream does not end. */
+    static String firstEvent(BufferedReader stream) throws IOException {
+        StringBuilder event = new StringBuilder();
+        String line = "";
+        while (line != null && !line.startsWith("data: ")) {
+            line = stream.readLine();
+            event.append(line).append('\n');
+        }
+        return event.toString();
+    }
+
+    static String all(BufferedReader body) {
+        return body.lines().collect(Collectors.joining("\n"));
+    }
+
+    String append(Project project) {
+        String id = UUID.randomUUID().toString();
+        Call append = new Call(
+                "POST",
+                "/v1/project-logs",
+                "{\"id\": \"" + id + "\", \"action\": \"a\", \"message\": \"m\", \"subject\": {\"id\": \"s-1\"}}",
+                "");
+        assertThat(send(append, project.token()).statusCode()).isEqualTo(201);
+        return id;
+    }
+
+    /** A project of one record, of which it is said that its log has it. */
+    private UUID projectWithALog() {
+        UUID id = log.newProject().id();
+        try {
+            log.run(
+                    "insert into annals.audit_record (project_id, action) values ('" + id + "', 'a')",
+                    "insert into annals.merkle_log (project_id, size, frontier) values ('" + id + "', 1, sha256(''))",
+                    "insert into annals.projection_checkpoint (project_id, projection, sequence_id, generation) select '"
+                            + id + "', name, 1, generation from annals.projection where name = 'log'");
+        } catch (SQLException e) {
+            throw new IllegalStateException(e);
+        }
+        return id;
+    }
+}

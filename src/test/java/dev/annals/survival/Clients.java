@@ -1,0 +1,295 @@
+package dev.annals.survival;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.annals.AuditLogFixture.Project;
+import dev.annals.Await;
+import dev.annals.survival.Verdict.Entry;
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Writers and readers of one feed who go on through a fault, as clients should: a record without an answer is sent again under its
+ * id, and a page is asked for again. They keep what they were told.
+ */
+final class Clients implements AutoCloseable {
+
+    private static final String FEED = "/v1/project-logs";
+    private static final int PAGE = 1_000;
+    private static final Duration ANSWER_LIMIT = Duration.ofMinutes(2);
+    private static final Duration PAUSE_AFTER_FAILURE = Duration.ofMillis(100);
+    private static final long END_LIMIT_SECONDS = 300;
+    /** What a writer does between two records: many writers would only fill the disk. */
+    private static final Duration BETWEEN_RECORDS = Duration.ofMillis(5);
+
+    private final Supplier<URI> service;
+    private final Project project;
+    private final HttpClient http = HttpClient.newHttpClient();
+    private final ObjectMapper json = new ObjectMapper();
+    private final ExecutorService threads = Executors.newCachedThreadPool();
+    private final Map<UUID, Long> told = new ConcurrentHashMap<>();
+    private final List<Future<?>> writing = new ArrayList<>();
+    private final List<Future<List<Entry>>> reading = new ArrayList<>();
+    private final AtomicInteger refusedWrites = new AtomicInteger();
+    private final AtomicInteger refusedReads = new AtomicInteger();
+    private final AtomicInteger rewound = new AtomicInteger();
+    private final AtomicInteger known = new AtomicInteger();
+    private final AtomicLong lastTold = new AtomicLong(System.nanoTime());
+    private final AtomicLong longestPause = new AtomicLong();
+    private final Map<String, Integer> answers = new ConcurrentHashMap<>();
+    private final AtomicInteger wentBackTo = new AtomicInteger();
+    /** How many records each reader has. */
+    private final Map<Integer, Integer> haveRead = new ConcurrentHashMap<>();
+
+    private volatile boolean written;
+    private volatile boolean over;
+    /** The last place of the feed, once nobody writes any more. */
+    private volatile long head = Long.MAX_VALUE;
+
+    /** @param service where it is now: it may be started again elsewhere */
+    Clients(Supplier<URI> service, Project project) {
+        this.service = service;
+        this.project = project;
+    }
+
+    /** Lets them begin; each reader at the beginning of the feed. */
+    Clients start(int writers, int readers) {
+        for (int i = 0; i < writers; i++) {
+            writing.add(threads.submit(this::write));
+        }
+        for (int i = 0; i < readers; i++) {
+            String query = i % 2 == 0 ? "" : "&wait=1";
+            int reader = i;
+            haveRead.put(reader, 0);
+            reading.add(threads.submit(() -> read(reader, query)));
+        }
+        return this;
+    }
+
+    private Void write() throws Exception {
+        while (!written && !over) {
+            UUID id = UUID.randomUUID();
+            String body = "{\"action\": \"survive\", \"id\": \"" + id + "\"}";
+            HttpRequest.BodyPublisher sent = HttpRequest.BodyPublishers.ofString(body);
+            JsonNode answer = null;
+            while (answer == null && !over) {
+                answer = ask(
+                        () -> request(URI.create(service.get() + FEED))
+                                .header("Content-Type", "application/json")
+                                .POST(sent)
+                                .build(),
+                        refusedWrites);
+            }
+            if (answer != null) {
+                told.put(id, answer.get("sequence_id").longValue());
+                long now = System.nanoTime();
+                longestPause.accumulateAndGet(now - lastTold.getAndSet(now), Math::max);
+            }
+            TimeUnit.NANOSECONDS.sleep(BETWEEN_RECORDS.toNanos());
+        }
+        return null;
+    }
+
+    /** Where a reader stood after this many records. */
+    private record Kept(String cursor, int records) {}
+
+    private List<Entry> read(int reader, String query) throws Exception {
+        List<Entry> entries = new ArrayList<>();
+        Deque<Kept> kept = new ArrayDeque<>();
+        boolean parted = false;
+        @Nullable String cursor = null;
+        while (!over && entries.size() < head) {
+            String from = cursor == null ? "" : "&cursor=" + cursor;
+            JsonNode page = ask(
+                    () -> request(URI.create(service.get() + FEED + "?limit=" + PAGE + from + query))
+                            .build(),
+                    refusedReads);
+            if (page == null) {
+                continue;
+            }
+            if (page.has("status")) {
+                // feed-rewound: the newest cursor that is still taken is where the feed and what was read part.
+                if (!parted) {
+                    rewound.incrementAndGet();
+                }
+                parted = true;
+                kept.pollLast();
+                Kept before = kept.peekLast();
+                entries.subList(before == null ? 0 : before.records, entries.size())
+                        .clear();
+                cursor = before == null ? null : before.cursor;
+                wentBackTo.set(entries.size());
+                continue;
+            }
+            page.get("results")
+                    .forEach(record -> entries.add(new Entry(
+                            record.get("sequence_id").longValue(),
+                            UUID.fromString(record.get("id").textValue()))));
+            parted = false;
+            haveRead.put(reader, entries.size());
+            String link =
+                    page.get(page.get("next").isNull() ? "poll_more" : "next").textValue();
+            cursor = link.replaceAll(".*[?&]cursor=([^&]*).*", "$1");
+            if (kept.isEmpty() || kept.peekLast().records < entries.size()) {
+                kept.addLast(new Kept(cursor, entries.size()));
+            }
+        }
+        return entries;
+    }
+
+    private interface Question {
+        HttpRequest ask();
+    }
+
+    /** An answer of success, or a {@code 409}; null if there was none, which is counted. */
+    private @Nullable JsonNode ask(Question question, AtomicInteger refused) throws InterruptedException {
+        String what;
+        try {
+            HttpResponse<String> answer = http.send(question.ask(), HttpResponse.BodyHandlers.ofString());
+            if (answer.statusCode() < 300 || answer.statusCode() == 409) {
+                return json.readTree(answer.body());
+            }
+            what = Integer.toString(answer.statusCode());
+        } catch (IOException e) {
+            what = e.getClass().getSimpleName();
+        }
+        answers.merge(what, 1, Integer::sum);
+        refused.incrementAndGet();
+        TimeUnit.NANOSECONDS.sleep(PAUSE_AFTER_FAILURE.toNanos());
+        return null;
+    }
+
+    private HttpRequest.Builder request(URI uri) {
+        return HttpRequest.newBuilder(uri).timeout(ANSWER_LIMIT).header("Authorization", "Bearer " + project.token());
+    }
+
+    /** How many records were answered so far. */
+    int told() {
+        return told.size();
+    }
+
+    /** Waits until this many more were answered than when it was last asked, or at the start. */
+    Clients awaitTold(int more) throws Exception {
+        long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(END_LIMIT_SECONDS);
+        int enough = known.get() + more;
+        while (told.size() < enough) {
+            assertThat(System.nanoTime() - end)
+                    .as("%d records are answered; %s", enough, this)
+                    .isNegative();
+            TimeUnit.MILLISECONDS.sleep(5);
+        }
+        known.set(told.size());
+        return this;
+    }
+
+    /** Waits until each reader has what was answered so far. */
+    void awaitAllRead() throws Exception {
+        int all = told.size();
+        Await.until(
+                "each reader has read " + all, () -> haveRead.values().stream().allMatch(read -> read >= all));
+    }
+
+    /** How many records of those that it had a reader found unchanged when it was last told that its feed was set back. */
+    int wentBackTo() {
+        return wentBackTo.get();
+    }
+
+    /** Begins to measure the pause anew. */
+    void measurePause() {
+        known.set(told.size());
+        lastTold.set(System.nanoTime());
+        longestPause.set(0);
+    }
+
+    /** The longest time in which no writer was answered. */
+    Duration longestPause() {
+        return Duration.ofNanos(longestPause.get());
+    }
+
+    /** Writes that got no answer of success, and were sent again. */
+    int refusedWrites() {
+        return refusedWrites.get();
+    }
+
+    /** What was answered instead of success, by status or exception. */
+    Map<String, Integer> answers() {
+        return answers;
+    }
+
+    int refusedReads() {
+        return refusedReads.get();
+    }
+
+    /** How often a reader was told that its feed was set back. It then goes back to the newest cursor that is still taken. */
+    int rewound() {
+        return rewound.get();
+    }
+
+    /** Ends the writers, lets each reader come to the end of the feed, reads the feed, and compares. */
+    Verdict end() throws Exception {
+        written = true;
+        for (Future<?> writer : writing) {
+            writer.get(END_LIMIT_SECONDS, TimeUnit.SECONDS);
+        }
+        ExecutorService last = Executors.newSingleThreadExecutor();
+        List<Entry> feed;
+        try {
+            head = newest();
+            feed = last.submit(() -> read(reading.size(), "")).get(END_LIMIT_SECONDS, TimeUnit.SECONDS);
+        } finally {
+            last.shutdownNow();
+        }
+        List<List<Entry>> readers = new ArrayList<>();
+        for (Future<List<Entry>> reader : reading) {
+            readers.add(reader.get(END_LIMIT_SECONDS, TimeUnit.SECONDS));
+        }
+        return Verdict.of(told, feed, readers);
+    }
+
+    private long newest() throws Exception {
+        JsonNode page = null;
+        while (page == null && !over) {
+            page = ask(
+                    () -> request(URI.create(service.get() + FEED + "?order=desc&limit=1"))
+                            .build(),
+                    refusedReads);
+        }
+        return page == null
+                ? 0
+                : page.get("results").path(0).path("sequence_id").longValue();
+    }
+
+    @Override
+    public String toString() {
+        return told.size() + " records told, " + refusedWrites + " writes and " + refusedReads + " reads refused ("
+                + answers + "), " + rewound + " readers told of a feed set back, longest pause "
+                + longestPause().toMillis() + " ms";
+    }
+
+    @Override
+    public void close() {
+        over = true;
+        threads.shutdownNow();
+    }
+}

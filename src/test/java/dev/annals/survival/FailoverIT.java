@@ -1,0 +1,125 @@
+package dev.annals.survival;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.annals.AuditLogFixture.Project;
+import dev.annals.ServiceProcess;
+import dev.annals.SqlFixture;
+import dev.annals.database.DatabaseUrl;
+import dev.annals.embedded.InstalledPostgres;
+import dev.annals.embedded.StandbyPair;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * The URL names both servers, and the standby is promoted: the service, its commands and new instances find the primary by
+ * themselves.
+ */
+@Timeout(600)
+class FailoverIT {
+
+    private static final String ADMIN = "a-token-for-administration";
+
+    @TempDir
+    Path directory;
+
+    private StandbyPair servers;
+    private String url;
+    private ServiceProcess service;
+    private Project project;
+    private Clients clients;
+
+    @BeforeEach
+    void startAll() throws Exception {
+        servers = StandbyPair.start(directory);
+        servers.startStandby();
+        url = urlOf(servers.standby(), servers.primary());
+        service = start();
+        project = service.newProject(ADMIN, "read", "write");
+        servers.commitOnBoth();
+        clients = new Clients(() -> service.uri(""), project).start(4, 4);
+        clients.awaitTold(100);
+    }
+
+    /** As libpq reads it; the standby stands first, so that the primary has to be looked for. */
+    private static String urlOf(InstalledPostgres first, InstalledPostgres second) {
+        DatabaseUrl one = first.url("postgres");
+        List<DatabaseUrl.Server> both = new ArrayList<>(one.servers());
+        both.addAll(second.url("postgres").servers());
+        return new DatabaseUrl(one.user(), one.password(), both, one.database(), one.parameters()).withPassword();
+    }
+
+    private ServiceProcess start() throws Exception {
+        return ServiceProcess.start(Map.of(
+                        "ANNALS_DATABASE_URL",
+                        url,
+                        "ANNALS_ADMIN_TOKEN",
+                        ADMIN,
+                        // What is not given up before hangs for longer than this test may take.
+                        "ANNALS_DATABASE_ANSWER_TIMEOUT",
+                        "10M"))
+                .awaitListening();
+    }
+
+    @AfterEach
+    void stopAll() {
+        if (clients != null) {
+            clients.close();
+        }
+        if (service != null) {
+            service.close();
+        }
+        if (servers != null) {
+            servers.close();
+        }
+    }
+
+    @Test
+    void aKilledPrimaryIsLeftForThePromotedStandbyWithoutAnErrorOfAWriter() throws Exception {
+        clients.measurePause();
+        servers.killPrimary();
+        servers.promoteStandby();
+
+        assertSoundBeyond("kill, several hosts");
+        // A new instance, whose first host is the old primary, which is gone.
+        url = urlOf(servers.primary(), servers.standby());
+        try (ServiceProcess other = start()) {
+            assertThat(other.newProject(ADMIN, "read").token()).isNotBlank();
+        }
+    }
+
+    @Test
+    void aFrozenPrimaryIsLeftForThePromotedStandbyAndIsNotReturnedToOnceItThaws() throws Exception {
+        clients.measurePause();
+        servers.primary().freeze();
+        servers.promoteStandby();
+        clients.awaitTold(200);
+        long before = records(servers.standby());
+        servers.primary().thaw();
+
+        assertSoundBeyond("freeze, several hosts");
+        assertThat(records(servers.standby())).isGreaterThan(before);
+        assertThat(service.output).anyMatch(line -> line.contains("The primary of the database is now"));
+    }
+
+    private static long records(InstalledPostgres server) throws Exception {
+        return Long.parseLong(
+                SqlFixture.on(server.url("postgres")).text("select count(*)::text from annals.audit_record"));
+    }
+
+    private void assertSoundBeyond(String fault) throws Exception {
+        clients.awaitTold(500);
+        Verdict verdict = clients.end();
+        Survived.note(fault, clients, verdict);
+        assertThat(verdict.isSound()).as("%s; %s", verdict, clients).isTrue();
+        assertThat(clients.refusedWrites()).as("%s", clients).isZero();
+        assertThat(clients.rewound()).as("%s", clients).isZero();
+    }
+}

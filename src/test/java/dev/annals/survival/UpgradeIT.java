@@ -1,0 +1,141 @@
+package dev.annals.survival;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.annals.AuditLogFixture.Project;
+import dev.annals.ServiceProcess;
+import dev.annals.database.DatabaseUrl;
+import dev.annals.embedded.InstalledPostgres;
+import java.net.URI;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.flywaydb.core.Flyway;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * Instances are replaced one by one under load, after a newer release has migrated the schema: with a migration that does to the
+ * busiest tables and functions what migrations may do.
+ */
+@Timeout(600)
+class UpgradeIT {
+
+    private static final String ADMIN = "a-token-for-administration";
+
+    /** What the release before reads and writes is still there. */
+    private static final String NEXT = """
+            set lock_timeout = '5s';
+            alter table annals.audit_record add column of_the_next_release text;
+            alter table annals.append add column of_the_next_release integer;
+            create table annals.of_the_next_release (project_id uuid primary key);
+            grant select on annals.of_the_next_release to annals_service;
+            do $$
+            declare
+              definition text;
+            begin
+              for definition in
+                select pg_get_functiondef(oid) from pg_proc
+                where pronamespace = 'annals'::regnamespace and prokind = 'f'
+              loop
+                execute definition;
+              end loop;
+            end
+            $$;
+            """;
+
+    @TempDir
+    Path directory;
+
+    private final List<ServiceProcess> serving = new CopyOnWriteArrayList<>();
+    private final AtomicInteger next = new AtomicInteger();
+    private InstalledPostgres server;
+    private DatabaseUrl database;
+    private Clients clients;
+
+    @BeforeEach
+    void startOldRelease() throws Exception {
+        server = InstalledPostgres.start(directory);
+        database = server.url("postgres");
+        serving.add(start("true"));
+        serving.add(start("true"));
+        Project project = serving.get(0).newProject(ADMIN, "read", "write");
+        clients = new Clients(this::uri, project).start(6, 4);
+        clients.awaitTold(200);
+    }
+
+    /** Of one instance after the other, as a proxy does it. */
+    private URI uri() {
+        List<ServiceProcess> all = List.copyOf(serving);
+        return all.get(Math.floorMod(next.getAndIncrement(), all.size())).uri("");
+    }
+
+    private ServiceProcess start(String migrates) throws Exception {
+        return ServiceProcess.start(Map.of(
+                        "ANNALS_DATABASE_URL",
+                        database.withPassword(),
+                        "ANNALS_DATABASE_MIGRATE_AT_START",
+                        migrates,
+                        "ANNALS_ADMIN_TOKEN",
+                        ADMIN))
+                .awaitListening();
+    }
+
+    @AfterEach
+    void stopAll() {
+        if (clients != null) {
+            clients.close();
+        }
+        serving.forEach(ServiceProcess::close);
+        if (server != null) {
+            server.close();
+        }
+    }
+
+    @Test
+    void noWriteIsRefusedWhileTheSchemaIsMigratedAndTheInstancesAreReplaced() throws Exception {
+        clients.measurePause();
+        migrateToNextRelease();
+        clients.awaitTold(300);
+        // Of the release before, one that crashed comes back on the newer schema, whether it migrates or not.
+        replace(0, "true");
+        replace(0, "false");
+        clients.awaitTold(300);
+
+        Verdict verdict = clients.end();
+        Survived.note("newer schema, instances replaced", clients, verdict);
+        assertThat(verdict.isSound()).as("%s; %s", verdict, clients).isTrue();
+        assertThat(clients.refusedWrites()).as("%s", clients).isZero();
+        assertThat(clients.refusedReads()).as("%s", clients).isZero();
+    }
+
+    private void migrateToNextRelease() throws Exception {
+        Path migrations = Files.createDirectories(directory.resolve("migrations"));
+        Files.writeString(migrations.resolve("V9999__next_release.sql"), NEXT);
+        int applied = Flyway.configure()
+                .dataSource(database.jdbcUrl(), database.user(), database.password())
+                .schemas("annals")
+                .defaultSchema("annals")
+                .locations("classpath:db/migration", "filesystem:" + migrations)
+                .load()
+                .migrate()
+                .migrationsExecuted;
+        assertThat(applied).isEqualTo(1);
+    }
+
+    /** As an orchestrator does it: the new one serves, the old one is taken out of the proxy, and then told to stop. */
+    private void replace(int index, String migrates) throws Exception {
+        serving.add(start(migrates));
+        ServiceProcess old = serving.remove(index);
+        clients.awaitTold(50);
+        old.process().destroy();
+        assertThat(old.awaitEnd()).isIn(0, 143);
+        clients.awaitTold(100);
+    }
+}

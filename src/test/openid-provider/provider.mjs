@@ -98,7 +98,8 @@ async function newKeys() {
     cookies: {keys: ['a key of the tests']},
     clients: [
       {
-        client_id: 'annals-viewer', token_endpoint_auth_method: 'none', redirect_uris: [process.env.REDIRECT_URI],
+        client_id: 'annals-viewer', redirect_uris: [process.env.REDIRECT_URI],
+        ...(process.env.CLIENT_SECRET ? {client_secret: process.env.CLIENT_SECRET} : {token_endpoint_auth_method: 'none'}),
         grant_types: ['authorization_code'], response_types: ['code'],
       },
       {

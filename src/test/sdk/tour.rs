@@ -71,7 +71,7 @@ async fn main() {
 async fn list(service: &Configuration, cursor: Option<String>, limit: Option<i32>) -> ProjectLogPage {
     let cursor = cursor.as_deref();
     logs::list_project_logs(
-        service, cursor, limit, None, None, None, None, None, None, None, None, None, None, None, None,
+        service, cursor, limit, None, None, None, None, None, None, None, None, None, None, None, None, None,
     )
     .await
     .unwrap()

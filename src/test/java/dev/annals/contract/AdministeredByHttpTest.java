@@ -33,7 +33,11 @@ class AdministeredByHttpTest {
                 .extract()
                 .path("id");
         admin().delete(grants + "/" + grant).then().statusCode(204);
-        admin().get(grants).then().statusCode(200).body("grants", hasSize(1)).body("grants[0].revoked_at", notNullValue());
+        admin().get(grants)
+                .then()
+                .statusCode(200)
+                .body("grants", hasSize(1))
+                .body("grants[0].revoked_at", notNullValue());
         given().delete("/v1/session").then().statusCode(204);
     }
 

@@ -45,13 +45,22 @@ public record OpenIdProvider(String issuer) {
 
     /** Starts one, if Node is here and its registry can be reached; it ends with this process. */
     public static Optional<Started> start(String redirectUri) throws Exception {
+        return start(Map.of("REDIRECT_URI", redirectUri));
+    }
+
+    /** The same where the viewer has a secret for the provider. */
+    public static Optional<Started> start(String redirectUri, String clientSecret) throws Exception {
+        return start(Map.of("REDIRECT_URI", redirectUri, "CLIENT_SECRET", clientSecret));
+    }
+
+    private static Optional<Started> start(Map<String, String> environment) throws Exception {
         if (!install()) {
             return Optional.empty();
         }
         ProcessBuilder builder = new ProcessBuilder("node", "provider.mjs")
                 .directory(INSTALLED.toFile())
                 .redirectError(INSTALLED.resolve("provider.log").toFile());
-        builder.environment().put("REDIRECT_URI", redirectUri);
+        builder.environment().putAll(environment);
         Process process = builder.start();
         BufferedReader printed =
                 new BufferedReader(new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8));

@@ -10,16 +10,27 @@ import dev.annals.ServiceProcess;
 import dev.annals.SqlFixture;
 import dev.annals.embedded.InstalledPostgres;
 import dev.annals.embedded.StandbyPair;
+import dev.annals.log.KeyFile;
+import dev.annals.ops.LogCommands;
+import dev.annals.proof.Checkpoint;
+import dev.annals.proof.Hash;
+import dev.annals.proof.MasterKey;
+import dev.annals.proof.MerkleTree;
+import dev.annals.proof.VerifierKey;
+import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -32,11 +43,13 @@ class StandbyIT {
 
     private static final String ADMIN = "a-token-for-administration";
     private static final String FEED = "/v1/project-logs";
+    private static final String CHECKPOINT = FEED + "/log/1/checkpoint";
     private static final String RECORD = "{\"action\": \"a\"}";
 
     @TempDir
     Path directory;
 
+    private final MasterKey key = MasterKey.draw();
     private final HttpClient http = HttpClient.newHttpClient();
     private StandbyPair servers;
     private ServiceProcess writing;
@@ -59,10 +72,21 @@ class StandbyIT {
                         "ANNALS_APPEND_MAX_RETRY_DELAY", "1H"));
     }
 
-    private static ServiceProcess start(InstalledPostgres server, Map<String, String> settings) throws Exception {
+    /** Each host has the key, and notes of its own of what was signed. */
+    private Path keyOf(InstalledPostgres server) throws IOException {
+        Path file = directory.resolve("log-key-" + server.url("postgres").port());
+        if (!Files.exists(file)) {
+            KeyFile.write(file, key);
+        }
+        return file;
+    }
+
+    private ServiceProcess start(InstalledPostgres server, Map<String, String> settings) throws Exception {
         Map<String, String> all = new HashMap<>(settings);
         all.put("ANNALS_DATABASE_URL", server.url("postgres").withPassword());
         all.put("ANNALS_ADMIN_TOKEN", ADMIN);
+        all.put("ANNALS_LOG_KEY_FILE", keyOf(server).toString());
+        all.put("ANNALS_LOG_HOST", "audit.example.org");
         return ServiceProcess.start(all).awaitListening();
     }
 
@@ -114,6 +138,7 @@ class StandbyIT {
     @Test
     void writesAreRefusedAtOnceReadinessSaysWhyAndAPromotionEndsIt() throws Exception {
         append(3);
+        Checkpoint before = signed(writing, 3);
         servers.awaitReplay();
 
         HttpResponse<String> refused = post(reading);
@@ -131,6 +156,38 @@ class StandbyIT {
         assertThat(taken.statusCode()).as(taken.body()).isEqualTo(201);
         assertThat(json(taken).get("sequence_id").longValue()).isEqualTo(4);
         Await.until("readiness says so", () -> !health().contains("hot standby"));
+        assertLogWaitsForSomebodyAndIsNoFork(before);
+    }
+
+    /** Nobody but an operator can know that the standby had all that was signed. */
+    private void assertLogWaitsForSomebodyAndIsNoFork(Checkpoint before) throws Exception {
+        Await.until("the log is halted", () -> get(reading, CHECKPOINT).statusCode() == 503);
+        assertThat(get(reading, CHECKPOINT).body()).contains("log-halted").contains("a standby was promoted");
+        assertThat(get(writing, CHECKPOINT).statusCode()).isEqualTo(200);
+
+        assertThat(LogCommands.resume(servers.standby().url("postgres"), project.id()))
+                .isZero();
+        Checkpoint after = signed(reading, 4);
+        JsonNode proof = json(get(reading, FEED + "/log/consistency?from=3&to=4"));
+        List<Hash> hashes = new ArrayList<>();
+        proof.get("hashes").forEach(hash -> hashes.add(Hash.parse(hash.textValue())));
+        assertThat(MerkleTree.isConsistent(3, before.root(), 4, after.root(), hashes))
+                .isTrue();
+    }
+
+    /** The checkpoint that covers so many records, as soon as there is one. */
+    private Checkpoint signed(ServiceProcess service, long size) throws Exception {
+        List<VerifierKey> keys = new ArrayList<>();
+        json(get(service, FEED + "/log")).get("vkeys").forEach(vkey -> keys.add(VerifierKey.parse(vkey.textValue())));
+        AtomicReference<Checkpoint> found = new AtomicReference<>();
+        Await.until("a checkpoint of " + size + " records", () -> {
+            HttpResponse<String> note = get(service, CHECKPOINT);
+            if (note.statusCode() == 200) {
+                found.set(Checkpoint.open(note.body(), keys));
+            }
+            return found.get() != null && found.get().size() == size;
+        });
+        return found.get();
     }
 
     private String health() throws Exception {

@@ -19,6 +19,7 @@ import java.security.GeneralSecurityException;
 import java.sql.Connection;
 import java.time.Instant;
 import java.util.Base64;
+import java.util.UUID;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.UnaryOperator;
 import java.util.regex.Matcher;
@@ -79,6 +80,24 @@ class ViewerProofTest extends BrowserTest {
             assertThat(page.locator("#proof-state")).hasText("Not verified");
         }
         log.checkFeed(project.id());
+    }
+
+    @Test
+    void anAuditorSeesTheAdministrationAndThatItIsProved() throws Exception {
+        String made = log.newProject().id().toString();
+        Project annals = new Project(
+                UUID.fromString(log.text("select annals.administration()")), log.newToken("annals", "audit"));
+        try (Guarded guarded = open()) {
+            Page page = guarded.page;
+            signIn(page, annals);
+            page.locator("#proof-state").click();
+            takeOver(page);
+            assertThat(page.locator("#proof-state")).hasText("Verified");
+            page.navigate(page.url().replaceAll("#.*", "") + "#subject=" + made);
+            assertThat(page.locator("#rows tr").first()).containsText("annals.project.create");
+            openNewest(page);
+            assertThat(proof(page)).containsText("Proved at size");
+        }
     }
 
     @Test

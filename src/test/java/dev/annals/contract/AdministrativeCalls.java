@@ -49,6 +49,9 @@ final class AdministrativeCalls {
             case "createProjectToken" -> made("annals.token.issue", answer);
             case "rotateProjectToken" -> made("annals.token.rotate", answer);
             case "revokeProjectToken" -> named("annals.token.revoke", path);
+            case "createViewerLink" -> made("annals.token.link", answer);
+            case "makeGrant" -> made("annals.grant.make", answer);
+            case "revokeGrant" -> named("annals.grant.revoke", path);
             case "noteArchive" -> made("annals.archive.note", answer);
             case "setHold" -> made("annals.hold.set", answer);
             case "liftHold" -> named("annals.hold.lift", path);

@@ -24,7 +24,8 @@ class EveryAdministrativeCallIsAnEventTest {
             -- Some tests have a database of their own.
             where call.id in (
               select id::text from annals.project union all select id::text from annals.access_token
-              union all select id::text from annals.legal_hold)
+              union all select id::text from annals.legal_hold
+              union all select id::text from annals.identity_grant union all select id::text from annals.archive)
             group by 1
             """;
 

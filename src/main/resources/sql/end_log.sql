@@ -1,4 +1,4 @@
--- Ends a log and begins the next epoch with the same tree. Its last note stays on show.
+-- Ends a log and begins the next epoch with the same tree, and records it. Its last note stays on show.
 --
 -- :project_id  uuid
 -- :reason      text   unless the log is halted, which is reason enough
@@ -9,11 +9,15 @@ with ended as (
   select project_id, epoch, case when cosigned_size = signed_size then coalesce(cosigned, checkpoint) else checkpoint end,
     coalesce(halted, :reason)
   from annals.merkle_log where project_id = :project_id
-  returning project_id, epoch
-)
+  returning project_id, epoch, reason
+), begun as (
 update annals.merkle_log as log
 set epoch = log.epoch + 1, signed_size = 0, checkpoint = null, incarnation = null, halted = null,
   cosigned = null, cosigned_size = 0
 from ended
 where log.project_id = ended.project_id and log.epoch = ended.epoch
-returning log.epoch
+returning log.project_id, log.epoch, ended.reason
+)
+select begun.epoch, annals.record_event('annals.log.next_epoch', 'project', project.id::text, project.name,
+  jsonb_build_object('epoch', begun.epoch, 'reason', begun.reason), null, inet_client_addr())
+from begun join annals.project on project.id = begun.project_id

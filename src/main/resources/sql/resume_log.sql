@@ -1,9 +1,17 @@
--- Lets a log that is halted be signed again, if nothing speaks against it then.
+-- Lets logs that are halted be signed again, if nothing speaks against it then, and records it.
 --
--- :project_id  uuid
+-- :project_id  uuid   null for all
 --
--- No row, or one: halted text, why it was.
-update annals.merkle_log as log set halted = null, incarnation = null
-from (select project_id, halted from annals.merkle_log where project_id = :project_id for update) as before
-where log.project_id = before.project_id and before.halted is not null
-returning before.halted
+-- Rows: name text, halted text (why it was).
+with before as (
+  select project_id, halted from annals.merkle_log
+  where (:project_id::uuid is null or project_id = :project_id) and halted is not null
+  order by project_id for update
+), resumed as (
+  update annals.merkle_log as log set halted = null, incarnation = null
+  from before where log.project_id = before.project_id
+  returning log.project_id, before.halted
+)
+select project.name, resumed.halted, annals.record_event('annals.log.resume', 'project', project.id::text, project.name,
+  jsonb_build_object('halted', resumed.halted), null, inet_client_addr())
+from resumed join annals.project on project.id = resumed.project_id

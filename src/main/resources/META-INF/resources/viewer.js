@@ -76,6 +76,9 @@ function show() {
     byId('proof-state').hidden = true;
     byId('histogram').hidden = true;
   }
+  if (token === null) {
+    byId('token').focus();
+  }
 }
 
 /** Takes the token of a link out of the address, so that neither the history nor a copy of the address has it. */
@@ -305,6 +308,7 @@ function addOlder(found) {
     rows.firstElementChild.remove();
     detached = true;
   }
+  showMissed();
 }
 
 function addNewer(found) {
@@ -501,9 +505,12 @@ function showArrived() {
   showMissed();
 }
 
+/** What is not in the list although it is newer than all that is. */
 function showMissed() {
-  byId('newest').hidden = missed === 0;
-  byId('newest').textContent = `${count.format(missed)} new ${missed === 1 ? 'record' : 'records'}`;
+  byId('newest').hidden = missed === 0 && !detached;
+  byId('newest').textContent = missed === 0
+    ? 'Newer records are left out: show them'
+    : `${count.format(missed)} new ${missed === 1 ? 'record' : 'records'}`;
 }
 
 /** Shows the newest records, paused or not. */
@@ -544,8 +551,7 @@ const form = byId('filters');
 function showFilters() {
   for (const name of FILTERS) {
     const filter = filters[name] ?? '';
-    // The field takes a time without its zone, which is always UTC here.
-    form.elements[name].value = name === 'start' || name === 'end' ? filter.replace(/Z$/, '') : filter;
+    form.elements[name].value = name === 'start' || name === 'end' ? fieldTime(filter) : filter;
     form.elements[name].classList.toggle('active', filter !== '');
   }
   const names = Object.keys(filters);
@@ -553,6 +559,17 @@ function showFilters() {
   byId('chips').replaceChildren(
     ...names.map((name) => chip(name, filters[name])),
     ...(names.length > 1 ? [button({class: 'quiet'}, () => go({}), 'Clear all')] : []));
+}
+
+/** A time of the address as its field takes it: without a zone, which is always UTC here. */
+function fieldTime(text) {
+  const [, date, time = '00:00', zone = 'Z'] =
+    /^([0-9-]{10})(?:[Tt ]([0-9:.]+)([Zz]|[+ -][0-9:]{5})?)?$/.exec(text) ?? [];
+  if (/^[Z]$/i.test(zone)) {
+    return date ? `${date}T${time}` : '';
+  }
+  const moment = new Date(`${date}T${time}${zone.replace(' ', '+')}`);
+  return isNaN(moment) ? '' : moment.toISOString().replace('Z', '');
 }
 
 /** A filter that is on, and that a click takes away. */

@@ -70,7 +70,7 @@ final class Connection {
             names = "--patience",
             paramLabel = "SECONDS",
             description =
-                    "How long to try again while the service does not answer. Default: 60; with --follow, forever.")
+                    "How long to try again while the service does not answer. Default: 60; for tail --follow, forever.")
     @Nullable
     Integer patience;
 
@@ -79,6 +79,7 @@ final class Connection {
 
     private final Pauses pauses = new Pauses();
     private boolean forEver;
+    private boolean administers;
     private long failingSince;
 
     /** From now on only {@code --patience} limits how long to try again. */
@@ -101,6 +102,7 @@ final class Connection {
 
     /** The same as an administrator. */
     private HttpRequest.Builder administration(String path) {
+        administers = true;
         return request(
                 path,
                 setting("ANNALS_ADMIN_TOKEN", setting("ANNALS_TOKEN", "")),
@@ -108,12 +110,13 @@ final class Connection {
     }
 
     private HttpRequest.Builder request(String path, String token, String missing) {
-        String base = url == null ? setting("ANNALS_URL", "http://localhost:8080") : url;
+        String base = base();
         if (token.isEmpty()) {
             throw new ClientFailure(
                     ClientFailure.TOKEN,
                     missing
-                            + " The first start of the service writes some to the file first-tokens in its data directory.");
+                            + " The first start of the service writes some to the file first-tokens in its data directory; others"
+                            + " come from whoever administers it.");
         }
         if (!TOKEN_TEXT.matcher(token).matches()) {
             throw unusable();
@@ -126,6 +129,15 @@ final class Connection {
             // Its message may contain the token.
             throw unusable();
         }
+    }
+
+    private String base() {
+        return url == null ? setting("ANNALS_URL", "http://localhost:8080") : url;
+    }
+
+    /** Without what may be a password. */
+    private String shownBase() {
+        return base().replaceAll("//[^/]*@", "//");
     }
 
     private static ClientFailure unusable() {
@@ -274,14 +286,14 @@ final class Connection {
         String why = failure.getMessage();
         if (failingSince == 0) {
             failingSince = now;
-            Terminal.say("The service does not answer (" + why + "); trying again.");
+            Terminal.say("The service at " + shownBase() + " does not answer (" + why + "); trying again.");
         }
         long limitSeconds = patience != null ? patience : forEver ? Long.MAX_VALUE : 60;
         if (TimeUnit.NANOSECONDS.toSeconds(now - failingSince) >= limitSeconds) {
             throw new ClientFailure(
                     ClientFailure.FAILED,
-                    "Given up: the service did not answer for " + limitSeconds + " seconds (" + why
-                            + "). Check ANNALS_URL, and that the service runs.");
+                    "Given up: the service at " + shownBase() + " did not answer for " + limitSeconds + " seconds ("
+                            + why + "). Check ANNALS_URL, and that the service runs.");
         }
         Thread.sleep(pauses.after(failure).toMillis());
     }
@@ -289,6 +301,9 @@ final class Connection {
     private void refuseOrPause(HttpResponse<?> answer, byte[] body) throws InterruptedException {
         int status = answer.statusCode();
         Problem problem = Problem.of(status, body);
+        if (problem.isHalted() && !forEver) {
+            throw new ClientFailure(ClientFailure.FAILED, problem.text());
+        }
         if (Unavailable.isStatus(status) || problem.isBehind()) {
             String retryAfter = answer.headers().firstValue("Retry-After").orElse(null);
             failed(new Unavailable(problem.text(), retryAfter, null));
@@ -306,8 +321,13 @@ final class Connection {
         if (problem.isHeld()) {
             throw new ClientFailure(ClientFailure.REFUSED, problem.text());
         }
-        if (status == 401 || status == 403) {
-            throw new ClientFailure(ClientFailure.TOKEN, problem.text() + " Check ANNALS_TOKEN.");
+        if (status == 401) {
+            throw new ClientFailure(
+                    ClientFailure.TOKEN,
+                    problem.text() + " Check " + (administers ? "ANNALS_ADMIN_TOKEN" : "ANNALS_TOKEN") + ".");
+        }
+        if (status == 403) {
+            throw new ClientFailure(ClientFailure.TOKEN, problem.text());
         }
         throw new ClientFailure(ClientFailure.FAILED, problem.text());
     }
@@ -328,15 +348,16 @@ final class Connection {
         }
 
         static Problem of(JsonNode problem) {
-            StringBuilder detail = new StringBuilder(problem.path("detail").asText());
+            List<String> details = new ArrayList<>();
             for (JsonNode error : problem.path("errors")) {
-                detail.append("; ")
-                        .append(error.path("pointer").asText())
-                        .append(' ')
-                        .append(error.path("detail").asText());
+                details.add(error.path("pointer").asText() + " "
+                        + error.path("detail").asText());
+            }
+            if (details.isEmpty()) {
+                details.add(problem.path("detail").asText());
             }
             return new Problem(
-                    problem.path("type").asText(), problem.path("title").asText(), detail.toString());
+                    problem.path("type").asText(), problem.path("title").asText(), String.join(" ", details));
         }
 
         boolean isRewound() {
@@ -354,6 +375,11 @@ final class Connection {
 
         boolean isHeld() {
             return type.equals("urn:annals:problem:legal-hold");
+        }
+
+        /** Nothing is signed until an operator has decided, which no patience is long enough for. */
+        boolean isHalted() {
+            return type.equals("urn:annals:problem:log-halted");
         }
 
         boolean isForked() {

@@ -119,9 +119,12 @@ public final class FeedParameters {
     private FeedQuery query() {
         RequestParameters.requireKnown(parameters, KNOWN);
         Order order = order();
+        OffsetDateTime start = time("start");
+        OffsetDateTime end = time("end");
+        requireOrder(start, end);
         Filter filter = new Filter(
-                time("start"),
-                time("end"),
+                start,
+                end,
                 text("action"),
                 text("actor"),
                 text("subject"),
@@ -246,12 +249,18 @@ public final class FeedParameters {
         if (value == null) {
             return null;
         }
-        // In a URL a + that was not escaped arrives as a space.
-        OffsetDateTime time = Timestamps.parse(value.replace(' ', '+'));
+        OffsetDateTime time = Timestamps.parseInput(value);
         if (time != null) {
             return time;
         }
         throw RequestParameters.invalid(
-                name, "It is a date and time as in RFC 3339, such as 2025-09-03T11:15:19Z, in the years 0001 to 9999.");
+                name,
+                "It is a date and time as in RFC 3339, such as 2025-09-03T11:15:19Z, or a date alone, in the years 0001 to 9999.");
+    }
+
+    private static void requireOrder(@Nullable OffsetDateTime start, @Nullable OffsetDateTime end) {
+        if (start != null && end != null && end.isBefore(start)) {
+            throw RequestParameters.invalid("end", "It is before start, so there is nothing between them.");
+        }
     }
 }

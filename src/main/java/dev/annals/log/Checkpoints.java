@@ -344,7 +344,8 @@ public class Checkpoints {
         return new ProblemException(
                 ProblemType.LOG_HALTED,
                 "Nothing is signed for this log until an operator has looked at it: " + reason
-                        + ". Records can be appended and read as ever. Checkpoints and proofs that you have stay valid.");
+                        + ". Records can be appended and read as ever. Checkpoints and proofs that you have stay valid."
+                        + " The operator lets the log go on with annals log resume, or ends it with annals log next-epoch.");
     }
 
     private Uni<SignedLog> refresh(UUID projectId) {

@@ -62,28 +62,23 @@ public final class LogCommand {
         }
     }
 
-    /** What all commands have in common that are about one log. */
-    abstract static class OfProject implements Callable<Integer> {
-
-        @Option(
-                names = "--project",
-                paramLabel = "<uuid>",
-                required = true,
-                description = "The project whose log it is.")
-        @Nullable
-        UUID project;
-    }
-
     /** {@code log resume}: lets a log go on as it was. */
     @Command(
             name = "resume",
             mixinStandardHelpOptions = true,
             description =
-                    "Lets a log that is halted be signed again, once its cause is gone: after a planned promotion or move,"
+                    "Lets logs that are halted be signed again, once the cause is gone: after a planned promotion or move,"
                             + " or when the records are restored. If the service finds the same cause again, it halts it again. Needs"
                             + " the database's owner.")
     @RegisterForReflection
-    static final class Resume extends OfProject {
+    static final class Resume implements Callable<Integer> {
+
+        @Option(
+                names = "--project",
+                paramLabel = "<project>",
+                description = "Only the log of this project, by its name or id. Default: all that are halted.")
+        @Nullable
+        String project;
 
         @Override
         public Integer call() {
@@ -99,7 +94,14 @@ public final class LogCommand {
                     "Ends a log that cannot go on as it was signed, and begins the next one: with a name and a key of its own,"
                             + " for which readers have to decide anew. The last checkpoint stays on show. Needs the database's owner.")
     @RegisterForReflection
-    static final class NextEpoch extends OfProject {
+    static final class NextEpoch implements Callable<Integer> {
+
+        @Option(
+                names = "--project",
+                paramLabel = "<project>",
+                required = true,
+                description = "The project whose log it is, by its name or id.")
+        String project = "";
 
         @Option(
                 names = "--anew",
@@ -131,26 +133,32 @@ public final class LogCommand {
     }
 
     /** Gives the exit code. */
-    static int resume(DatabaseUrl database, @Nullable UUID project) throws SQLException {
+    static int resume(DatabaseUrl database, @Nullable String project) throws SQLException {
         try (Connection connection = database.connect();
-                PreparedStatement resume =
-                        RESUME_LOG.bind("project_id", project).prepare(connection);
+                PreparedStatement resume = RESUME_LOG
+                        .bind("project_id", project == null ? null : Verify.find(connection, project))
+                        .prepare(connection);
                 ResultSet row = resume.executeQuery()) {
             if (!row.next()) {
-                System.err.println("The project " + project + " has no log that is halted.");
+                System.err.println(
+                        project == null
+                                ? "No log is halted."
+                                : "The log of " + project + " is not halted, or not there.");
                 return 1;
             }
-            System.out.println(
-                    "The log of " + project + " goes on. It was halted because " + row.getString("halted") + ".");
+            do {
+                System.out.println("The log of " + row.getString("name") + " goes on. It was halted because "
+                        + row.getString("halted") + ".");
+            } while (row.next());
             return 0;
         }
     }
 
     /** Gives the exit code. */
-    static int nextEpoch(DatabaseUrl database, @Nullable UUID project, boolean anew, String reason)
-            throws SQLException {
+    static int nextEpoch(DatabaseUrl database, String named, boolean anew, String reason) throws SQLException {
         try (Connection connection = database.connect()) {
             connection.setAutoCommit(false);
+            UUID project = Verify.find(connection, named);
             if (anew) {
                 // In the order in which the projection locks them.
                 try (PreparedStatement forget =
@@ -163,11 +171,11 @@ public final class LogCommand {
                             .prepare(connection);
                     ResultSet row = end.executeQuery()) {
                 if (!row.next()) {
-                    System.err.println("The project " + project + " has no log.");
+                    System.err.println("The project " + named + " has no log.");
                     return 1;
                 }
                 System.out.println(
-                        "The log of " + project + " has ended. Epoch " + row.getInt("epoch")
+                        "The log of " + named + " has ended. Epoch " + row.getInt("epoch")
                                 + " begins with its next checkpoint; tell its readers, who need its key: GET /v1/project-logs/log");
             }
             connection.commit();

@@ -242,7 +242,8 @@ public final class Verify implements Callable<Integer> {
         }
     }
 
-    private static UUID find(Connection connection, String project) throws SQLException {
+    /** The id of a project that is named by its id or its name. */
+    static UUID find(Connection connection, String project) throws SQLException {
         UUID id = CanonicalGuid.parse(project);
         if (id != null) {
             return id; // of which there may be records although it is not there

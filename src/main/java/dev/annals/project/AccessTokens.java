@@ -73,7 +73,7 @@ public class AccessTokens {
 
     AccessTokens(@Reads Pool reads, AnnalsConfig config, TokenConfig limits) {
         this.reads = reads;
-        this.configuredAdmin = config.adminToken().map(TokenHash::of);
+        this.configuredAdmin = ofSettings(config).map(TokenHash::of);
         this.known = Caffeine.newBuilder()
                 .maximumSize(KNOWN)
                 .expireAfterWrite(limits.recheck())
@@ -85,6 +85,14 @@ public class AccessTokens {
         this.failures = new TokenFailures(limits);
         this.lane = new Bulkhead(limits.lookUps(), limits.waitingLookUps(), limits.lookUpWait(), TOO_MANY);
         this.suspectLane = new Bulkhead(1, limits.waitingSuspects(), limits.lookUpWait(), TOO_MANY);
+    }
+
+    /**
+     * The admin token of the settings. One that a database has issued is none: it would count on after it was revoked there,
+     * where a service is started from a shell that has it for its client.
+     */
+    static Optional<String> ofSettings(AnnalsConfig config) {
+        return config.adminToken().filter(token -> !TokenText.isToken(token));
     }
 
     /**

@@ -58,7 +58,12 @@ class FirstStart {
                 .orElse(config.dataDir().resolve("first-tokens"))
                 .toAbsolutePath()
                 .normalize();
-        this.administered = config.adminToken().isPresent() && !config.embedded();
+        this.administered = AccessTokens.ofSettings(config).isPresent() && !config.embedded();
+        if (config.adminToken().isPresent() && AccessTokens.ofSettings(config).isEmpty()) {
+            LOG.warn(
+                    "ANNALS_ADMIN_TOKEN is a token that Annals has issued, and no setting: it counts as the database says,"
+                            + " and no more once it is revoked there. A token for the settings is one that you make up.");
+        }
     }
 
     /** Tokens that are just being made are written, too: nothing interrupts that. */

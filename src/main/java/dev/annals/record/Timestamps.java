@@ -6,6 +6,9 @@ import java.time.LocalDateTime;
 import java.time.OffsetDateTime;
 import java.time.YearMonth;
 import java.time.ZoneOffset;
+import java.util.Objects;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /** Timestamps as RFC 3339 writes them, in the years and to the precision that PostgreSQL keeps. */
@@ -17,7 +20,30 @@ public final class Timestamps {
             LocalDateTime.of(9999, 12, 31, 23, 59, 59).toEpochSecond(ZoneOffset.UTC);
     private static final int MAX_FRACTION_DIGITS = 9;
 
+    /** A date, and what may be missing behind it. */
+    private static final Pattern INPUT = Pattern.compile(
+            "([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[Tt ]([0-9]{2}:[0-9]{2})(:[0-9]{2}(?:\\.[0-9]{1,9})?)?([Zz]|[+ -][0-9]{2}:[0-9]{2})?)?");
+
     private Timestamps() {}
+
+    /**
+     * Reads what people and their tools write for a time: besides what {@link #parse} reads, a space in place of the {@code T}
+     * (RFC 3339, section 5.6), a time without seconds or without an offset (as {@code datetime-local} of HTML has it), which
+     * is UTC, and a date alone, which is its midnight in UTC. In a URL a {@code +} that was not escaped arrives as a space,
+     * which is taken for it.
+     *
+     * @return in UTC; null if the text is anything else, or outside the years 0001 to 9999
+     */
+    public static @Nullable OffsetDateTime parseInput(String text) {
+        Matcher parts = INPUT.matcher(text);
+        if (!parts.matches()) {
+            return null;
+        }
+        String time = Objects.requireNonNullElse(parts.group(2), "00:00");
+        String seconds = Objects.requireNonNullElse(parts.group(3), ":00");
+        String offset = Objects.requireNonNullElse(parts.group(4), "Z").replace(' ', '+');
+        return parse(parts.group(1) + "T" + time + seconds + offset);
+    }
 
     /**
      * Reads {@code YYYY-MM-DDThh:mm:ss[.fraction](Z|±hh:mm)}. The fraction has up to nine digits; those beyond microseconds

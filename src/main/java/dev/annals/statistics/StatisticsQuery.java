@@ -44,10 +44,12 @@ record StatisticsQuery(@Nullable LocalDate start, @Nullable LocalDate end, Set<D
     /** @throws dev.annals.http.ProblemException {@code invalid-parameter} */
     static StatisticsQuery read(MultivaluedMap<String, String> parameters) {
         RequestParameters.requireKnown(parameters, KNOWN);
-        return new StatisticsQuery(
-                day("start", parameters.getFirst("start")),
-                day("end", parameters.getFirst("end")),
-                dimensions(parameters.getFirst("by")));
+        LocalDate start = day("start", parameters.getFirst("start"));
+        LocalDate end = day("end", parameters.getFirst("end"));
+        if (start != null && end != null && end.isBefore(start)) {
+            throw RequestParameters.invalid("end", "It is before start, so there is nothing between them.");
+        }
+        return new StatisticsQuery(start, end, dimensions(parameters.getFirst("by")));
     }
 
     private static @Nullable LocalDate day(String name, @Nullable String text) {

@@ -122,6 +122,51 @@ class EmbeddedServiceIT {
         assertThat(service.output).noneMatch(line -> line.contains(" ERROR "));
     }
 
+    /** Whoever loads a client's variables into a shell, and starts the service from it, has not made them settings. */
+    @Test
+    void aTokenThatWasIssuedIsNoSettingAndEndsWhenItIsRevoked() throws Exception {
+        ServiceProcess first = startAndWait(Map.of("ANNALS_ADMIN_TOKEN", AuditLogFixture.ADMIN_TOKEN));
+        HttpResponse<String> issued = administer(
+                first, AuditLogFixture.ADMIN_TOKEN, "POST", "/v1/projects/annals/tokens", "{\"scopes\": [\"admin\"]}");
+        assertThat(issued.statusCode()).as(issued.body()).isEqualTo(201);
+        String token = field("token", issued.body());
+        first.close();
+
+        ServiceProcess service = startAndWait(Map.of("ANNALS_ADMIN_TOKEN", token));
+        assertThat(service.output)
+                .anyMatch(line -> line.contains(" WARN ") && line.contains("a token that Annals has issued"))
+                .noneMatch(line -> line.contains(token));
+        String path = "/v1/projects/annals/tokens/" + field("id", issued.body());
+        assertThat(administer(service, token, "GET", "/v1/projects", null).statusCode())
+                .isEqualTo(200);
+        assertThat(administer(service, token, "DELETE", path, null).statusCode())
+                .isEqualTo(204);
+        assertThat(administer(service, token, "GET", "/v1/projects", null).statusCode())
+                .isEqualTo(401);
+    }
+
+    private static String field(String name, String json) {
+        Matcher matcher = Pattern.compile("\"" + name + "\":\"([^\"]*)\"").matcher(json);
+        assertThat(matcher.find()).as(json).isTrue();
+        return matcher.group(1);
+    }
+
+    private static HttpResponse<String> administer(
+            ServiceProcess service, String token, String method, String path, String body) throws Exception {
+        return HttpClient.newHttpClient()
+                .send(
+                        HttpRequest.newBuilder(service.uri(path))
+                                .header("Authorization", "Bearer " + token)
+                                .header("Content-Type", "application/json")
+                                .method(
+                                        method,
+                                        body == null
+                                                ? HttpRequest.BodyPublishers.noBody()
+                                                : HttpRequest.BodyPublishers.ofString(body))
+                                .build(),
+                        HttpResponse.BodyHandlers.ofString());
+    }
+
     @Test
     void aKilledServiceCanBeStartedAgainAtOnce() throws Exception {
         ServiceProcess service = startAndWait();

@@ -10,10 +10,10 @@ public final class LogCommands {
     private LogCommands() {}
 
     public static int resume(DatabaseUrl database, UUID project) throws SQLException {
-        return LogCommand.resume(database, project);
+        return LogCommand.resume(database, project.toString());
     }
 
     public static int nextEpoch(DatabaseUrl database, UUID project, boolean anew) throws SQLException {
-        return LogCommand.nextEpoch(database, project, anew, "a test");
+        return LogCommand.nextEpoch(database, project.toString(), anew, "a test");
     }
 }

@@ -78,6 +78,48 @@ class TimestampsTest {
         assertThat(Timestamps.parse(text)).isNull();
     }
 
+    @ParameterizedTest
+    @CsvSource({
+        "2025-09-03, 2025-09-03T00:00:00.000000Z",
+        "2025-09-03T11:15, 2025-09-03T11:15:00.000000Z",
+        "2025-09-03t11:15z, 2025-09-03T11:15:00.000000Z",
+        "2025-09-03T11:15:19, 2025-09-03T11:15:19.000000Z",
+        "2025-09-03 11:15:19.5, 2025-09-03T11:15:19.500000Z",
+        "2025-09-03T11:15+02:00, 2025-09-03T09:15:00.000000Z",
+        "2025-09-03T11:15 02:00, 2025-09-03T09:15:00.000000Z",
+        "2025-09-03 11:15:19-02:00, 2025-09-03T13:15:19.000000Z",
+        "0001-01-01, 0001-01-01T00:00:00.000000Z",
+    })
+    void whatPeopleLeaveOutOfATimeIsFilledIn(String text, String written) {
+        OffsetDateTime timestamp = Timestamps.parseInput(text);
+        assertThat(timestamp).isNotNull();
+        assertThat(Timestamps.format(timestamp)).isEqualTo(written);
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "",
+                "now",
+                "2025",
+                "2025-09",
+                "2025-09-03T",
+                "2025-09-03T11",
+                "2025-09-03T11:15:",
+                "2025-09-03T11:15:19.",
+                "2025-09-03Z",
+                "2025-09-03T24:00",
+                "2025-02-29",
+                "0000-01-01",
+                "2025-09-03T11:15+0200",
+                "2025-09-03T11:15Z ",
+                "2025-09-03  11:15",
+                "10000-01-01"
+            })
+    void whatIsNoTimeEvenSoIsRefused(String text) {
+        assertThat(Timestamps.parseInput(text)).isNull();
+    }
+
     @Test
     void whatIsWrittenIsReadBack() {
         Random random = new Random(5);

@@ -128,6 +128,7 @@ class StatisticsIT extends ProjectTest {
                 "start=2026-01-01T00:00:01Z | start",
                 "end=2026-01-01T00:00:00%2B01:00 | end",
                 "end=0000-01-01 | end",
+                "start=2026-01-02&end=2026-01-01 | end",
                 "by= | by",
                 "by=day,day | by",
                 "by=colour | by",

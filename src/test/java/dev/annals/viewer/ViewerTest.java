@@ -9,6 +9,7 @@ import com.microsoft.playwright.Page;
 import com.microsoft.playwright.Request;
 import com.microsoft.playwright.Route;
 import com.microsoft.playwright.options.AriaRole;
+import com.microsoft.playwright.options.BoundingBox;
 import com.microsoft.playwright.options.ColorScheme;
 import dev.annals.AuditLogFixture;
 import dev.annals.viewer.Chromium.Guarded;
@@ -229,6 +230,18 @@ class ViewerTest extends BrowserTest {
             assertThat(rows(page)).hasCount(2);
             page.navigate(service + "#action=nothing_does_this");
             assertThat(page.locator("#progress")).hasText("No records match these filters.");
+            page.navigate(service + "#outcome=denied");
+            assertThat(rows(page)).hasCount(2);
+            // A browser leaves the seconds of a whole minute out.
+            page.locator("#more-filters").click();
+            page.getByLabel("From UTC").fill("2020-01-01T00:00");
+            page.keyboard().press("Enter");
+            assertThat(rows(page)).hasCount(2);
+            page.navigate(service + "#outcome=denied&start=2020-01-01T01:00%2B01:00&end=9999-12-31");
+            assertThat(rows(page)).hasCount(2);
+            assertThat(page.getByLabel("From UTC")).hasValue("2020-01-01T00:00");
+            page.navigate(service + "#start=2020-01-02&end=2020-01-01");
+            assertThat(page.locator("#problem-text")).containsText("before start");
             page.navigate(service + "#start=yesterday");
             assertThat(page.locator("#problem-text")).containsText("The parameter \"start\" cannot be used");
         }
@@ -491,6 +504,7 @@ class ViewerTest extends BrowserTest {
             });
             assertThat(rows(page)).hasCount(1000);
             assertThat(rows(page).last()).containsText("step_0");
+            assertThat(page.locator("#newest")).hasText("Newer records are left out: show them");
 
             append(project, LOGIN);
             assertThat(page.locator("#newest")).hasText("1 new record");
@@ -498,6 +512,28 @@ class ViewerTest extends BrowserTest {
             assertThat(rows(page).first()).containsText("user_login");
         }
         log.checkFeed(project.id());
+    }
+
+    @Test
+    void aLongNameLeavesRoomForTheButtonBesideIt() {
+        AuditLogFixture.Project project = log.newProject();
+        append(project, "{\"action\": \"a\", \"actor\": {\"type\": \"user\", \"id\": \"" + "x".repeat(500) + "\"}}");
+        for (int width : new int[] {1440, 360}) {
+            try (Guarded guarded =
+                    chromium.open(new Browser.NewContextOptions().setViewportSize(width, 800), service)) {
+                Page page = guarded.page;
+                page.navigate(service.toString());
+                assertThat(page.locator("#token")).isFocused();
+                signIn(page, project);
+                rows(page).first().locator("a").click();
+                assertThat(page.locator("#detail .only").first()).isVisible();
+                for (Locator button : page.locator("#detail .only").all()) {
+                    BoundingBox place = button.boundingBox();
+                    BoundingBox panel = page.locator("#detail").boundingBox();
+                    assertThat(place.x + place.width).isLessThanOrEqualTo(panel.x + panel.width);
+                }
+            }
+        }
     }
 
     @Test

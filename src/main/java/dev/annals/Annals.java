@@ -63,8 +63,8 @@ import picocli.CommandLine.UnmatchedArgumentException;
             "For completion in bash and zsh: source <(annals generate-completion)",
             "",
             "Exit codes of the client: 0 done; 1 failed; 2 wrong command line; 3 no token, or the wrong one;",
-            "4 the feed was set back to before the cursor; 5 some records were refused; 6 the log was forked;",
-            "141 whoever read the output has closed it."
+            "4 the feed was set back to before the cursor; 5 refused: some records, or by a legal hold; 6 the log was",
+            "forked; 7 records behind the cursor have expired; 141 whoever read the output has closed it."
         })
 @RegisterForReflection(
         targets = {Annals.class, Annals.Version.class, GenerateCompletion.class, HelpCommand.class},

@@ -14,6 +14,7 @@ import dev.annals.cli.TailCommand;
 import dev.annals.cli.TokenCommand;
 import dev.annals.cli.WhoAmICommand;
 import dev.annals.embedded.EmbeddedDatabaseException;
+import dev.annals.guid.CanonicalGuid;
 import dev.annals.ops.Dump;
 import dev.annals.ops.LogCommand;
 import dev.annals.ops.Migrate;
@@ -31,6 +32,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Properties;
 import java.util.Set;
+import java.util.UUID;
 import java.util.stream.Stream;
 import picocli.AutoComplete.GenerateCompletion;
 import picocli.CommandLine;
@@ -161,9 +163,19 @@ public final class Annals {
             archive.addSubcommand(RestoreArchive.class);
         }
         allCommands(root).forEach(command -> command.getCommandSpec().versionProvider(new Version()));
-        return root.setCaseInsensitiveEnumValuesAllowed(true)
+        return root.registerConverter(UUID.class, Annals::id)
+                .setCaseInsensitiveEnumValuesAllowed(true)
                 .setParameterExceptionHandler(Annals::refuse)
                 .setExecutionExceptionHandler(Annals::explain);
+    }
+
+    private static UUID id(String text) {
+        UUID id = CanonicalGuid.parse(text);
+        if (id == null) {
+            throw new CommandLine.TypeConversionException(
+                    "'" + text + "' is no id, such as lists show in their first column");
+        }
+        return id;
     }
 
     private static Stream<CommandLine> allCommands(CommandLine command) {
@@ -174,11 +186,15 @@ public final class Annals {
     private static int refuse(ParameterException e, String... arguments) {
         CommandLine line = e.getCommandLine();
         PrintWriter error = line.getErr();
-        if (e instanceof UnmatchedArgumentException unmatched && line.getParent() == null) {
+        if (e instanceof UnmatchedArgumentException unmatched
+                && !line.getSubcommands().isEmpty()) {
+            boolean isRoot = line.getParent() == null;
+            String within = isRoot ? "" : line.getCommandName() + " ";
             List<String> names = new ArrayList<>(line.getSubcommands().keySet());
             String last = names.remove(names.size() - 1);
-            error.println("There is no command " + unmatched.getUnmatched().get(0) + "; there are "
-                    + String.join(", ", names) + " and " + last + ". Without one, the service runs.");
+            error.println("There is no command " + within
+                    + unmatched.getUnmatched().get(0) + "; there are " + String.join(", ", names) + " and " + last + "."
+                    + (isRoot ? " Without one, the service runs." : ""));
         } else {
             error.println(e.getMessage());
             line.usage(error);

@@ -91,7 +91,11 @@ class CommandsIT {
         assertThat(run(2, owner, "verify", "--fast")).contains("--fast", "--findings");
         assertThat(run(0, owner, "migrate", "--help")).contains("--service-user");
         assertThat(run(2, owner.withDatabase("nowhere"), "verify")).contains("nowhere");
-        assertThat(run(2, owner, "log", "resume")).contains("--project");
+        assertThat(run(2, owner, "log", "next-epoch")).contains("--project");
+        assertThat(run(2, owner, "log", "vacuum"))
+                .startsWith("There is no command log vacuum; there are keygen, resume and next-epoch.");
+        assertThat(run(2, owner, "token", "revoke", "shop", "7")).contains("'7' is no id");
+        assertThat(run(1, owner, "log", "resume")).contains("annals migrate");
         assertThat(run(1, owner, "log", "next-epoch", "--project=" + UUID.randomUUID()))
                 .contains("annals migrate");
     }

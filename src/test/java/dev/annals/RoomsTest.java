@@ -105,6 +105,7 @@ class RoomsTest {
                             "embedded",
                             "export",
                             "feed",
+                            "guid",
                             "http",
                             "live",
                             "log",

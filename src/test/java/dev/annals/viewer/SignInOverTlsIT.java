@@ -10,6 +10,7 @@ import com.microsoft.playwright.Page;
 import com.microsoft.playwright.options.Cookie;
 import dev.annals.AuditLogFixture.Project;
 import dev.annals.ServiceProcess;
+import dev.annals.embedded.TestDatabase;
 import dev.annals.openid.OpenIdProvider;
 import java.io.IOException;
 import java.io.InputStream;
@@ -52,6 +53,8 @@ class SignInOverTlsIT {
             need(provider.isPresent(), "Node and its registry");
             try (OpenIdProvider.Started started = provider.orElseThrow();
                     ServiceProcess service = ServiceProcess.start(Map.of(
+                                    "ANNALS_DATABASE_URL",
+                                    TestDatabase.createDatabase().withPassword(),
                                     "ANNALS_ADMIN_TOKEN",
                                     ADMIN,
                                     "ANNALS_PUBLIC_URL",

@@ -31,6 +31,7 @@ import org.junit.jupiter.api.io.TempDir;
  * service: only the ports and the heartbeat of streams are others. A block marked {@code sh} is run, one marked
  * {@code sh no-run} needs what a test does not have.
  */
+@Slow
 @Order(2)
 @TestMethodOrder(MethodOrderer.OrderAnnotation.class)
 class DocumentsIT {

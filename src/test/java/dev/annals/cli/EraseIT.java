@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import dev.annals.AuditLogFixture.Project;
 import dev.annals.Await;
 import dev.annals.PackagedService;
+import dev.annals.Slow;
 import dev.annals.SqlFixture;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -28,6 +29,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** A person goes from all records, and nothing else changes: neither other records, nor order, count and proofs. */
+@Slow
 @Order(2)
 @Timeout(300)
 class EraseIT {
@@ -124,7 +126,7 @@ class EraseIT {
 
     private static String by(String actor, String subject, String more) {
         return """
-                {"action": "open", "outcome": "success", "actor": {"type": "user", "id": "%s", "name": "Jane"}, "subject": {"id": "%s"}%s}
+                {"action": "open", "outcome": "success", "actor": {"type": "user", "id": "%s", "name": "Jane Doe"}, "subject": {"id": "%s"}%s}
                 """.formatted(actor, subject, more).strip();
     }
 
@@ -186,7 +188,7 @@ class EraseIT {
             assertThat(after.get(i).path("sequence_id")).isEqualTo(before.get(i).path("sequence_id"));
             assertThat(after.get(i).path("actor").toString()).isEqualTo("{\"type\":\"user\"}");
             assertThat(after.get(i).toString())
-                    .doesNotContain("Jane", "u-4711", "192.0.2.7", "Mozilla")
+                    .doesNotContain("Jane Doe", "Jane came", "u-4711", "192.0.2.7", "Mozilla")
                     .contains("\"redacted\"", "\"outcome\":\"success\"", "\"s-");
         }
         assertThat(after.get(6).path("message").asText()).isEqualTo("Request 17");
@@ -237,7 +239,8 @@ class EraseIT {
         assertThat(left).as("records that the kills have left").isPositive();
         ends(0, erase);
         String all = get("?limit=1000&cursor=0") + get("?limit=1000&order=desc");
-        assertThat(all).doesNotContain("u-4711", "Jane");
+        // Longer than four letters, which a digest may have by chance.
+        assertThat(all).doesNotContain("u-4711", "Jane Doe");
         SqlFixture database = SqlFixture.on(service.database());
         assertThat(database.text("""
                         select count(*) || ' ' || count(distinct subject_id) from annals.feed

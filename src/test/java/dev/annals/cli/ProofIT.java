@@ -10,6 +10,7 @@ import dev.annals.AuditLogFixture.Project;
 import dev.annals.Await;
 import dev.annals.PackagedService;
 import dev.annals.ServiceProcess;
+import dev.annals.Slow;
 import dev.annals.SqlFixture;
 import dev.annals.database.DatabaseUrl;
 import dev.annals.log.GoPrograms;
@@ -42,6 +43,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** What a reader runs who does not trust the operator, against the packaged service and an owner with its database and key. */
+@Slow
 @Order(2)
 @Timeout(300)
 class ProofIT {

@@ -7,6 +7,7 @@ import dev.annals.AuditLogFixture;
 import dev.annals.AuditLogFixture.Project;
 import dev.annals.Await;
 import dev.annals.OneByOne;
+import dev.annals.Slow;
 import dev.annals.SqlFixture;
 import dev.annals.live.SseStream;
 import io.quarkus.test.common.WithTestResource;
@@ -37,6 +38,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** The path to the database swallows everything for a while, and no connection breaks: afterwards all goes on by itself. */
+@Slow
 @QuarkusTest
 @OneByOne
 @WithTestResource(UnreliablePath.class)

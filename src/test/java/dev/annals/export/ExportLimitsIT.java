@@ -8,6 +8,7 @@ import static org.hamcrest.Matchers.hasSize;
 import dev.annals.AuditLogFixture;
 import dev.annals.Await;
 import dev.annals.OneByOne;
+import dev.annals.Slow;
 import dev.annals.feed.SmallPages;
 import dev.annals.http.ProblemException;
 import io.quarkus.test.common.http.TestHTTPResource;
@@ -25,6 +26,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Exports at their limits: how many, how long a client may read nothing, how much is read at a time. */
+@Slow
 @QuarkusTest
 @OneByOne
 @TestProfile(SmallPages.class)

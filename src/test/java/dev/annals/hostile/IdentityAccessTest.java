@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.annals.AuditLogFixture;
 import dev.annals.AuditLogFixture.Project;
+import dev.annals.Slow;
 import dev.annals.openid.OpenIdProvider;
 import dev.annals.openid.WithOpenId;
 import io.quarkus.test.junit.QuarkusTest;
@@ -22,6 +23,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** Each operation answers tokens of an OpenID provider as it does those of the service, and faulty ones like unknown tokens. */
+@Slow
 @QuarkusTest
 @TestProfile(WithOpenId.class)
 class IdentityAccessTest extends CallsOfTheContract {

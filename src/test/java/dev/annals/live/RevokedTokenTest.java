@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.annals.AuditLogFixture;
 import dev.annals.ProjectTest;
+import dev.annals.Slow;
 import io.quarkus.test.common.http.TestHTTPResource;
 import io.quarkus.test.junit.QuarkusTest;
 import java.io.IOException;
@@ -23,6 +24,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
 
 /** What lasts ends with its token, also if that is revoked by way of another instance, and is not let in again. */
+@Slow
 @QuarkusTest
 class RevokedTokenTest extends ProjectTest {
 

@@ -3,6 +3,7 @@ package dev.annals.log;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.annals.BesideTheService;
+import dev.annals.Slow;
 import dev.annals.SqlFixture;
 import dev.annals.database.PoolFixture;
 import dev.annals.embedded.InstalledPostgres;
@@ -23,6 +24,7 @@ import org.junit.jupiter.api.io.TempDir;
  * A crash of the database takes back no note that a reader has, and nothing that it is about: also where the operator has the
  * database answer before its commits are on disk.
  */
+@Slow
 @BesideTheService
 @Timeout(180)
 class CrashedDatabaseTest {

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.annals.AuditLogFixture;
 import dev.annals.AuditLogFixture.Project;
 import dev.annals.Await;
+import dev.annals.Slow;
 import dev.annals.embedded.TestDatabase;
 import dev.annals.projection.RandomRecords;
 import dev.annals.proof.Checkpoint;
@@ -50,6 +51,7 @@ import org.junit.jupiter.api.io.TempDir;
  * Verifiers that others wrote accept what a client of tlog-tiles has copied of a live log, and refuse a copy that was changed. What
  * each of them can see is in docs/proof.md: a test of each reads its row, and finds neither less nor more.
  */
+@Slow
 @QuarkusTest
 @QuarkusTestResource(TestDatabase.class)
 @Timeout(600)

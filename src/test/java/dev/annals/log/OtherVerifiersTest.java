@@ -7,6 +7,7 @@ import com.sun.net.httpserver.HttpServer;
 import dev.annals.AuditLogFixture;
 import dev.annals.AuditLogFixture.Project;
 import dev.annals.Await;
+import dev.annals.Slow;
 import dev.annals.embedded.TestDatabase;
 import dev.annals.projection.RandomRecords;
 import dev.annals.proof.Checkpoint;
@@ -46,6 +47,7 @@ import org.junit.jupiter.api.io.TempDir;
  * Verifiers that others wrote accept a log as the service serves it, and refuse whatever is changed in it, in the database or on
  * the way: {@code fsck} of transparency-dev/tessera, and, in a program of ours, golang.org/x/mod and transparency-dev/merkle.
  */
+@Slow
 @QuarkusTest
 @QuarkusTestResource(TestDatabase.class)
 @Timeout(600)

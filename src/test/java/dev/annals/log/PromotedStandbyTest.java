@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.annals.Await;
 import dev.annals.BesideTheService;
+import dev.annals.Slow;
 import dev.annals.SqlFixture;
 import dev.annals.database.PoolFixture;
 import dev.annals.embedded.InstalledPostgres;
@@ -30,6 +31,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Each promotion of a standby ends in a log that goes on, or in one that is halted; never in a fork. */
+@Slow
 @BesideTheService
 @Timeout(300)
 class PromotedStandbyTest {

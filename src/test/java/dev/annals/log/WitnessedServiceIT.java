@@ -10,6 +10,7 @@ import dev.annals.AuditLogFixture;
 import dev.annals.AuditLogFixture.Project;
 import dev.annals.Await;
 import dev.annals.OneByOne;
+import dev.annals.Slow;
 import dev.annals.embedded.TestDatabase;
 import dev.annals.proof.MasterKey;
 import dev.annals.proof.Note;
@@ -27,6 +28,7 @@ import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 /** A service whose logs have a witness, of transparency-dev/witness. */
+@Slow
 @QuarkusTest
 @OneByOne
 @TestProfile(WitnessedServiceIT.WithWitness.class)

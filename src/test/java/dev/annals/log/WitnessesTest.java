@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.annals.Await;
 import dev.annals.BesideTheService;
+import dev.annals.Slow;
 import dev.annals.SqlFixture;
 import dev.annals.database.PoolFixture;
 import dev.annals.http.ProblemType;
@@ -38,6 +39,7 @@ import org.junit.jupiter.api.io.TempDir;
  * Witnesses cosign logs that only grow, and what they remember halts a log whose database was set back. They are real ones, of
  * transparency-dev/witness; the hostile ones are {@link HostileWitness}.
  */
+@Slow
 @BesideTheService
 @Timeout(300)
 class WitnessesTest {

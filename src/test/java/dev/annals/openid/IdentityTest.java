@@ -9,6 +9,7 @@ import static org.hamcrest.Matchers.startsWith;
 import dev.annals.AuditLogFixture;
 import dev.annals.AuditLogFixture.Project;
 import dev.annals.Await;
+import dev.annals.Slow;
 import io.quarkus.test.common.http.TestHTTPResource;
 import io.quarkus.test.junit.QuarkusTest;
 import io.quarkus.test.junit.TestProfile;
@@ -31,6 +32,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
 /** Who comes with a token of the provider may do what grants say, under a name that stays, for as long as both count. */
+@Slow
 @QuarkusTest
 @TestProfile(WithOpenId.class)
 class IdentityTest extends OpenIdTest {

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.annals.Await;
 import dev.annals.PackagedService;
 import dev.annals.ServiceProcess;
+import dev.annals.Slow;
 import dev.annals.SqlFixture;
 import java.io.IOException;
 import java.net.URI;
@@ -28,6 +29,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** A dump of the service's own database brings back all that was answered before it, or is refused as a whole. */
+@Slow
 @Timeout(300)
 class DumpIT {
 

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.annals.BesideTheService;
 import dev.annals.Load;
+import dev.annals.Slow;
 import dev.annals.SqlFixture;
 import dev.annals.guid.SequentialGuid;
 import dev.annals.http.ProblemException;
@@ -30,6 +31,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** What was derived from records is, after a redaction, what a rebuild would derive, and the log is the one that it was. */
+@Slow
 @BesideTheService
 class RedactedProjectionsTest {
 

@@ -6,6 +6,7 @@ import com.sun.net.httpserver.HttpServer;
 import dev.annals.AuditLogFixture.Project;
 import dev.annals.Await;
 import dev.annals.PackagedService;
+import dev.annals.Slow;
 import dev.annals.SqlFixture;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -37,6 +38,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The generated clients, in processes of their own against the packaged service. It takes longest, and so begins first. */
+@Slow
 @Order(1)
 @Timeout(600)
 class SdkIT {

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.annals.AuditLogFixture.Project;
 import dev.annals.ServiceProcess;
+import dev.annals.Slow;
 import dev.annals.SqlFixture;
 import dev.annals.database.DatabaseUrl;
 import dev.annals.embedded.InstalledPostgres;
@@ -22,6 +23,7 @@ import org.junit.jupiter.api.io.TempDir;
  * The URL names both servers, and the standby is promoted: the service, its commands and new instances find the primary by
  * themselves.
  */
+@Slow
 @Timeout(600)
 class FailoverIT {
 

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.annals.AuditLogFixture.Project;
 import dev.annals.ServiceProcess;
+import dev.annals.Slow;
 import dev.annals.database.DatabaseUrl;
 import dev.annals.survival.PatroniCluster.Node;
 import java.nio.file.Path;
@@ -19,6 +20,7 @@ import org.junit.jupiter.api.io.TempDir;
  * A cluster under Patroni loses its primary under load: killed, frozen, and by a switchover. {@code .ci/check-failover} brings
  * the programs and runs it; with {@code -Dfailover.all} every fault, otherwise one of the slow ones and a switchover.
  */
+@Slow
 @Timeout(900)
 @EnabledIfSystemProperty(named = "failover.tools", matches = ".+", disabledReason = ".ci/check-failover runs it")
 class PatroniIT {

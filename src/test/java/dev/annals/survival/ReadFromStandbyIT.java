@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.annals.AuditLogFixture.Project;
 import dev.annals.Await;
 import dev.annals.ServiceProcess;
+import dev.annals.Slow;
 import dev.annals.SqlFixture;
 import dev.annals.embedded.StandbyPair;
 import java.net.http.HttpClient;
@@ -23,6 +24,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** An instance that writes to the primary and reads from a standby shows each client what the client knows to be there. */
+@Slow
 @Timeout(300)
 class ReadFromStandbyIT {
 

@@ -6,6 +6,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.annals.AuditLogFixture.Project;
 import dev.annals.Await;
 import dev.annals.ServiceProcess;
+import dev.annals.Slow;
 import dev.annals.SqlFixture;
 import dev.annals.embedded.InstalledPostgres;
 import java.net.http.HttpClient;
@@ -25,6 +26,7 @@ import org.junit.jupiter.api.io.TempDir;
  * An older state of the database is restored under its clients, in each of the ways of {@code docs/operations.md}. Every reader who was
  * ahead is told so, and finds where the feed and what it has read part; {@code annals verify} finds it, too.
  */
+@Slow
 @Timeout(600)
 class RestoreIT {
 

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.annals.AuditLogFixture.Project;
 import dev.annals.ServiceProcess;
+import dev.annals.Slow;
 import dev.annals.database.DatabaseUrl;
 import dev.annals.embedded.InstalledPostgres;
 import java.net.URI;
@@ -24,6 +25,7 @@ import org.junit.jupiter.api.io.TempDir;
  * Instances are replaced one by one under load, after a newer release has migrated the schema: with a migration that does to the
  * busiest tables and functions what migrations may do.
  */
+@Slow
 @Timeout(600)
 class UpgradeIT {
 

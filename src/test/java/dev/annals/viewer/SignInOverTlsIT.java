@@ -10,6 +10,7 @@ import com.microsoft.playwright.Page;
 import com.microsoft.playwright.options.Cookie;
 import dev.annals.AuditLogFixture.Project;
 import dev.annals.ServiceProcess;
+import dev.annals.Slow;
 import dev.annals.embedded.TestDatabase;
 import dev.annals.openid.OpenIdProvider;
 import java.io.IOException;
@@ -33,6 +34,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Somebody signs in where the service stands behind TLS, and the viewer has a secret for the provider, in a file. */
+@Slow
 @Timeout(300)
 class SignInOverTlsIT {
 

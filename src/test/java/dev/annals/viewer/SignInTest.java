@@ -11,6 +11,7 @@ import com.microsoft.playwright.Page;
 import com.microsoft.playwright.options.Cookie;
 import dev.annals.AuditLogFixture;
 import dev.annals.AuditLogFixture.Project;
+import dev.annals.Slow;
 import dev.annals.openid.OpenIdTest;
 import dev.annals.openid.WithOpenId;
 import io.quarkus.test.common.http.TestHTTPResource;
@@ -27,6 +28,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** People sign in to the viewer at a real provider, in a real browser, and see what is open to them and nothing else. */
+@Slow
 @QuarkusTest
 @TestProfile(WithOpenId.class)
 class SignInTest extends OpenIdTest {

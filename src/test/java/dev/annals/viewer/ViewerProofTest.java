@@ -11,6 +11,7 @@ import com.microsoft.playwright.options.ColorScheme;
 import dev.annals.AuditLogFixture;
 import dev.annals.AuditLogFixture.Project;
 import dev.annals.Await;
+import dev.annals.Slow;
 import dev.annals.log.HostileWitness;
 import dev.annals.viewer.Chromium.Guarded;
 import io.quarkus.test.junit.QuarkusTest;
@@ -28,6 +29,7 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 /** What the viewer says of records and logs that are as they were signed, and of those that are not. */
+@Slow
 @QuarkusTest
 class ViewerProofTest extends BrowserTest {
 

@@ -12,6 +12,7 @@ import com.microsoft.playwright.options.AriaRole;
 import com.microsoft.playwright.options.BoundingBox;
 import com.microsoft.playwright.options.ColorScheme;
 import dev.annals.AuditLogFixture;
+import dev.annals.Slow;
 import dev.annals.viewer.Chromium.Guarded;
 import io.quarkus.test.junit.QuarkusTest;
 import java.util.List;
@@ -26,6 +27,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The viewer in a real browser, over real records. Every page is watched by {@link Guarded}. */
+@Slow
 @QuarkusTest
 class ViewerTest extends BrowserTest {
 

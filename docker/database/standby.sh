@@ -10,6 +10,8 @@ if [ ! -s "$PGDATA/PG_VERSION" ]; then
     slot=()
   fi
   mkdir -p "$PGDATA"
+  # PostgreSQL refuses a directory that others can read.
+  chmod 0700 "$PGDATA"
   pg_basebackup --host=database --username=annals_standby --pgdata="$PGDATA" --wal-method=stream --checkpoint=fast \
     --write-recovery-conf --slot=standby "${slot[@]}"
 fi

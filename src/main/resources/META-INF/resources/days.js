@@ -3,12 +3,16 @@
 import {FEED, askJson} from './api.js';
 import {byId, count, make, outcomeKind, records} from './text.js';
 
+/** The first day that a record may have. */
+const FIRST_DAY = Date.parse('0001-01-01T00:00:00Z');
+
 const DAY_MS = 86_400_000;
 const LAG_MS = 2_000;
 const LAG_TRIES = 5;
 const dayOf = (time) => new Date(time).toISOString().slice(0, 10);
 const dayName = new Intl.DateTimeFormat('en-GB', {weekday: 'short', day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC'});
 const shortDay = new Intl.DateTimeFormat('en-GB', {day: 'numeric', month: 'short', timeZone: 'UTC'});
+const dayWithYear = new Intl.DateTimeFormat('en-GB', {day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC'});
 const KINDS = ['success', 'other', 'failure'];
 /** How many days the last day shown lies back; it begins with the newest record's. */
 let daysBack = null;
@@ -16,27 +20,27 @@ let daysBack = null;
 let view = null;
 
 /**
- * Counts and draws the days; hides them where the service has no statistics.
+ * Counts and draws the days; hides them where the service has no statistics. Those count by action and outcome; filters that they
+ * do not know are named beside the bars.
  *
  * @param filters those that are on: a day outside their times is drawn pale
+ * @param labels the filters' names in the page
  * @param newest the newest record, or undefined: the service counts a little behind its feeds, and is asked again until
  *   it has come so far
  * @param select takes the filters that a click on a day asks for
  */
-export async function loadDays({filters, newest, select, signal, tries = LAG_TRIES}) {
+export async function loadDays({filters, labels, newest, select, signal, tries = LAG_TRIES}) {
   if (signal.aborted) {
     return;
   }
-  view = {filters, newest, select, signal};
+  view = {filters, labels, newest, select, signal};
   const today = Math.floor(Date.now() / DAY_MS);
   daysBack ??= newest ? Math.max(0, today - Math.floor(Date.parse(newest.timestamp) / DAY_MS)) : 0;
   const days = matchMedia('(min-width: 60rem)').matches ? 60 : 30;
-  const end = (today - daysBack + 1) * DAY_MS;
-  const start = end - days * DAY_MS;
+  const start = Math.max(FIRST_DAY, (today - daysBack + 1 - days) * DAY_MS);
   try {
-    const query = new URLSearchParams({start: dayOf(start), end: dayOf(end), by: 'day,outcome'});
-    const statistics = await askJson(`${FEED}/statistics?${query}`, {signal});
-    drawHistogram(statistics.results, start, days);
+    const {statistics, counted} = await countDays(start, start + days * DAY_MS, filters, signal);
+    drawHistogram(statistics, counted, start, days);
     byId('histogram').hidden = false;
     byId('histogram-error').hidden = true;
     if (newest && statistics.through < newest.sequence_id && tries > 0) {
@@ -52,13 +56,32 @@ export async function loadDays({filters, newest, select, signal, tries = LAG_TRI
   }
 }
 
-function drawHistogram(results, start, length) {
+/** The counts of the days, and the names of the filters that they can be chosen by. */
+async function countDays(start, end, filters, signal) {
+  const ask = (by) =>
+    askJson(`${FEED}/statistics?${new URLSearchParams({start: dayOf(start), end: dayOf(end), by})}`, {signal});
+  if (filters.action) {
+    try {
+      return {statistics: await ask('day,outcome,action'), counted: ['action', 'outcome']};
+    } catch (problem) {
+      // Too many actions to be counted one by one.
+      if (problem.status !== 422) {
+        throw problem;
+      }
+    }
+  }
+  return {statistics: await ask('day,outcome'), counted: ['outcome']};
+}
+
+function drawHistogram({results, others}, counted, start, length) {
+  const {filters, labels} = view;
+  const chosen = counted.filter((name) => filters[name]);
   const days = Array.from({length}, (_, i) => ({start: start + i * DAY_MS, total: 0, success: 0, other: 0, failure: 0}));
-  for (const {day, outcome, count: n} of results) {
-    const bar = days[(Date.parse(day) - start) / DAY_MS];
-    if (bar) {
-      bar.total += n;
-      bar[outcomeKind(outcome ?? undefined)] += n;
+  for (const result of results) {
+    const bar = days[(Date.parse(result.day) - start) / DAY_MS];
+    if (bar && chosen.every((name) => result[name] === filters[name])) {
+      bar.total += result.count;
+      bar[outcomeKind(result.outcome ?? undefined)] += result.count;
     }
   }
   const highest = Math.max(1, ...days.map((day) => day.total));
@@ -72,10 +95,22 @@ function drawHistogram(results, start, length) {
     svg.children[focused]?.focus();
   }
   const total = days.reduce((sum, day) => sum + day.total, 0);
-  byId('histogram-text').dataset.text = `${records(total)} in ${length} days`;
-  byId('histogram-text').textContent = byId('histogram-text').dataset.text;
+  // Of some days only the most frequent combinations are counted one by one.
+  const least = chosen.length > 0 && others > 0 ? 'At least ' : '';
+  const last = start + (length - 1) * DAY_MS;
+  const upTo = daysBack > 0 ? ` up to ${dayWithYear.format(last)}` : '';
+  const text = byId('histogram-text');
+  text.dataset.text = `${least}${records(total)} in ${length} days${upTo}`;
+  text.textContent = text.dataset.text;
+  const unknown = Object.keys(filters).filter((name) => !['start', 'end', ...chosen].includes(name));
+  byId('histogram-note').hidden = unknown.length === 0;
+  byId('histogram-note').textContent =
+    `The bars do not follow ${unknown.length === 1 ? 'this filter' : 'these filters'}: ${unknown.map((name) => labels[name]).join(', ')}.`;
+  byId('histogram-scale').textContent = `${count.format(highest)} a day`;
+  const thisYear = new Date(start).getUTCFullYear() === new Date().getUTCFullYear();
+  const format = thisYear && daysBack === 0 ? shortDay : dayWithYear;
   byId('histogram-axis').replaceChildren(
-    ...[0, 1 / 3, 2 / 3, 1].map((part) => make('span', {}, shortDay.format(start + Math.round(part * (length - 1)) * DAY_MS))));
+    ...[0, 1 / 3, 2 / 3, 1].map((part) => make('span', {}, format.format(start + Math.round(part * (length - 1)) * DAY_MS))));
 }
 
 function dayText(day) {
@@ -126,7 +161,8 @@ function moved(event) {
 }
 
 function shiftDays(days) {
-  daysBack = Math.max(0, daysBack - days);
+  const most = Math.floor(Date.now() / DAY_MS) - FIRST_DAY / DAY_MS;
+  daysBack = Math.min(most, Math.max(0, daysBack - days));
   loadDays(view);
 }
 

@@ -412,7 +412,7 @@ function showDays(signal) {
     return;
   }
   const newest = shown.get(rows.firstElementChild?.dataset.id);
-  loadDays({filters, newest, select: go, signal});
+  loadDays({filters, labels: LABELS, newest, select: go, signal});
 }
 
 // ---- Live ----------------------------------------------------------------------------------------------------------

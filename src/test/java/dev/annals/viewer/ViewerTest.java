@@ -360,7 +360,10 @@ class ViewerTest extends BrowserTest {
         try (Guarded guarded = open()) {
             Page page = guarded.page;
             signIn(page, project);
-            assertThat(page.locator("#histogram-text")).hasText("4 records in 60 days");
+            // The last day is not today, which is said; the axis has its years, and the bars have a scale.
+            assertThat(page.locator("#histogram-text")).hasText("4 records in 60 days up to 13 Mar 2026");
+            assertThat(page.locator("#histogram-axis span").first()).hasText("13 Jan 2026");
+            assertThat(page.locator("#histogram-scale")).hasText("2 a day");
             Locator day = page.getByLabel("Thu, 12 Mar 2026: 2 records, 1 failed");
             assertThat(day.locator("rect.failure")).hasCount(1);
             assertThat(day.locator("rect.other")).hasCount(1);
@@ -372,6 +375,53 @@ class ViewerTest extends BrowserTest {
             day.focus();
             press(page, "ArrowRight", "Enter");
             assertThat(page.locator("#rows .action")).hasText(new String[] {"d"});
+        }
+        log.checkFeed(project.id());
+    }
+
+    @Test
+    void theDaysFollowFiltersOrSayWhichTheyDoNotFollow() throws Exception {
+        AuditLogFixture.Project project = log.newProject();
+        append(project, """
+                        {"action": "a", "outcome": "success", "timestamp": "2026-03-11T12:00:00Z"}""", """
+                        {"action": "a", "outcome": "denied", "timestamp": "2026-03-12T12:00:00Z"}""", """
+                        {"action": "b", "outcome": "denied", "actor": {"id": "u-1"}, "timestamp": "2026-03-12T13:00:00Z"}""");
+        try (Guarded guarded = open()) {
+            Page page = guarded.page;
+            Locator text = page.locator("#histogram-text");
+            Locator note = page.locator("#histogram-note");
+            signIn(page, project);
+            assertThat(text).hasText("3 records in 60 days up to 12 Mar 2026");
+            assertThat(note).isHidden();
+            page.navigate(service + "#action=a");
+            assertThat(text).hasText("2 records in 60 days up to 12 Mar 2026");
+            page.navigate(service + "#action=a&outcome=denied");
+            assertThat(text).hasText("1 record in 60 days up to 12 Mar 2026");
+            assertThat(page.getByLabel("Thu, 12 Mar 2026: 1 record, 1 failed")).isVisible();
+            assertThat(note).isHidden();
+            page.navigate(service + "#outcome=denied&actor=u-1&q=x");
+            assertThat(text).hasText("2 records in 60 days up to 12 Mar 2026");
+            assertThat(note).hasText("The bars do not follow these filters: Message, Actor.");
+            page.navigate(service + "#outcome=denied");
+            assertThat(note).isHidden();
+        }
+        log.checkFeed(project.id());
+    }
+
+    @Test
+    void theDaysOfTheFirstYearAreDrawn() throws Exception {
+        AuditLogFixture.Project project = log.newProject();
+        append(project, """
+                        {"action": "a", "timestamp": "0001-01-02T00:00:00Z"}""");
+        try (Guarded guarded = open()) {
+            Page page = guarded.page;
+            signIn(page, project);
+            assertThat(page.locator("#histogram-text"))
+                    .hasText(Pattern.compile("^1 record in 60 days up to \\d+ Mar 1$"));
+            assertThat(page.locator("#histogram-error")).isHidden();
+            page.click("#earlier");
+            assertThat(page.locator("#histogram-text")).hasText(Pattern.compile("^1 record in 60 days up to"));
+            assertThat(page.locator("#histogram-error")).isHidden();
         }
         log.checkFeed(project.id());
     }

@@ -3,17 +3,26 @@ package dev.annals.survival;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.annals.AuditLogFixture.Project;
+import dev.annals.Await;
 import dev.annals.ServiceProcess;
 import dev.annals.Slow;
 import dev.annals.database.DatabaseUrl;
 import dev.annals.embedded.InstalledPostgres;
+import java.io.IOException;
 import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.flywaydb.core.Flyway;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -30,6 +39,7 @@ import org.junit.jupiter.api.io.TempDir;
 class UpgradeIT {
 
     private static final String ADMIN = "a-token-for-administration";
+    private static final Path MANIFEST = Path.of("docker/kubernetes/deployment.yaml");
 
     /** What the release before reads and writes is still there. */
     private static final String NEXT = """
@@ -131,13 +141,48 @@ class UpgradeIT {
         assertThat(applied).isEqualTo(1);
     }
 
-    /** As an orchestrator does it: the new one serves, the old one is taken out of the proxy, and then told to stop. */
+    /**
+     * As docker/kubernetes/deployment.yaml has it done: the new one says that it has started and is ready, the old one is taken out
+     * of the proxy while it still answers, is told to stop after the pause, and has to end within what is left of the time that it
+     * is given.
+     */
     private void replace(int index, String migrates) throws Exception {
-        serving.add(start(migrates));
+        ServiceProcess started = start(migrates);
+        awaitProbe(started, "startupProbe");
+        awaitProbe(started, "readinessProbe");
+        serving.add(started);
         ServiceProcess old = serving.remove(index);
-        clients.awaitTold(50);
+        int pause = manifestNumber("preStop:.*?seconds");
+        TimeUnit.SECONDS.sleep(pause);
+        assertThat(probe(old, "livenessProbe")).isEqualTo(200);
+        long told = System.nanoTime();
         old.process().destroy();
         assertThat(old.awaitEnd()).isIn(0, 143);
+        assertThat(Duration.ofNanos(System.nanoTime() - told))
+                .isLessThan(Duration.ofSeconds(manifestNumber("terminationGracePeriodSeconds") - pause));
         clients.awaitTold(100);
+    }
+
+    private static void awaitProbe(ServiceProcess service, String name) throws Exception {
+        Await.until(name, () -> probe(service, name) == 200);
+    }
+
+    private static int probe(ServiceProcess service, String name) throws Exception {
+        HttpRequest request = HttpRequest.newBuilder(service.uri(inManifest(name + ":.*?path: (\\S+)")))
+                .timeout(Duration.ofSeconds(5))
+                .build();
+        return HttpClient.newHttpClient()
+                .send(request, BodyHandlers.discarding())
+                .statusCode();
+    }
+
+    private static int manifestNumber(String key) throws IOException {
+        return Integer.parseInt(inManifest(key + ": (\\d+)"));
+    }
+
+    private static String inManifest(String pattern) throws IOException {
+        Matcher found = Pattern.compile(pattern, Pattern.DOTALL).matcher(Files.readString(MANIFEST));
+        assertThat(found.find()).as("%s in %s", pattern, MANIFEST).isTrue();
+        return found.group(1);
     }
 }

@@ -3,6 +3,7 @@ package dev.annals;
 import dev.annals.command.InQuarkus;
 import dev.annals.config.AnnalsConfig;
 import dev.annals.config.SettingsCheck;
+import dev.annals.config.StartSettings;
 import dev.annals.database.DatabaseCheck;
 import dev.annals.database.DatabaseUrl;
 import dev.annals.database.DatabaseUrlConfigSource;
@@ -20,7 +21,6 @@ import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.eclipse.microprofile.config.Config;
-import org.eclipse.microprofile.config.ConfigProvider;
 import picocli.CommandLine.Command;
 
 /**
@@ -42,7 +42,7 @@ final class Serve implements Runnable {
     /** @throws IllegalArgumentException if it cannot start, with a sentence that says what to do */
     @Override
     public void run() {
-        Config config = ConfigProvider.getConfig();
+        Config config = StartSettings.read();
         SettingsCheck settings = Settings.check();
         warn(settings.unknown(System.getenv().keySet()));
         settings.requireValid(config);

@@ -38,7 +38,7 @@ class RoomsTest {
             Map.entry("project", Set.of("config", "connection", "database", "guid", "http", "openid")),
             Map.entry("projection", Set.of("config", "database", "http", "project")),
             Map.entry("sequence", Set.of("config", "database", "guid", "http", "project")),
-            Map.entry("benchmark", Set.of("command", "database", "embedded", "sequence")),
+            Map.entry("benchmark", Set.of("command", "config", "database", "embedded", "sequence")),
             Map.entry("statistics", Set.of("config", "database", "http", "project", "projection")),
             Map.entry("search", Set.of("config", "database", "projection")),
             Map.entry(

@@ -18,6 +18,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -28,7 +29,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** The packaged program as its user starts it: the jar, or the native executable where the build made that instead. */
+/** The packaged program as its user starts it: the jar or the native executable, whichever was built last. */
 public final class ServiceProcess implements AutoCloseable {
 
     // In a group of its own, and, even where these tests run in the background of a script, with interrupts not
@@ -116,22 +117,29 @@ public final class ServiceProcess implements AutoCloseable {
     }
 
     private static List<String> program(List<String> javaOptions, boolean client) throws IOException {
-        if (Files.exists(JAR)) {
-            List<String> program = new ArrayList<>();
-            program.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-            program.addAll(!javaOptions.isEmpty() ? javaOptions : client ? forAMoment() : forSeconds());
-            program.addAll(List.of("-jar", JAR.toAbsolutePath().toString()));
-            return program;
+        Path built = lastBuilt();
+        if (!built.equals(JAR)) {
+            assumeTrue(
+                    javaOptions.isEmpty(),
+                    "options of the Java machine need the jar; the last build made an executable");
+            return List.of(built.toAbsolutePath().toString());
         }
-        assumeTrue(javaOptions.isEmpty(), "options of the Java machine need the jar, which this build did not make");
+        List<String> program = new ArrayList<>();
+        program.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+        program.addAll(!javaOptions.isEmpty() ? javaOptions : client ? forAMoment() : forSeconds());
+        program.addAll(List.of("-jar", JAR.toAbsolutePath().toString()));
+        return program;
+    }
+
+    private static Path lastBuilt() throws IOException {
         try (Stream<Path> files = Files.list(Path.of("target"))) {
-            List<String> executables = files.filter(file -> file.toString().endsWith("-runner"))
-                    .map(file -> file.toAbsolutePath().toString())
+            List<Path> built = Stream.concat(
+                            Stream.of(JAR).filter(Files::exists),
+                            files.filter(file -> file.toString().endsWith("-runner")))
+                    .sorted(Comparator.comparing(file -> file.toFile().lastModified()))
                     .toList();
-            assertThat(executables)
-                    .as("native executables, since there is no %s: run mvn package first", JAR)
-                    .hasSize(1);
-            return executables;
+            assertThat(built).as("packaged programs: run mvn package first").isNotEmpty();
+            return built.get(built.size() - 1);
         }
     }
 

@@ -1,6 +1,7 @@
 package dev.annals.benchmark;
 
 import dev.annals.command.InQuarkus;
+import dev.annals.config.StartSettings;
 import dev.annals.database.DatabaseUrl;
 import dev.annals.database.DatabaseUrlConfigSource;
 import dev.annals.embedded.EmbeddedDatabase;
@@ -10,7 +11,6 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.util.List;
 import java.util.concurrent.Callable;
-import org.eclipse.microprofile.config.ConfigProvider;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -50,7 +50,7 @@ public final class SequenceBenchmark implements Callable<Integer> {
         }
         // This measures the sequence and the database, not how long transactions queue for a few client threads.
         System.setProperty("quarkus.vertx.event-loops-pool-size", "16");
-        if (DatabaseUrl.configured(ConfigProvider.getConfig()).isEmpty()) {
+        if (DatabaseUrl.configured(StartSettings.read()).isEmpty()) {
             EmbeddedDatabase database = EmbeddedDatabase.start(Files.createTempDirectory("annals-benchmark-"));
             Runtime.getRuntime().addShutdownHook(new Thread(database::close, "annals-embedded-database"));
             System.setProperty(

@@ -1,5 +1,6 @@
 package dev.annals.ops;
 
+import dev.annals.config.StartSettings;
 import dev.annals.database.DatabaseUrl;
 import dev.annals.embedded.DatabaseDump;
 import dev.annals.embedded.EmbeddedDatabase;
@@ -12,7 +13,6 @@ import java.time.ZoneOffset;
 import java.time.format.DateTimeFormatter;
 import java.util.concurrent.Callable;
 import org.eclipse.microprofile.config.Config;
-import org.eclipse.microprofile.config.ConfigProvider;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Parameters;
 
@@ -41,7 +41,7 @@ public final class Dump implements Callable<Integer> {
 
     @Override
     public Integer call() throws IOException {
-        Config config = ConfigProvider.getConfig();
+        Config config = StartSettings.read();
         requireOwnDatabase(config, "pg_dump");
         OperatedDatabase.logOnlyErrors();
         Path file = Files.isDirectory(target) ? target.resolve(NAME.format(Instant.now())) : target;

@@ -1,6 +1,7 @@
 package dev.annals.ops;
 
 import dev.annals.command.InQuarkus;
+import dev.annals.config.StartSettings;
 import dev.annals.database.DatabaseCheck;
 import dev.annals.database.DatabaseUrl;
 import io.quarkus.runtime.annotations.RegisterForReflection;
@@ -11,7 +12,6 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.concurrent.Callable;
-import org.eclipse.microprofile.config.ConfigProvider;
 import org.flywaydb.core.Flyway;
 import org.flywaydb.core.api.MigrationInfo;
 import org.jspecify.annotations.Nullable;
@@ -40,7 +40,7 @@ public final class Migrate implements Callable<Integer> {
 
     @Override
     public Integer call() {
-        DatabaseUrl database = DatabaseUrl.configured(ConfigProvider.getConfig())
+        DatabaseUrl database = DatabaseUrl.configured(StartSettings.read())
                 .orElseThrow(() -> new IllegalArgumentException("Name the database in ANNALS_DATABASE_URL. The"
                         + " service's own is migrated whenever it starts."));
         DatabaseCheck.requireServer(database);

@@ -1,5 +1,6 @@
 package dev.annals.ops;
 
+import dev.annals.config.StartSettings;
 import dev.annals.database.DatabaseUrl;
 import dev.annals.embedded.EmbeddedDatabase;
 import dev.annals.embedded.RunningDatabase;
@@ -10,7 +11,6 @@ import java.util.Optional;
 import java.util.logging.Level;
 import java.util.logging.Logger;
 import org.eclipse.microprofile.config.Config;
-import org.eclipse.microprofile.config.ConfigProvider;
 
 /** The database that an operator's command works on. */
 final class OperatedDatabase {
@@ -33,7 +33,7 @@ final class OperatedDatabase {
      * @throws IllegalArgumentException if there is none
      */
     static int run(Work work) throws SQLException {
-        Config config = ConfigProvider.getConfig();
+        Config config = StartSettings.read();
         Optional<DatabaseUrl> url = DatabaseUrl.configured(config);
         if (url.isPresent()) {
             return work.run(url.get());

@@ -1,5 +1,6 @@
 package dev.annals.ops;
 
+import dev.annals.config.StartSettings;
 import dev.annals.embedded.DatabaseRestore;
 import dev.annals.embedded.EmbeddedDatabase;
 import io.quarkus.runtime.annotations.RegisterForReflection;
@@ -8,7 +9,6 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.concurrent.Callable;
 import org.eclipse.microprofile.config.Config;
-import org.eclipse.microprofile.config.ConfigProvider;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Parameters;
 
@@ -29,7 +29,7 @@ public final class Restore implements Callable<Integer> {
 
     @Override
     public Integer call() throws IOException {
-        Config config = ConfigProvider.getConfig();
+        Config config = StartSettings.read();
         Dump.requireOwnDatabase(config, "pg_restore");
         OperatedDatabase.logOnlyErrors();
         Path directory = EmbeddedDatabase.configuredDirectory(config);

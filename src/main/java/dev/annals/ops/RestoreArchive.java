@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import dev.annals.command.InQuarkus;
 import dev.annals.command.Progress;
+import dev.annals.config.StartSettings;
 import dev.annals.database.DatabaseCheck;
 import dev.annals.database.DatabaseUrl;
 import dev.annals.database.DatabaseUrlConfigSource;
@@ -28,7 +29,6 @@ import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.Callable;
 import org.eclipse.microprofile.config.Config;
-import org.eclipse.microprofile.config.ConfigProvider;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
@@ -75,7 +75,7 @@ public final class RestoreArchive implements Callable<Integer> {
         OperatedDatabase.logOnlyErrors();
         progress = Progress.onTerminal();
         ArchiveFiles files = ArchiveFiles.check(paths, keys);
-        Config config = ConfigProvider.getConfig();
+        Config config = StartSettings.read();
         Optional<DatabaseUrl> url = DatabaseUrl.configured(config);
         DatabaseUrl database;
         if (url.isPresent()) {

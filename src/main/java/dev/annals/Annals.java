@@ -10,6 +10,7 @@ import dev.annals.cli.GrantCommand;
 import dev.annals.cli.HoldCommand;
 import dev.annals.cli.ProjectCommand;
 import dev.annals.cli.RedactCommand;
+import dev.annals.cli.StreamCommand;
 import dev.annals.cli.TailCommand;
 import dev.annals.cli.TokenCommand;
 import dev.annals.cli.WhoAmICommand;
@@ -98,6 +99,7 @@ public final class Annals {
             TokenCommand.class,
             GrantCommand.class,
             HoldCommand.class,
+            StreamCommand.class,
             WhoAmICommand.class,
             HelpCommand.class,
             Migrate.class,

@@ -4,6 +4,7 @@ import dev.annals.append.AppendConfig;
 import dev.annals.config.AnnalsConfig;
 import dev.annals.config.SettingsCheck;
 import dev.annals.connection.ConnectionConfig;
+import dev.annals.delivery.DeliveryConfig;
 import dev.annals.export.ExportConfig;
 import dev.annals.feed.FeedConfig;
 import dev.annals.http.BodyConfig;
@@ -30,6 +31,7 @@ final class Settings {
             AppendConfig.class,
             BodyConfig.class,
             ConnectionConfig.class,
+            DeliveryConfig.class,
             ExportConfig.class,
             FeedConfig.class,
             LiveConfig.class,

@@ -23,8 +23,8 @@ create table annals.identity_grant (
   constraint identity_grant_project_fkey foreign key (project_id) references annals.project (id),
   constraint identity_grant_whom check (issuer <> '' and claim <> '' and value <> ''),
   constraint identity_grant_scopes check (
-    (scopes <@ array['read', 'write', 'sequence', 'redact'] or scopes <@ array['audit', 'admin'])
-    and cardinality(scopes) between 1 and 4),
+    (scopes <@ array['read', 'write', 'sequence', 'redact', 'stream'] or scopes <@ array['audit', 'admin'])
+    and cardinality(scopes) between 1 and 5),
   constraint identity_grant_limits check (annals.are_limits(limits))
 );
 create index identity_grant_project_idx on annals.identity_grant (project_id, id);

@@ -118,8 +118,8 @@ create table annals.access_token (
   constraint access_token_project_fkey foreign key (project_id) references annals.project (id),
   constraint access_token_hash_length check (octet_length(token_hash) = 32),
   constraint access_token_scopes check (
-    (scopes <@ array['read', 'write', 'sequence', 'redact', 'link'] or scopes <@ array['audit', 'admin'] or scopes = array['view'])
-    and cardinality(scopes) between 1 and 5),
+    (scopes <@ array['read', 'write', 'sequence', 'redact', 'link', 'stream'] or scopes <@ array['audit', 'admin'] or scopes = array['view'])
+    and cardinality(scopes) between 1 and 6),
   -- The scope of a link is nobody else's, and nothing of it is without an end or a filter.
   constraint access_token_link check (
     case when 'view' = any (scopes)

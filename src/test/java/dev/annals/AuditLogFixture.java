@@ -20,6 +20,9 @@ public class AuditLogFixture extends SqlFixture {
     /** From which the tests' logs derive their keys. */
     public static final String LOG_KEY = "annals-log-key/1:" + "A".repeat(43);
 
+    /** With which the tests' service encrypts the secrets of sinks. */
+    public static final String STREAMS_KEY = "5".repeat(64);
+
     /** Where one record is appended, and where pages are read. */
     public static final String LOGS = "/v1/project-logs";
     /** Where batches are appended. */

@@ -9,8 +9,8 @@ import java.util.UUID;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** The format of an export. In each, every record carries its sequence id, at which a reader can resume. */
-enum ExportFormat {
+/** The format of exports and streams. In each, every record carries its sequence id, at which a reader can resume. */
+public enum ExportFormat {
     /** One line per record, as in the feed. */
     NDJSON(ExportFormat.LINES, "ndjson"),
     /** RFC 4180; see {@link CsvRecord}. */
@@ -62,7 +62,7 @@ enum ExportFormat {
     }
 
     /** How each record is written, with the end of its line. */
-    RecordEncoder.Format of(UUID projectId) {
+    public RecordEncoder.Format of(UUID projectId) {
         return (record, out) -> {
             switch (this) {
                 case NDJSON -> RecordWriter.write(record, out);

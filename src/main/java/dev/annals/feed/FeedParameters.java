@@ -57,10 +57,10 @@ public final class FeedParameters {
     private final FeedConfig config;
     private final @Nullable View view;
 
-    private FeedParameters(MultivaluedMap<String, String> parameters, FeedConfig config, Caller caller) {
+    private FeedParameters(MultivaluedMap<String, String> parameters, FeedConfig config, @Nullable View view) {
         this.parameters = parameters;
         this.config = config;
-        this.view = caller.view();
+        this.view = view;
     }
 
     /**
@@ -70,7 +70,17 @@ public final class FeedParameters {
      * @throws ProblemException {@code invalid-parameter} or {@code invalid-cursor}
      */
     public static FeedQuery read(MultivaluedMap<String, String> parameters, FeedConfig config, Caller caller) {
-        return new FeedParameters(parameters, config, caller).query();
+        return new FeedParameters(parameters, config, caller.view()).query();
+    }
+
+    /**
+     * Reads the parameters that choose records, for what follows a whole feed.
+     *
+     * @throws ProblemException {@code invalid-parameter}
+     */
+    public static Filter filter(MultivaluedMap<String, String> parameters, FeedConfig config) {
+        RequestParameters.requireKnown(parameters, FILTERS);
+        return new FeedParameters(parameters, config, null).filter();
     }
 
     /**
@@ -119,21 +129,7 @@ public final class FeedParameters {
     private FeedQuery query() {
         RequestParameters.requireKnown(parameters, KNOWN);
         Order order = order();
-        OffsetDateTime start = time("start");
-        OffsetDateTime end = time("end");
-        requireOrder(start, end);
-        Filter filter = new Filter(
-                start,
-                end,
-                text("action"),
-                text("actor"),
-                text("subject"),
-                text("outcome"),
-                ipAddress(),
-                words(),
-                recordedBy(),
-                view == null ? null : view.actorId(),
-                view == null ? null : view.subjectId());
+        Filter filter = filter();
         String cursor = parameters.getFirst(CURSOR);
         if (cursor == null) {
             return new FeedQuery(order, null, null, limit(), config.pageBytes(), filter);
@@ -151,6 +147,24 @@ public final class FeedParameters {
                         limit(),
                         config.pageBytes(),
                         filter);
+    }
+
+    private Filter filter() {
+        OffsetDateTime start = time("start");
+        OffsetDateTime end = time("end");
+        requireOrder(start, end);
+        return new Filter(
+                start,
+                end,
+                text("action"),
+                text("actor"),
+                text("subject"),
+                text("outcome"),
+                ipAddress(),
+                words(),
+                recordedBy(),
+                view == null ? null : view.actorId(),
+                view == null ? null : view.subjectId());
     }
 
     private Order order() {

@@ -53,6 +53,10 @@ public enum ProblemType {
     SEQUENCE_EXHAUSTED(409, "Sequence exhausted"),
     /** The project has as many sequences as it may have. */
     TOO_MANY_SEQUENCES(409, "Too many sequences"),
+    /** The project has as many streams as it may have. */
+    TOO_MANY_STREAMS(409, "Too many streams"),
+    /** There is no key with which the secrets of sinks could be kept. */
+    NO_STREAMS_KEY(409, "No streams key"),
     /** The sequence was deleted. Its name stays taken, since its values were issued. */
     SEQUENCE_DELETED(410, "Sequence deleted"),
     /** Records behind the cursor have expired by the project's retention. */

@@ -26,8 +26,13 @@ public final class KeyFile {
      * @throws FileAlreadyExistsException if there is one
      */
     public static void write(Path file, MasterKey key) throws IOException {
+        write(file, key.secretText());
+    }
+
+    /** The same for another secret of one line. */
+    public static void write(Path file, String secret) throws IOException {
         try (FileChannel channel = FileChannel.open(file, NEW, ownerOnly(file))) {
-            channel.write(StandardCharsets.UTF_8.encode(key.secretText() + "\n"));
+            channel.write(StandardCharsets.UTF_8.encode(secret + "\n"));
             channel.force(true);
         }
     }

@@ -10,10 +10,10 @@ import java.util.Optional;
  * @param prefix how many bits its addresses have in common
  */
 @SuppressWarnings("ArrayRecordComponent") // never compared
-record AddressRange(byte[] network, int prefix) {
+public record AddressRange(byte[] network, int prefix) {
 
     /** Reads one as PostgreSQL's {@code cidr} has it; a single address is a network of its own. */
-    static Optional<AddressRange> parse(String text) {
+    public static Optional<AddressRange> parse(String text) {
         int slash = text.indexOf('/');
         byte[] network = bytes(slash < 0 ? text : text.substring(0, slash));
         if (network.length == 0) {
@@ -32,7 +32,8 @@ record AddressRange(byte[] network, int prefix) {
         return Optional.of(range);
     }
 
-    boolean contains(String address) {
+    /** Whether an address belongs to it. */
+    public boolean contains(String address) {
         byte[] bytes = bytes(address);
         if (bytes.length != network.length) {
             return false;

@@ -111,7 +111,7 @@ public record Caller(
             case READ -> scopes.contains(Scope.READ) || may(Scope.AUDIT);
             case VIEW -> scopes.contains(Scope.VIEW) || may(Scope.READ);
             case AUDIT -> scopes.contains(Scope.AUDIT) || scopes.contains(Scope.ADMIN);
-            case WRITE, SEQUENCE, REDACT, LINK, ADMIN -> scopes.contains(scope);
+            case WRITE, SEQUENCE, REDACT, LINK, STREAM, ADMIN -> scopes.contains(scope);
         };
     }
 

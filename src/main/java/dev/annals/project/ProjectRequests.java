@@ -304,7 +304,7 @@ final class ProjectRequests {
     private static Set<Scope> readScopes(RequestFields fields) {
         Set<Scope> scopes = EnumSet.noneOf(Scope.class);
         JsonNode value = fields.get("scopes");
-        if (value == null || !value.isArray() || value.isEmpty() || value.size() > 5) {
+        if (value == null || !value.isArray() || value.isEmpty() || value.size() > 6) {
             fields.wrong("scopes", "It must be an array of one or more of " + names() + ".");
             return scopes;
         }
@@ -323,7 +323,7 @@ final class ProjectRequests {
     }
 
     private static String names() {
-        return "\"read\", \"write\", \"sequence\", \"redact\", \"link\", \"audit\" and \"admin\"";
+        return "\"read\", \"write\", \"sequence\", \"redact\", \"link\", \"stream\", \"audit\" and \"admin\"";
     }
 
     private static @Nullable OffsetDateTime readTime(RequestFields fields) {

@@ -50,6 +50,12 @@ public final class Requires {
     @Target({ElementType.METHOD, ElementType.TYPE})
     public @interface Redact {}
 
+    /** The token must be for a project, with the scope {@code stream}. */
+    @NameBinding
+    @Retention(RetentionPolicy.RUNTIME)
+    @Target({ElementType.METHOD, ElementType.TYPE})
+    public @interface Stream {}
+
     /** The token must be of the project {@code annals}, with the scope {@code audit} or {@code admin}. */
     @NameBinding
     @Retention(RetentionPolicy.RUNTIME)

@@ -16,6 +16,8 @@ public enum Scope {
     REDACT,
     /** Making viewer links to a project's records. */
     LINK,
+    /** Sending a project's records elsewhere, by streams. */
+    STREAM,
     /** Reading what a viewer link shows. Only the tokens of links have it, and nothing besides. */
     VIEW,
     /** Reading the administration's feed, and which projects and tokens there are. */

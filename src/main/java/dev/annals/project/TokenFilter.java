@@ -79,6 +79,12 @@ class TokenFilter {
     }
 
     @ServerRequestFilter
+    @Requires.Stream
+    Uni<@Nullable Response> stream(ContainerRequestContext request) {
+        return require(request, Scope.STREAM);
+    }
+
+    @ServerRequestFilter
     @Requires.Admin
     Uni<@Nullable Response> admin(ContainerRequestContext request) {
         return require(request, Scope.ADMIN);

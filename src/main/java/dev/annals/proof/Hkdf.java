@@ -6,7 +6,7 @@ import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
 
 /** HKDF with SHA-256: RFC 5869. */
-final class Hkdf {
+public final class Hkdf {
 
     private static final String HMAC = "HmacSHA256";
     private static final int MAX_BYTES = 255 * Hash.BYTES;
@@ -14,7 +14,7 @@ final class Hkdf {
     private Hkdf() {}
 
     /** Derives a key of so many bytes, at most 8,160. */
-    static byte[] derive(byte[] secret, byte[] salt, byte[] info, int bytes) {
+    public static byte[] derive(byte[] secret, byte[] salt, byte[] info, int bytes) {
         if (bytes < 1 || bytes > MAX_BYTES) {
             throw new IllegalArgumentException("HKDF derives 1 to " + MAX_BYTES + " bytes, and not " + bytes);
         }

@@ -54,6 +54,8 @@ final class AdministrativeCalls {
             case "revokeGrant" -> named("annals.grant.revoke", path);
             case "noteArchive" -> made("annals.archive.note", answer);
             case "setHold" -> made("annals.hold.set", answer);
+            // The first answer of each is that it was made; a stream that is set again has another event.
+            case "setStream" -> answer.statusCode() == 201 ? made("annals.stream.set", answer) : Optional.empty();
             case "liftHold" -> named("annals.hold.lift", path);
             default -> Optional.empty();
         };

@@ -25,7 +25,8 @@ class EveryAdministrativeCallIsAnEventTest {
             where call.id in (
               select id::text from annals.project union all select id::text from annals.access_token
               union all select id::text from annals.legal_hold
-              union all select id::text from annals.identity_grant union all select id::text from annals.archive)
+              union all select id::text from annals.identity_grant union all select id::text from annals.archive
+              union all select id::text from annals.stream)
             group by 1
             """;
 

@@ -51,7 +51,11 @@ class EveryOperationAnswersAsDescribedIT extends ProjectTest {
                         "ANNALS_ADMIN_TOKEN",
                         AuditLogFixture.ADMIN_TOKEN,
                         "ANNALS_LOG_KEY",
-                        "annals-log-key/1:" + "A".repeat(43)))
+                        "annals-log-key/1:" + "A".repeat(43),
+                        "ANNALS_STREAMS_KEY",
+                        AuditLogFixture.STREAMS_KEY,
+                        "ANNALS_STREAMS_ALLOWED_HOSTS",
+                        "127.0.0.1"))
                 .awaitListening();
         RestAssured.port = service.uri("").getPort();
         RestAssured.replaceFiltersWith(ContractFilter.ofAnswers());
@@ -165,6 +169,23 @@ class EveryOperationAnswersAsDescribedIT extends ProjectTest {
                 .body("values", hasSize(3));
         project.request().delete(sequence).then().statusCode(204);
         project.wrongRequest().get(sequence).then().statusCode(410);
+    }
+
+    @Test
+    void aFeedIsDeliveredElsewhere() {
+        RequestSpecification streaming = given().auth().preemptive().oauth2(log.newToken(project.id(), "stream"));
+        String stream = "/v1/streams/nobody";
+        String sink = "{\"sink\": {\"type\": \"webhook\", \"url\": \"http://127.0.0.1:9/\", \"secret\": \"whsec_%s\"}}";
+        json(streaming, sink.formatted("A".repeat(32))).put(stream).then().statusCode(201);
+        json(streaming, sink.formatted("short")).put(stream).then().statusCode(422);
+        streaming.get("/v1/streams").then().statusCode(200).body("streams", hasSize(1));
+        streaming.post(stream + "/test").then().statusCode(200).body("outcome", equalTo("failed"));
+        streaming.post(stream + "/pause").then().statusCode(200).body("state", equalTo("paused"));
+        json(streaming, "{\"cursor\": \"0\"}").post(stream + "/rewind").then().statusCode(200);
+        streaming.post(stream + "/resume").then().statusCode(200).body("state", equalTo("active"));
+        streaming.get(stream).then().statusCode(200).body("cursor", equalTo("0"));
+        streaming.get(stream + "/dead-letters").then().statusCode(200).body("dead_letters", hasSize(0));
+        streaming.delete(stream).then().statusCode(204);
     }
 
     @Test

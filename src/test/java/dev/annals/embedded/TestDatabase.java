@@ -51,6 +51,12 @@ public final class TestDatabase implements QuarkusTestResourceLifecycleManager {
                 AuditLogFixture.ADMIN_TOKEN,
                 "annals.log.key",
                 AuditLogFixture.LOG_KEY,
+                "annals.streams.key",
+                AuditLogFixture.STREAMS_KEY,
+                // Where the tests have their receivers; sinks elsewhere on this machine are refused, as they are by
+                // default.
+                "annals.streams.allowed-hosts",
+                "*,127.0.0.1",
                 "annals.management.port",
                 "0",
                 "annals.requests.log",

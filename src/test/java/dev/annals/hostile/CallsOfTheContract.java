@@ -103,6 +103,9 @@ abstract class CallsOfTheContract {
             }
             return new Call(method, path.replace("{name}", name), "{\"kind\": \"SYNCHRONOUS\"}", "");
         }
+        if (path.startsWith("/v1/streams/")) {
+            return streamCall(method, path, project);
+        }
         return switch (operation) {
             case "PATCH /v1/projects/{project}" ->
                 new Call(method, path, "{\"name\": \"" + UUID.randomUUID() + " new\"}", "");
@@ -164,6 +167,22 @@ abstract class CallsOfTheContract {
                 yield new Call(method, path, "", "");
             }
         };
+    }
+
+    /** Of a stream that nothing matches, so that nothing is delivered. */
+    private Call streamCall(String method, String path, Project project) {
+        Call set = new Call(
+                "PUT",
+                path.replaceAll("\\{name}.*", "s" + UUID.randomUUID()),
+                "{\"sink\": {\"type\": \"webhook\", \"url\": \"http://127.0.0.1:9/\", \"secret\": \"whsec_"
+                        + "A".repeat(32) + "\"}, \"start\": \"9000-01-01\"}",
+                "");
+        if (method.equals("PUT")) {
+            return set;
+        }
+        assertThat(send(set, project.token()).statusCode()).isEqualTo(201);
+        String body = path.endsWith("/rewind") ? "{\"cursor\": \"0\"}" : "";
+        return new Call(method, set.path() + path.substring("/v1/streams/{name}".length()), body, "");
     }
 
     record Answer(int statusCode, String body) {}

@@ -43,7 +43,7 @@ class IdentityAccessTest extends CallsOfTheContract {
         List<List<String>> rows = rows();
         Project victim = log.newProject(SCOPES);
         String record = append(victim);
-        for (String scope : List.of("read", "write", "sequence", "redact", "audit", "admin")) {
+        for (String scope : List.of("read", "write", "sequence", "redact", "stream", "audit", "admin")) {
             String subject = "with " + scope + " " + UUID.randomUUID();
             boolean administers = scope.equals("audit") || scope.equals("admin");
             grant(administers ? "annals" : victim.id().toString(), subject, scope);
@@ -66,7 +66,7 @@ class IdentityAccessTest extends CallsOfTheContract {
         Project victim = log.newProject(SCOPES);
         String record = append(victim);
         String subject = "with everything " + UUID.randomUUID();
-        grant(victim.id().toString(), subject, "read", "write", "sequence", "redact");
+        grant(victim.id().toString(), subject, "read", "write", "sequence", "redact", "stream");
         grant("annals", subject, "audit", "admin");
         Map<String, String> faulty = faultyTokens(subject);
         for (String sound : List.of("RS256", "PS256", "ES256", "EdDSA")) {

@@ -65,6 +65,17 @@ grant execute on function annals.archived_through(uuid), annals.awaits_archive(u
   annals.note_archive(uuid, uuid, bigint, bigint, text, bigint, bytea, uuid, inet),
   annals.require_archive(uuid, boolean, uuid, inet) to annals_service;
 
+-- Streams: what they are, people say; how far they have come, and who delivers, the service does.
+grant select on annals.stream to annals_service;
+grant select, update (cursor, epoch, leased_by, leased_until, turn_at, failures, refusals, retry_at, last_error, failed_at,
+  delivered_at, delivered, dead_letters) on annals.stream_progress to annals_service;
+grant select, insert on annals.stream_dead_letter to annals_service;
+grant execute on function
+  annals.set_stream(uuid, uuid, text, text, text, bytea, text, jsonb, text, integer, text, integer, uuid, inet),
+  annals.pause_stream(uuid, text, uuid, inet), annals.resume_stream(uuid, text, uuid, inet),
+  annals.rewind_stream(uuid, text, text, uuid, inet), annals.delete_stream(uuid, text, uuid, inet),
+  annals.stop_stream(uuid, bigint, text) to annals_service;
+
 -- Sequences: their rows stay, their values are drawn.
 grant select, insert, update (next_value, reserved_from, deleted_at) on annals.sequence to annals_service;
 grant select, insert, update, delete on annals.sequence_series to annals_service;

@@ -1,0 +1,13 @@
+package dev.annals.delivery;
+
+import dev.annals.feed.Cursor;
+import dev.annals.record.EncodedRecord;
+import java.util.List;
+
+/**
+ * Records that are delivered together, in the order of their feed; at least one, except for a test.
+ *
+ * @param before where the stream stands
+ * @param after where it stands when they are delivered
+ */
+record Batch(NamedStream stream, List<EncodedRecord> records, Cursor before, Cursor after) {}

@@ -1,0 +1,237 @@
+package dev.annals.delivery;
+
+import dev.annals.database.Reads;
+import dev.annals.database.Sql;
+import dev.annals.feed.FeedPage;
+import dev.annals.feed.FeedQuery;
+import dev.annals.feed.FeedReader;
+import dev.annals.http.Bulkhead;
+import dev.annals.memory.MemoryBudget;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.quarkus.runtime.ShutdownDelayInitiatedEvent;
+import io.quarkus.runtime.ShutdownEvent;
+import io.quarkus.runtime.StartupEvent;
+import io.smallrye.mutiny.Uni;
+import io.vertx.core.Vertx;
+import io.vertx.mutiny.sqlclient.Pool;
+import io.vertx.mutiny.sqlclient.Row;
+import io.vertx.mutiny.sqlclient.RowSet;
+import jakarta.enterprise.context.ApplicationScoped;
+import jakarta.enterprise.event.Observes;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.jboss.logging.Logger;
+
+/**
+ * Delivers streams: looks from time to time for those that have something to deliver and that nobody else delivers, and gives each a
+ * turn. Any number of instances may do so: a lease in the database says whose a stream is. Each lease has an epoch of its own, and
+ * nothing is written with an older one: so an instance that was frozen cannot move the cursor of a stream that is somebody else's now.
+ */
+@ApplicationScoped
+class Deliveries {
+
+    private static final Logger LOG = Logger.getLogger(Deliveries.class);
+    private static final Sql CLAIM_STREAMS = Sql.named("claim_streams");
+    private static final Sql WATCH_STREAMS = Sql.named("watch_streams");
+    private static final Duration WATCH_INTERVAL = Duration.ofSeconds(15);
+    private static final Duration READ_WAIT = Duration.ofSeconds(30);
+    private static final List<String> WATCHED = List.of("active", "failing", "paused", "stopped", "lag");
+
+    private final UUID instance = UUID.randomUUID();
+    private final Map<UUID, NamedStream> running = new ConcurrentHashMap<>();
+    private final AtomicBoolean claiming = new AtomicBoolean();
+    private final Pool pool;
+    private final FeedReader reader;
+    private final Bulkhead reading;
+    private final MemoryBudget memory;
+    private final Sinks sinks;
+    private final Streams streams;
+    private final Vertx vertx;
+    private final DeliveryConfig config;
+    private final Counter delivered;
+    private final Counter failures;
+    private volatile Map<String, Long> watched = Map.of();
+    private volatile boolean claimFailed;
+    private volatile boolean stopped;
+
+    Deliveries(
+            @Reads Pool pool,
+            FeedReader reader,
+            MemoryBudget memory,
+            Sinks sinks,
+            Streams streams,
+            Vertx vertx,
+            DeliveryConfig config,
+            MeterRegistry metrics) {
+        this.pool = pool;
+        this.reader = reader;
+        this.memory = memory;
+        this.sinks = sinks;
+        this.streams = streams;
+        this.vertx = vertx;
+        this.config = config;
+        this.reading = new Bulkhead(
+                config.reading(), config.concurrent(), READ_WAIT, "Too many streams read at a time: they try again.");
+        this.delivered = Counter.builder("annals.streams.delivered.records")
+                .description("Records that sinks have acknowledged to this instance")
+                .register(metrics);
+        this.failures = Counter.builder("annals.streams.failures")
+                .description("Deliveries of this instance that failed or were refused")
+                .register(metrics);
+        Gauge.builder("annals.streams.delivering", running, Map::size)
+                .description("Streams that this instance delivers at this moment")
+                .strongReference(true)
+                .register(metrics);
+        for (String state : WATCHED) {
+            boolean lag = state.equals("lag");
+            Gauge.builder(lag ? "annals.streams.lag.records" : "annals.streams", this, all -> all.watched(state))
+                    .description(
+                            lag
+                                    ? "Records that the stream has still to pass which is farthest behind, at the last look"
+                                    : "Streams in each state, at the last look")
+                    .tags(lag ? new String[0] : new String[] {"state", state})
+                    .strongReference(true)
+                    .register(metrics);
+        }
+    }
+
+    private double watched(String state) {
+        return watched.getOrDefault(state, 0L);
+    }
+
+    void start(@Observes StartupEvent event) {
+        if (config.enabled()) {
+            vertx.setPeriodic(config.interval().toMillis(), tick -> claim());
+            vertx.setPeriodic(WATCH_INTERVAL.toMillis(), tick -> watch());
+        }
+    }
+
+    /** Deliveries that are under way end with their batch. */
+    void stop(@Observes ShutdownDelayInitiatedEvent event) {
+        stopped = true;
+    }
+
+    void stop(@Observes ShutdownEvent event) {
+        stopped = true;
+    }
+
+    boolean isStopped() {
+        return stopped;
+    }
+
+    private void watch() {
+        if (!stopped) {
+            WATCH_STREAMS.execute(pool).subscribe().with(this::watched, failure -> LOG.debug("No look", failure));
+        }
+    }
+
+    private void watched(RowSet<Row> rows) {
+        Row row = rows.iterator().next();
+        Map<String, Long> now = new HashMap<>();
+        WATCHED.forEach(state -> now.put(state, row.getLong(state)));
+        watched = now;
+    }
+
+    private void claim() {
+        int room = config.concurrent() - running.size();
+        if (stopped || room <= 0 || !claiming.compareAndSet(false, true)) {
+            return;
+        }
+        long asked = System.nanoTime();
+        CLAIM_STREAMS
+                .bind("instance", instance)
+                .bind("lease_millis", config.lease().toMillis())
+                .bind(
+                        "full",
+                        ofProjects().entrySet().stream()
+                                .filter(project -> project.getValue() >= config.concurrentPerProject())
+                                .map(Map.Entry::getKey)
+                                .toArray(UUID[]::new))
+                .bind("most", room)
+                .execute(pool)
+                .onTermination()
+                .invoke(() -> claiming.set(false))
+                .subscribe()
+                .with(rows -> begin(rows, asked), this::notClaimed);
+    }
+
+    private Map<UUID, Integer> ofProjects() {
+        Map<UUID, Integer> count = new LinkedHashMap<>();
+        running.values().forEach(stream -> count.merge(stream.projectId(), 1, Integer::sum));
+        return count;
+    }
+
+    // Requests report that the database is away; here one line is enough.
+    private void notClaimed(Throwable failure) {
+        if (!claimFailed) {
+            LOG.warnf("Streams wait for the database: %s", failure);
+        }
+        claimFailed = true;
+    }
+
+    private void begin(RowSet<Row> rows, long asked) {
+        claimFailed = false;
+        for (Row row : rows) {
+            NamedStream stream = NamedStream.of(row);
+            int ofProject = ofProjects().getOrDefault(stream.projectId(), 0);
+            Delivery delivery = new Delivery(this, pool, stream, asked, vertx, config);
+            if (stopped
+                    || ofProject >= config.concurrentPerProject()
+                    || running.putIfAbsent(stream.id(), stream) != null) {
+                delivery.release()
+                        .subscribe()
+                        .with(done -> {}, failure -> LOG.debug("A lease ends by itself", failure));
+            } else {
+                delivery.start();
+            }
+        }
+    }
+
+    /** A turn has ended. */
+    void ended(NamedStream stream) {
+        running.remove(stream.id(), stream);
+    }
+
+    void noteDelivered(int records) {
+        delivered.increment(records);
+    }
+
+    void noteFailure() {
+        failures.increment();
+    }
+
+    /** @throws SinkSecrets.UnreadableSecretException as {@link Sinks#open} */
+    Sink open(NamedStream stream) {
+        return sinks.open(stream);
+    }
+
+    /** What a stream reads of its feed; from where on and how much, the caller says. */
+    FeedQuery query(NamedStream stream) {
+        return new FeedQuery(
+                dev.annals.search.Order.ASCENDING,
+                null,
+                null,
+                config.batchRecords(),
+                config.batchBytes(),
+                streams.filter(stream));
+    }
+
+    /** Reads a page within the memory of the stream's project, and hands it on for as long as that takes. */
+    <T> Uni<T> withPage(NamedStream stream, FeedQuery query, java.util.function.Function<FeedPage, Uni<T>> work) {
+        // The page, and the body that is made of it.
+        return memory.take(stream.projectId(), query.memory() + 2L * config.batchBytes() + FeedQuery.LARGEST_RECORD)
+                .chain(held -> reading.run(() -> reader.read(
+                                stream.projectId(), query, stream.format().of(stream.projectId())))
+                        .chain(work::apply)
+                        .onTermination()
+                        .invoke(held::close));
+    }
+}

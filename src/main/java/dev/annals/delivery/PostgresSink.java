@@ -1,0 +1,244 @@
+package dev.annals.delivery;
+
+import dev.annals.database.Binds;
+import dev.annals.database.DatabaseFailure;
+import dev.annals.database.DatabaseUrl;
+import dev.annals.database.Sql;
+import dev.annals.feed.Cursor;
+import dev.annals.record.EncodedRecord;
+import io.smallrye.mutiny.Uni;
+import io.vertx.core.Vertx;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.net.SocketAddress;
+import io.vertx.mutiny.sqlclient.SqlConnection;
+import io.vertx.pgclient.PgConnectOptions;
+import io.vertx.pgclient.PgConnection;
+import io.vertx.pgclient.PgException;
+import io.vertx.pgclient.SslMode;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.UnknownHostException;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.function.BiConsumer;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Two tables in another database, {@code annals_record} and {@code annals_cursor}: the records of a batch and the cursor behind them are
+ * written in one transaction there, and only where the cursor is still the one before them. So each record is there exactly once, also
+ * where an instance dies between that commit and its own note of it, or where two believe that they hold the stream.
+ */
+final class PostgresSink implements Sink {
+
+    private static final Sql MAKE_SINK_TABLES = Sql.named("make_sink_tables");
+    private static final Sql FIND_SINK_CURSOR = Sql.named("find_sink_cursor");
+    private static final Sql ADD_TO_SINK = Sql.named("add_to_sink");
+    private static final String SSL_MODE = "sslmode";
+    /** Of the driver's settings this is the only one that a URL may have. */
+    private static final String VERIFIED = "verify-full";
+
+    private final NamedStream stream;
+    private final DatabaseUrl url;
+    private final String password;
+    private final Targets targets;
+    private final Vertx vertx;
+    private final Duration limit;
+    private @Nullable SqlConnection connection;
+
+    PostgresSink(NamedStream stream, String password, Targets targets, Vertx vertx, Duration limit) {
+        this.stream = stream;
+        this.url = DatabaseUrl.parse(stream.url());
+        this.password = password;
+        this.targets = targets;
+        this.vertx = vertx;
+        this.limit = limit;
+    }
+
+    /** As {@link Sink#check}. */
+    static void check(String url, @Nullable String secret, BiConsumer<String, String> wrong) {
+        try {
+            DatabaseUrl parsed = DatabaseUrl.parse(url);
+            if (!parsed.password().isEmpty()) {
+                wrong.accept("url", "It must have no password, for it is shown: put that into secret.");
+            } else if (parsed.servers().size() != 1
+                    || parsed.parameters().keySet().stream().anyMatch(name -> !name.equals(SSL_MODE))) {
+                wrong.accept("url", "It must name one server, and no parameter but sslmode.");
+            }
+        } catch (IllegalArgumentException e) {
+            wrong.accept("url", "It must be postgresql://user@host:port/database, optionally with ?sslmode=require.");
+        }
+        if (secret != null && secret.isEmpty()) {
+            wrong.accept("secret", "It must not be empty: it is the password.");
+        }
+    }
+
+    /** Where the sink of such a URL is. */
+    static String host(String url) {
+        String host = DatabaseUrl.parse(url).host();
+        return host.startsWith("[") ? host.substring(1, host.length() - 1) : host;
+    }
+
+    @Override
+    public Uni<Cursor> begin(Cursor known) {
+        return targets.resolve(host(stream.url()))
+                .chain(this::connect)
+                .chain(open -> MAKE_SINK_TABLES
+                        .execute(open)
+                        .chain(made -> place(known).execute(open))
+                        .map(rows -> Cursor.parse(rows.iterator().next().getString("cursor"))
+                                .orElse(known)))
+                .ifNoItem()
+                .after(limit)
+                .fail();
+    }
+
+    private Binds place(Cursor known) {
+        return FIND_SINK_CURSOR
+                .bind("stream_id", stream.id())
+                .bind("rewinds", stream.rewinds())
+                .bind("cursor", known.toString());
+    }
+
+    private Uni<SqlConnection> connect(InetAddress address) {
+        return Uni.createFrom()
+                .completionStage(
+                        () -> PgConnection.connect(vertx, options(address)).toCompletionStage())
+                .map(opened -> {
+                    SqlConnection made = SqlConnection.newInstance(opened);
+                    connection = made;
+                    return made;
+                });
+    }
+
+    private PgConnectOptions options(InetAddress address) {
+        String mode = url.parameters().getOrDefault(SSL_MODE, address.isLoopbackAddress() ? "prefer" : VERIFIED);
+        PgConnectOptions options = new Pinned(address);
+        options.setHost(url.host())
+                .setPort(url.port())
+                .setDatabase(url.database())
+                .setUser(url.user())
+                .setPassword(password)
+                .setSslMode(SslMode.of(mode))
+                .setTrustAll(!mode.equals(VERIFIED))
+                .setHostnameVerificationAlgorithm(mode.equals(VERIFIED) ? "HTTPS" : "")
+                .setConnectTimeout((int) limit.toMillis());
+        String millis = Long.toString(limit.toMillis());
+        options.addProperty("application_name", "annals")
+                .addProperty("statement_timeout", millis)
+                .addProperty("lock_timeout", millis)
+                // A frozen instance does not hold the cursor from the one that has taken over.
+                .addProperty("idle_in_transaction_session_timeout", millis);
+        return options;
+    }
+
+    /** Connects to the address that was found good, whatever a second question for the name would bring. */
+    private static final class Pinned extends PgConnectOptions {
+
+        private final InetAddress address;
+
+        Pinned(InetAddress address) {
+            this.address = address;
+        }
+
+        @Override
+        public SocketAddress getSocketAddress() {
+            try {
+                return SocketAddress.inetSocketAddress(
+                        new InetSocketAddress(InetAddress.getByAddress(getHost(), address.getAddress()), getPort()));
+            } catch (UnknownHostException e) {
+                throw new IllegalStateException("an address has 4 or 16 bytes", e);
+            }
+        }
+    }
+
+    @Override
+    public Uni<Outcome> deliver(Batch batch) {
+        return within(open -> add(open, batch), batch);
+    }
+
+    /** In a transaction that is taken back. */
+    @Override
+    public Uni<Outcome> test(Batch batch) {
+        return begin(batch.before())
+                .chain(at -> within(
+                        open -> open.begin()
+                                .chain(begun -> add(open, new Batch(stream, batch.records(), at, at))
+                                        .call(added -> begun.rollback())),
+                        batch))
+                .onFailure()
+                .recoverWithItem(failure -> outcome(failure, batch));
+    }
+
+    private Uni<Outcome> within(Function<SqlConnection, Uni<Outcome>> work, Batch batch) {
+        SqlConnection open = connection;
+        if (open == null) {
+            throw new IllegalStateException("a sink begins before it delivers");
+        }
+        return work.apply(open)
+                .ifNoItem()
+                .after(limit)
+                .recoverWithItem(
+                        () -> new Outcome.Failed("It did not answer within " + limit.toMillis() + " ms.", null))
+                .onFailure()
+                .recoverWithItem(failure -> outcome(failure, batch));
+    }
+
+    // One statement is one transaction.
+    private Uni<Outcome> add(SqlConnection open, Batch batch) {
+        Long[] ids = batch.records().stream().map(EncodedRecord::sequenceId).toArray(Long[]::new);
+        String[] records = batch.records().stream().map(PostgresSink::text).toArray(String[]::new);
+        return ADD_TO_SINK
+                .bind("stream_id", stream.id())
+                .bind("rewinds", stream.rewinds())
+                .bind("before", batch.before().toString())
+                .bind("after", batch.after().toString())
+                .bind("project_id", stream.projectId())
+                .bind("sequence_ids", ids)
+                .bind("records", records)
+                .execute(open)
+                .map(rows -> rows.iterator().hasNext()
+                        ? new Outcome.Taken("It took " + ids.length + " records.")
+                        : new Outcome.Elsewhere());
+    }
+
+    private static String text(EncodedRecord record) {
+        Buffer bytes = Buffer.buffer(record.length());
+        record.appendTo(bytes);
+        return bytes.toString(StandardCharsets.UTF_8);
+    }
+
+    /** What a failure of the sink means; its messages may have what is in a record, so only the code is shown. */
+    static Outcome outcome(Throwable failure, Batch batch) {
+        if (failure instanceof PgException error) {
+            String why = "It answered with the error " + error.getSqlState() + ".";
+            boolean refused = error.getSqlState().startsWith("22")
+                    || (error.getSqlState().startsWith("23") && !DatabaseFailure.isTransient(failure));
+            return refused && !batch.records().isEmpty()
+                    ? new Outcome.Refused(why, false)
+                    : new Outcome.Failed(why, null);
+        }
+        return new Outcome.Failed(told(failure), null);
+    }
+
+    /** What may be shown of a failure before anything was delivered. */
+    static String told(Throwable failure) {
+        if (failure instanceof PgException error) {
+            return "It answered with the error " + error.getSqlState() + ".";
+        } else if (failure instanceof Targets.RefusedTargetException refused) {
+            return String.valueOf(refused.getMessage());
+        } else if (failure instanceof UnknownHostException) {
+            return "Its host is not known.";
+        }
+        return "No connection can be made, or it broke.";
+    }
+
+    @Override
+    public void close() {
+        SqlConnection open = connection;
+        connection = null;
+        if (open != null) {
+            open.close().subscribe().with(closed -> {}, failure -> {});
+        }
+    }
+}

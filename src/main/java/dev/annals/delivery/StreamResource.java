@@ -1,0 +1,270 @@
+package dev.annals.delivery;
+
+import dev.annals.feed.Cursor;
+import dev.annals.feed.FeedConfig;
+import dev.annals.feed.FeedQuery;
+import dev.annals.http.JsonBody;
+import dev.annals.http.RequestBodies;
+import dev.annals.http.RequestParameters;
+import dev.annals.project.Actor;
+import dev.annals.project.Caller;
+import dev.annals.project.Requires;
+import dev.annals.record.EncodedRecord;
+import io.smallrye.mutiny.Uni;
+import io.vertx.core.http.HttpServerRequest;
+import jakarta.ws.rs.Consumes;
+import jakarta.ws.rs.DELETE;
+import jakarta.ws.rs.GET;
+import jakarta.ws.rs.POST;
+import jakarta.ws.rs.PUT;
+import jakarta.ws.rs.Path;
+import jakarta.ws.rs.PathParam;
+import jakarta.ws.rs.Produces;
+import jakarta.ws.rs.container.ContainerRequestContext;
+import jakarta.ws.rs.core.Context;
+import jakarta.ws.rs.core.MediaType;
+import jakarta.ws.rs.core.MultivaluedMap;
+import jakarta.ws.rs.core.Response;
+import jakarta.ws.rs.core.UriInfo;
+import java.util.List;
+import java.util.UUID;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/** Streams over HTTP, at {@code /v1/streams}. */
+@Path("/v1/streams")
+@Produces(MediaType.APPLICATION_JSON)
+public class StreamResource {
+
+    private static final Pattern NAME = Pattern.compile("[A-Za-z0-9._-]{1,128}");
+    private static final Pattern NUMBER = Pattern.compile("[0-9]{1,18}");
+    private static final int SIZE = 1_024;
+    private static final int DEAD_LETTER_SIZE = 256;
+    private static final int DEFAULT_LIMIT = 50;
+    private static final int MAX_LIMIT = 200;
+
+    private final Streams streams;
+    private final Deliveries deliveries;
+    private final RequestBodies bodies;
+    private final FeedConfig feed;
+
+    StreamResource(Streams streams, Deliveries deliveries, RequestBodies bodies, FeedConfig feed) {
+        this.streams = streams;
+        this.deliveries = deliveries;
+        this.bodies = bodies;
+        this.feed = feed;
+    }
+
+    /** All streams of the token's project, in the order of their names. */
+    @GET
+    @Requires.Stream
+    public Uni<Response> list(@Context ContainerRequestContext request) {
+        return streams.list(Caller.of(request).projectId())
+                .map(found -> JsonBody.answer(Response.Status.OK, SIZE * (1 + found.size()), json -> {
+                    json.writeStartObject();
+                    json.writeArrayFieldStart("streams");
+                    for (NamedStream stream : found) {
+                        stream.write(json);
+                    }
+                    json.writeEndArray();
+                    json.writeEndObject();
+                }));
+    }
+
+    /** Makes a stream, or says anew what it is. */
+    @PUT
+    @Path("/{name}")
+    @Consumes(MediaType.APPLICATION_JSON)
+    @Requires.Stream
+    public Uni<Response> set(
+            @PathParam("name") String name, @Context HttpServerRequest http, @Context ContainerRequestContext request) {
+        requireName(name);
+        UUID projectId = Caller.of(request).projectId();
+        return bodies.readCommand(
+                        http,
+                        projectId,
+                        body -> streams.set(projectId, name, StreamRequest.read(body, feed), Actor.of(request)))
+                .map(defined -> JsonBody.answer(
+                        defined.created() ? Response.Status.CREATED : Response.Status.OK,
+                        SIZE,
+                        defined.stream()::write));
+    }
+
+    /** A stream, and how far it has come. */
+    @GET
+    @Path("/{name}")
+    @Requires.Stream
+    public Uni<Response> get(@PathParam("name") String name, @Context ContainerRequestContext request) {
+        requireName(name);
+        return streams.find(Caller.of(request).projectId(), name).map(StreamResource::answer);
+    }
+
+    /** Deletes a stream, with what is known of it. */
+    @DELETE
+    @Path("/{name}")
+    @Requires.Stream
+    public Uni<Response> delete(@PathParam("name") String name, @Context ContainerRequestContext request) {
+        requireName(name);
+        return streams.delete(Caller.of(request).projectId(), name, Actor.of(request))
+                .map(deleted -> Response.noContent().build());
+    }
+
+    /** Lets a stream deliver no more until it is resumed; the same may be sent again. */
+    @POST
+    @Path("/{name}/pause")
+    @Requires.Stream
+    public Uni<Response> pause(@PathParam("name") String name, @Context ContainerRequestContext request) {
+        requireName(name);
+        return streams.pause(Caller.of(request).projectId(), name, Actor.of(request))
+                .map(StreamResource::answer);
+    }
+
+    /** Lets a stream go on that was paused or stopped, or that waits after a failure. */
+    @POST
+    @Path("/{name}/resume")
+    @Requires.Stream
+    public Uni<Response> resume(@PathParam("name") String name, @Context ContainerRequestContext request) {
+        requireName(name);
+        return streams.resume(Caller.of(request).projectId(), name, Actor.of(request))
+                .map(StreamResource::answer);
+    }
+
+    /** Sets a stream to another place of the feed. */
+    @POST
+    @Path("/{name}/rewind")
+    @Consumes(MediaType.APPLICATION_JSON)
+    @Requires.Stream
+    public Uni<Response> rewind(
+            @PathParam("name") String name, @Context HttpServerRequest http, @Context ContainerRequestContext request) {
+        requireName(name);
+        UUID projectId = Caller.of(request).projectId();
+        return bodies.readCommand(http, projectId, body -> {
+                    Cursor cursor = StreamRequest.readRewind(body);
+                    return streams.rewind(projectId, name, cursor, Actor.of(request));
+                })
+                .map(StreamResource::answer);
+    }
+
+    /** Sends the record that is next to the sink, or nothing if there is none, and shows what the sink answers. */
+    @POST
+    @Path("/{name}/test")
+    @Requires.Stream
+    public Uni<Response> test(@PathParam("name") String name, @Context ContainerRequestContext request) {
+        requireName(name);
+        return streams.find(Caller.of(request).projectId(), name).chain(this::test);
+    }
+
+    private Uni<Response> test(NamedStream stream) {
+        Sink sink;
+        try {
+            sink = deliveries.open(stream);
+        } catch (SinkSecrets.UnreadableSecretException e) {
+            return Uni.createFrom().item(tested("failed", String.valueOf(e.getMessage()), null));
+        }
+        Cursor at = stream.progress().cursor();
+        FeedQuery query = deliveries.query(stream).withLimit(1);
+        return deliveries
+                .withPage(
+                        stream,
+                        at.equals(Cursor.START) ? query : query.from(at),
+                        page -> sink.test(new Batch(stream, page.records(), at, page.pollMore()))
+                                .map(outcome -> tested(
+                                        outcome,
+                                        page.records().isEmpty()
+                                                ? null
+                                                : page.records().get(0))))
+                .onTermination()
+                .invoke(sink::close);
+    }
+
+    private static Response tested(Sink.Outcome outcome, @Nullable EncodedRecord record) {
+        Long sequenceId = record == null ? null : record.sequenceId();
+        if (outcome instanceof Sink.Outcome.Taken taken) {
+            return tested("delivered", taken.told(), sequenceId);
+        } else if (outcome instanceof Sink.Outcome.Failed failed) {
+            return tested("failed", failed.why(), sequenceId);
+        } else if (outcome instanceof Sink.Outcome.Refused refused) {
+            return tested("refused", refused.why(), sequenceId);
+        }
+        return tested("failed", "The stream is just being delivered: try again.", sequenceId);
+    }
+
+    private static Response tested(String outcome, String answer, @Nullable Long sequenceId) {
+        return JsonBody.answer(Response.Status.OK, SIZE, json -> {
+            json.writeStartObject();
+            json.writeStringField("outcome", outcome);
+            json.writeStringField("answer", answer);
+            json.writeFieldName("sequence_id");
+            if (sequenceId == null) {
+                json.writeNull();
+            } else {
+                json.writeNumber(sequenceId);
+            }
+            json.writeEndObject();
+        });
+    }
+
+    /** Some of the records that a stream has passed by, in the order of the feed. */
+    @GET
+    @Path("/{name}/dead-letters")
+    @Requires.Stream
+    public Uni<Response> deadLetters(
+            @PathParam("name") String name, @Context UriInfo uri, @Context ContainerRequestContext request) {
+        requireName(name);
+        MultivaluedMap<String, String> parameters = uri.getQueryParameters();
+        RequestParameters.requireKnown(parameters, List.of("after", "limit"));
+        long after = number(parameters, "after", 0, Long.MAX_VALUE, 0);
+        int limit = (int) number(parameters, "limit", 1, MAX_LIMIT, DEFAULT_LIMIT);
+        return streams.deadLetters(Caller.of(request).projectId(), name, after, limit + 1)
+                .map(found -> deadLetters(found, limit));
+    }
+
+    private static Response deadLetters(List<Streams.DeadLetter> found, int limit) {
+        List<Streams.DeadLetter> shown = found.subList(0, Math.min(limit, found.size()));
+        return JsonBody.answer(Response.Status.OK, DEAD_LETTER_SIZE * (1 + shown.size()), json -> {
+            json.writeStartObject();
+            json.writeArrayFieldStart("dead_letters");
+            for (Streams.DeadLetter letter : shown) {
+                json.writeStartObject();
+                json.writeNumberField("sequence_id", letter.sequenceId());
+                json.writeStringField("record_id", letter.recordId().toString());
+                json.writeStringField("reason", letter.reason());
+                json.writeStringField("refused_at", NamedStream.text(letter.refusedAt()));
+                json.writeEndObject();
+            }
+            json.writeEndArray();
+            json.writeFieldName("next");
+            if (found.size() > limit) {
+                json.writeNumber(shown.get(limit - 1).sequenceId());
+            } else {
+                json.writeNull();
+            }
+            json.writeEndObject();
+        });
+    }
+
+    private static long number(
+            MultivaluedMap<String, String> parameters, String name, long least, long most, long otherwise) {
+        String text = parameters.getFirst(name);
+        if (text == null) {
+            return otherwise;
+        }
+        if (!NUMBER.matcher(text).matches() || Long.parseLong(text) < least || Long.parseLong(text) > most) {
+            throw RequestParameters.invalid(
+                    name,
+                    "It must be a whole number of " + least + " or more" + (most == MAX_LIMIT ? ", up to " + most : "")
+                            + ".");
+        }
+        return Long.parseLong(text);
+    }
+
+    private static void requireName(String name) {
+        if (!NAME.matcher(name).matches()) {
+            throw RequestParameters.invalid("name", "It has 1 to 128 letters, digits, dots, hyphens and underscores.");
+        }
+    }
+
+    private static Response answer(NamedStream stream) {
+        return JsonBody.answer(Response.Status.OK, SIZE, stream::write);
+    }
+}

@@ -1,0 +1,32 @@
+-- Takes streams that have something to deliver, that nobody else delivers, and whose turn it is. What another instance is just taking
+-- is skipped, and so is what an instance held that has not said for the time of a lease that it lives.
+--
+-- :instance      uuid
+-- :lease_millis  bigint   for how long, unless it is renewed
+-- :full          uuid[]   projects of which no more are taken
+-- :most          integer  how many at most
+--
+-- Rows: as in find_streams.sql, with the epoch of the new lease.
+with due as materialized (
+  select p.stream_id
+  from annals.stream_progress as p
+  join annals.stream as s on s.id = p.stream_id
+  where s.paused_at is null and s.stopped_at is null and s.project_id <> all (:full::uuid[])
+    and (p.leased_until is null or p.leased_until < clock_timestamp())
+    and p.retry_at <= clock_timestamp()
+    and split_part(p.cursor, '-', 1)::bigint <> coalesce(
+      (select last_sequence_id from annals.feed_segment
+       where project_id = s.project_id order by first_sequence_id desc limit 1), 0)
+  order by p.turn_at, p.stream_id
+  limit :most
+  for no key update of p skip locked
+)
+update annals.stream_progress as p
+set epoch = p.epoch + 1, leased_by = :instance,
+  leased_until = clock_timestamp() + :lease_millis * interval '1 millisecond', turn_at = clock_timestamp()
+from due join annals.stream as s on s.id = due.stream_id
+where p.stream_id = due.stream_id
+returning s.id, s.project_id, s.name, s.sink_type, s.url, s.secret, s.format, s.filter::text as filter, s.on_refusal,
+  s.max_refusals, s.created_at, s.paused_at, s.stopped_at, s.stop_reason, s.rewinds,
+  p.cursor, p.epoch, p.failures, p.refusals, nullif(p.retry_at, '-infinity') as retry_at, p.last_error, p.failed_at, p.delivered_at, p.delivered, p.dead_letters,
+  true as leased, 0::bigint as head

@@ -1,0 +1,7 @@
+-- Lets a stream deliver no more until it is resumed, and appends the event that says so.
+--
+-- :project_id   uuid
+-- :name         text
+-- :actor_token  uuid
+-- :address      text  of the caller
+select annals.pause_stream(:project_id, :name, :actor_token, (:address::text)::inet)

@@ -59,6 +59,7 @@ class DocumentsIT {
             "redacting.md",
             "retention.md",
             "searching.md",
+            "streaming.md",
             "using-sequences.md",
             "writing.md");
 
@@ -293,6 +294,13 @@ class DocumentsIT {
         assertThat(printed.get(5)).contains("Sound: ", "as the log has signed them.");
     }
 
+    @Test
+    void streaming() throws Exception {
+        List<String> printed = runPage("streaming.md");
+        assertThat(printed.get(1)).contains("It answered with HTTP status 204.", "receiver");
+        assertThat(printed.get(2)).contains("1 volume_create");
+    }
+
     private static void copyCheckout() throws IOException, InterruptedException {
         Path here = Path.of("").toAbsolutePath();
         Process list = new ProcessBuilder("git", "ls-files", "--cached", "--others", "--exclude-standard")
@@ -326,7 +334,8 @@ class DocumentsIT {
 
     /** Runs the blocks in one shell, so that each has the variables of those before it, and gives what each printed. */
     private static List<String> run(List<String> blocks) throws Exception {
-        StringBuilder script = new StringBuilder("set -e\n");
+        // Also where a command fails, what the page has started in the background ends.
+        StringBuilder script = new StringBuilder("set -e\ntrap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n");
         for (String block : blocks) {
             script.append(block)
                     .append("\necho '")
@@ -357,6 +366,7 @@ class DocumentsIT {
         builder.environment().put("ANNALS_MANAGEMENT_PORT", Integer.toString(managementPort));
         // A stream that is read by head ends with the next thing that is written to it.
         builder.environment().put("ANNALS_LIVE_HEARTBEAT", "1s");
+        builder.environment().put("ANNALS_STREAMS_ALLOWED_HOSTS", "127.0.0.1");
         if (!token.isEmpty()) {
             builder.environment().put("ANNALS_TOKEN", token);
             builder.environment().put("ANNALS_ADMIN_TOKEN", adminToken);

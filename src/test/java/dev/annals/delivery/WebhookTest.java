@@ -232,7 +232,7 @@ class WebhookTest {
     void aRedirectIsNotFollowed() throws Exception {
         append(1);
         try (Receiver elsewhere = new Receiver()) {
-            receiver.behaviour = request -> new Receiver.Answer(307, Map.of("Location", elsewhere.url()), 0);
+            receiver.behaviour = request -> new Receiver.Answer(303, Map.of("Location", elsewhere.url()), 0);
             set(", \"max_refusals\": 1").then().statusCode(201);
             awaitState("stopped");
             get().then().body("stop_reason", containsString("Redirects are not followed"));

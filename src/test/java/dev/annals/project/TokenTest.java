@@ -267,7 +267,8 @@ class TokenTest extends ProjectTest {
                 arguments("{\"scopes\": \"read\"}", "/scopes"),
                 arguments("{\"scopes\": []}", "/scopes"),
                 arguments(
-                        "{\"scopes\": [\"read\", \"write\", \"sequence\", \"redact\", \"link\", \"read\"]}", "/scopes"),
+                        "{\"scopes\": [\"read\", \"write\", \"sequence\", \"redact\", \"link\", \"stream\", \"read\"]}",
+                        "/scopes"),
                 arguments("{\"scopes\": [\"read\", \"read\"]}", "/scopes/1"),
                 arguments("{\"scopes\": [\"admin\"]}", "/scopes"),
                 arguments("{\"scopes\": [\"read\", \"audit\"]}", "/scopes"),

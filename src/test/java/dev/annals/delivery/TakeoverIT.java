@@ -7,6 +7,7 @@ import dev.annals.AuditLogFixture;
 import dev.annals.AuditLogFixture.Project;
 import dev.annals.Await;
 import dev.annals.ServiceProcess;
+import dev.annals.Slow;
 import dev.annals.SqlFixture;
 import dev.annals.database.DatabaseUrl;
 import dev.annals.embedded.TestDatabase;
@@ -22,6 +23,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** An instance dies, or stands still, in the middle of delivering: another one goes on, and the sinks have what is promised. */
+@Slow
 class TakeoverIT {
 
     private static final int RECORDS = 8_000;

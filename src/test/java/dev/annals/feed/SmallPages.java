@@ -23,6 +23,6 @@ public class SmallPages implements QuarkusTestProfile {
                 "annals.export.page-records", "7",
                 "annals.export.concurrent", "3",
                 "annals.export.concurrent-per-project", "2",
-                "annals.export.idle", "3s");
+                "annals.export.idle", "8s");
     }
 }

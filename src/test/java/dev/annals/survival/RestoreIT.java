@@ -148,9 +148,11 @@ class RestoreIT {
         assertThat(records()).isGreaterThanOrEqualTo(restored);
         assertThat(verify()).as("the restored database itself").isZero();
         assertThat(verify("--against=" + checkpoint, "--vkey=" + vkey)).isEqualTo(1);
-        assertThat(said)
-                .anyMatch(line -> line.contains("the feed ends before record"))
-                .anyMatch(line -> line.contains("are not those that the log has signed"));
+        assertThat(said).anyMatch(line -> line.contains("are not those that the log has signed"));
+        // What was written since may be more than what was lost.
+        if (records() < Long.parseLong(Files.readAllLines(checkpoint).get(1))) {
+            assertThat(said).anyMatch(line -> line.contains("the feed ends before record"));
+        }
     }
 
     private String vkey;

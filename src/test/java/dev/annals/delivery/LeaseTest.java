@@ -76,14 +76,7 @@ class LeaseTest {
         run(
                 "epoch = p.epoch + 1, leased_by = gen_random_uuid(), leased_until = clock_timestamp() + interval '3 seconds'");
         answer();
-        // A turn of this instance that has ended has said all that it had to say.
-        Await.until(
-                "its turn has ended",
-                () -> log.number("select count(*) from annals.stream_progress as p join annals.stream as s"
-                                + " on s.id = p.stream_id where s.project_id = '" + project.id()
-                                + "' and p.leased_until < clock_timestamp()")
-                        == 1);
-        assertThat(receiver.requests).hasSize(1);
+        // Had the cursor moved, nothing would be left to send.
         Await.until("what nobody has acknowledged comes again", () -> receiver.requests.size() == 2);
         assertThat(receiver.requests.get(1).sequenceIds().get(0)).isEqualTo(1);
         Await.until("that counts", () -> cursor().startsWith("20-"));

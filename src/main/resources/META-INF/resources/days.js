@@ -95,7 +95,7 @@ function drawHistogram({results, others}, counted, start, length) {
     svg.children[focused]?.focus();
   }
   const total = days.reduce((sum, day) => sum + day.total, 0);
-  // Of some days only the most frequent combinations are counted one by one.
+  // Of a day with very many combinations, not all are counted one by one.
   const least = chosen.length > 0 && others > 0 ? 'At least ' : '';
   const last = start + (length - 1) * DAY_MS;
   const upTo = daysBack > 0 ? ` up to ${dayWithYear.format(last)}` : '';

@@ -5,7 +5,7 @@ import dev.annals.record.EncodedRecord;
 import java.util.List;
 
 /**
- * Records that are delivered together, in the order of their feed; at least one, except for a test.
+ * Records that are delivered together, in the order of their feed; none where only the place behind them changes.
  *
  * @param before where the stream stands
  * @param after where it stands when they are delivered

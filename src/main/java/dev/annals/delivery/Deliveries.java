@@ -7,6 +7,7 @@ import dev.annals.feed.FeedQuery;
 import dev.annals.feed.FeedReader;
 import dev.annals.http.Bulkhead;
 import dev.annals.memory.MemoryBudget;
+import dev.annals.search.Order;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -28,6 +29,7 @@ import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Function;
 import org.jboss.logging.Logger;
 
 /**
@@ -43,7 +45,8 @@ class Deliveries {
     private static final Sql WATCH_STREAMS = Sql.named("watch_streams");
     private static final Duration WATCH_INTERVAL = Duration.ofSeconds(15);
     private static final Duration READ_WAIT = Duration.ofSeconds(30);
-    private static final List<String> WATCHED = List.of("active", "failing", "paused", "stopped", "lag");
+    private static final List<String> STATES = List.of("active", "failing", "paused", "stopped");
+    private static final String LAG = "lag";
 
     private final UUID instance = UUID.randomUUID();
     private final Map<UUID, NamedStream> running = new ConcurrentHashMap<>();
@@ -90,17 +93,17 @@ class Deliveries {
                 .description("Streams that this instance delivers at this moment")
                 .strongReference(true)
                 .register(metrics);
-        for (String state : WATCHED) {
-            boolean lag = state.equals("lag");
-            Gauge.builder(lag ? "annals.streams.lag.records" : "annals.streams", this, all -> all.watched(state))
-                    .description(
-                            lag
-                                    ? "Records that the stream has still to pass which is farthest behind, at the last look"
-                                    : "Streams in each state, at the last look")
-                    .tags(lag ? new String[0] : new String[] {"state", state})
+        for (String state : STATES) {
+            Gauge.builder("annals.streams", this, all -> all.watched(state))
+                    .description("Streams in each state, at the last look")
+                    .tag("state", state)
                     .strongReference(true)
                     .register(metrics);
         }
+        Gauge.builder("annals.streams.lag.records", this, all -> all.watched(LAG))
+                .description("Records that the stream which is farthest behind has still to pass, at the last look")
+                .strongReference(true)
+                .register(metrics);
     }
 
     private double watched(String state) {
@@ -136,7 +139,8 @@ class Deliveries {
     private void watched(RowSet<Row> rows) {
         Row row = rows.iterator().next();
         Map<String, Long> now = new HashMap<>();
-        WATCHED.forEach(state -> now.put(state, row.getLong(state)));
+        STATES.forEach(state -> now.put(state, row.getLong(state)));
+        now.put(LAG, row.getLong(LAG));
         watched = now;
     }
 
@@ -216,16 +220,11 @@ class Deliveries {
     /** What a stream reads of its feed; from where on and how much, the caller says. */
     FeedQuery query(NamedStream stream) {
         return new FeedQuery(
-                dev.annals.search.Order.ASCENDING,
-                null,
-                null,
-                config.batchRecords(),
-                config.batchBytes(),
-                streams.filter(stream));
+                Order.ASCENDING, null, null, config.batchRecords(), config.batchBytes(), streams.filter(stream));
     }
 
     /** Reads a page within the memory of the stream's project, and hands it on for as long as that takes. */
-    <T> Uni<T> withPage(NamedStream stream, FeedQuery query, java.util.function.Function<FeedPage, Uni<T>> work) {
+    <T> Uni<T> withPage(NamedStream stream, FeedQuery query, Function<FeedPage, Uni<T>> work) {
         // The page, and the body that is made of it.
         return memory.take(stream.projectId(), query.memory() + 2L * config.batchBytes() + FeedQuery.LARGEST_RECORD)
                 .chain(held -> reading.run(() -> reader.read(

@@ -17,6 +17,7 @@ import io.vertx.mutiny.sqlclient.Pool;
 import io.vertx.mutiny.sqlclient.Row;
 import io.vertx.mutiny.sqlclient.RowSet;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -283,7 +284,7 @@ final class Delivery {
                 "The stream %s of project %s passes by record %d: %s",
                 stream.name(), stream.projectId(), record.sequenceId(), refused.why());
         long asked = System.nanoTime();
-        return to.deliver(new Batch(stream, java.util.List.of(), batch.before(), batch.after()))
+        return to.deliver(new Batch(stream, List.of(), batch.before(), batch.after()))
                 .chain(outcome -> outcome instanceof Sink.Outcome.Taken
                         ? lease(PASS_BY_RECORD)
                                 .bind("cursor", batch.after().toString())

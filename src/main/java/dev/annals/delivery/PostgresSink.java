@@ -45,6 +45,7 @@ final class PostgresSink implements Sink {
     private final Vertx vertx;
     private final Duration limit;
     private @Nullable SqlConnection connection;
+    private boolean isClosed;
 
     PostgresSink(NamedStream stream, String password, Targets targets, Vertx vertx, Duration limit) {
         this.stream = stream;
@@ -102,13 +103,18 @@ final class PostgresSink implements Sink {
 
     private Uni<SqlConnection> connect(InetAddress address) {
         return Uni.createFrom()
-                .completionStage(
-                        () -> PgConnection.connect(vertx, options(address)).toCompletionStage())
-                .map(opened -> {
-                    SqlConnection made = SqlConnection.newInstance(opened);
-                    connection = made;
-                    return made;
-                });
+                .emitter(emitter -> PgConnection.connect(vertx, options(address))
+                        .onSuccess(opened -> emitter.complete(keep(SqlConnection.newInstance(opened))))
+                        .onFailure(emitter::fail));
+    }
+
+    /** One that comes after the time for it is over is closed, too. */
+    private synchronized SqlConnection keep(SqlConnection opened) {
+        connection = opened;
+        if (isClosed) {
+            close();
+        }
+        return opened;
     }
 
     private PgConnectOptions options(InetAddress address) {
@@ -171,10 +177,7 @@ final class PostgresSink implements Sink {
     }
 
     private Uni<Outcome> within(Function<SqlConnection, Uni<Outcome>> work, Batch batch) {
-        SqlConnection open = connection;
-        if (open == null) {
-            throw new IllegalStateException("a sink begins before it delivers");
-        }
+        SqlConnection open = open();
         return work.apply(open)
                 .ifNoItem()
                 .after(limit)
@@ -182,6 +185,13 @@ final class PostgresSink implements Sink {
                         () -> new Outcome.Failed("It did not answer within " + limit.toMillis() + " ms.", null))
                 .onFailure()
                 .recoverWithItem(failure -> outcome(failure, batch));
+    }
+
+    private synchronized SqlConnection open() {
+        if (connection == null) {
+            throw new IllegalStateException("a sink begins before it delivers");
+        }
+        return connection;
     }
 
     // One statement is one transaction.
@@ -234,7 +244,8 @@ final class PostgresSink implements Sink {
     }
 
     @Override
-    public void close() {
+    public synchronized void close() {
+        isClosed = true;
         SqlConnection open = connection;
         connection = null;
         if (open != null) {

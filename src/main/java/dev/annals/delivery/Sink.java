@@ -15,7 +15,8 @@ sealed interface Sink extends AutoCloseable permits WebhookSink, PostgresSink {
     /** What came of a delivery. */
     sealed interface Outcome {
 
-        /** The sink has all of it.
+        /**
+         * The sink has all of it.
          *
          * @param told what it answered, for people
          */

@@ -3,6 +3,7 @@ package dev.annals.delivery;
 import dev.annals.feed.Cursor;
 import dev.annals.feed.FeedConfig;
 import dev.annals.feed.FeedQuery;
+import dev.annals.http.Bulkhead;
 import dev.annals.http.JsonBody;
 import dev.annals.http.RequestBodies;
 import dev.annals.http.RequestParameters;
@@ -26,6 +27,7 @@ import jakarta.ws.rs.core.MediaType;
 import jakarta.ws.rs.core.MultivaluedMap;
 import jakarta.ws.rs.core.Response;
 import jakarta.ws.rs.core.UriInfo;
+import java.time.Duration;
 import java.util.List;
 import java.util.UUID;
 import java.util.regex.Pattern;
@@ -42,11 +44,17 @@ public class StreamResource {
     private static final int DEAD_LETTER_SIZE = 256;
     private static final int DEFAULT_LIMIT = 50;
     private static final int MAX_LIMIT = 200;
+    private static final int TESTS = 2;
+    private static final int WAITING_TESTS = 16;
+    private static final Duration TEST_WAIT = Duration.ofSeconds(60);
 
     private final Streams streams;
     private final Deliveries deliveries;
     private final RequestBodies bodies;
     private final FeedConfig feed;
+    /** Each may wait for a sink, and connects to it. */
+    private final Bulkhead tests =
+            new Bulkhead(TESTS, WAITING_TESTS, TEST_WAIT, "Too many sinks are tested: try again.");
 
     StreamResource(Streams streams, Deliveries deliveries, RequestBodies bodies, FeedConfig feed) {
         this.streams = streams;
@@ -151,7 +159,7 @@ public class StreamResource {
     @Requires.Stream
     public Uni<Response> test(@PathParam("name") String name, @Context ContainerRequestContext request) {
         requireName(name);
-        return streams.find(Caller.of(request).projectId(), name).chain(this::test);
+        return streams.find(Caller.of(request).projectId(), name).chain(stream -> tests.run(() -> test(stream)));
     }
 
     private Uni<Response> test(NamedStream stream) {

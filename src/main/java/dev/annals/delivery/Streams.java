@@ -1,6 +1,7 @@
 package dev.annals.delivery;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.annals.database.Binds;
 import dev.annals.database.DatabaseFailure;
@@ -9,6 +10,7 @@ import dev.annals.feed.Cursor;
 import dev.annals.feed.FeedConfig;
 import dev.annals.feed.FeedParameters;
 import dev.annals.guid.SequentialGuid;
+import dev.annals.http.Bulkhead;
 import dev.annals.http.FieldError;
 import dev.annals.http.Problem;
 import dev.annals.http.ProblemException;
@@ -24,6 +26,7 @@ import io.vertx.pgclient.PgException;
 import jakarta.enterprise.context.ApplicationScoped;
 import jakarta.ws.rs.core.MultivaluedHashMap;
 import jakarta.ws.rs.core.MultivaluedMap;
+import java.time.Duration;
 import java.time.OffsetDateTime;
 import java.util.List;
 import java.util.Map;
@@ -43,6 +46,12 @@ class Streams {
     private static final Sql FIND_STREAMS = Sql.named("find_streams");
     private static final Sql LIST_DEAD_LETTERS = Sql.named("list_dead_letters");
     private static final ObjectMapper JSON = new ObjectMapper();
+    private static final int LOOK_UPS = 4;
+    private static final Duration LOOK_UP_WAIT = Duration.ofSeconds(5);
+    private static final int CHANGES = 4;
+    private static final Duration CHANGE_WAIT = Duration.ofSeconds(10);
+    private static final int WAITING = 32;
+    private static final int MADE_MEANWHILE = 3;
     /** More than a project may have. */
     private static final int ALL = 1_000;
 
@@ -52,6 +61,12 @@ class Streams {
     private final Targets targets;
     private final FeedConfig feed;
     private final DeliveryConfig config;
+    /** Who answers slowly for a name holds a thread for as long as that takes. */
+    private final Bulkhead lookUps =
+            new Bulkhead(LOOK_UPS, WAITING, LOOK_UP_WAIT, "Too many names of hosts are looked up: try again.");
+    /** A change waits for whoever holds its project's feed, and does so with a connection. */
+    private final Bulkhead changes =
+            new Bulkhead(CHANGES, WAITING, CHANGE_WAIT, "Too many streams are changed at a time: try again.");
 
     Streams(
             Pool pool,
@@ -103,21 +118,32 @@ class Streams {
      */
     Uni<Defined> set(UUID projectId, String name, StreamRequest asked, Actor actor) {
         return reachable(asked)
-                .chain(() -> find(projectId, name, 1))
-                .chain(found -> set(projectId, name, asked, found.stream().findFirst(), actor));
+                .chain(() -> Uni.createFrom()
+                        .deferred(() -> find(projectId, name, 1)
+                                .chain(found -> set(
+                                        projectId, name, asked, found.stream().findFirst(), actor)))
+                        .onFailure(Streams::isMadeMeanwhile)
+                        .retry()
+                        .atMost(MADE_MEANWHILE));
+    }
+
+    /** Somebody else has made or deleted it since it was looked for. */
+    private static boolean isMadeMeanwhile(Throwable failure) {
+        return failure instanceof PgException error && error.getSqlState().equals("40001");
     }
 
     // Whoever says this is told at once; what counts is the look at each delivery. A name may be unknown for the
-    // moment.
+    // moment, or take
+    // long.
     private Uni<Void> reachable(StreamRequest asked) {
         String host =
                 asked.sinkType() == SinkType.WEBHOOK ? WebhookSink.host(asked.url()) : PostgresSink.host(asked.url());
-        return targets.resolve(host)
+        return lookUps.run(() -> targets.resolve(host))
                 .replaceWithVoid()
-                .onFailure(Targets.RefusedTargetException.class)
-                .transform(refused -> invalid("/sink/url", String.valueOf(refused.getMessage())))
-                .onFailure(failure -> !(failure instanceof ProblemException))
-                .recoverWithNull();
+                .onFailure(failure -> !(failure instanceof Targets.RefusedTargetException))
+                .recoverWithNull()
+                .onFailure()
+                .transform(refused -> invalid("/sink/url", String.valueOf(refused.getMessage())));
     }
 
     private Uni<Defined> set(
@@ -219,7 +245,7 @@ class Streams {
     Filter filter(NamedStream stream) {
         MultivaluedMap<String, String> parameters = new MultivaluedHashMap<>();
         try {
-            for (Map.Entry<String, com.fasterxml.jackson.databind.JsonNode> entry :
+            for (Map.Entry<String, JsonNode> entry :
                     JSON.readTree(stream.filter()).properties()) {
                 parameters.add(entry.getKey(), entry.getValue().asText());
             }
@@ -230,9 +256,9 @@ class Streams {
     }
 
     private Uni<RowSet<Row>> change(Binds command, Actor actor) {
-        return command.bind("actor_token", actor.token())
-                .bind("address", actor.address())
-                .execute(pool)
+        return changes.run(() -> command.bind("actor_token", actor.token())
+                        .bind("address", actor.address())
+                        .execute(pool))
                 .onFailure(PgException.class)
                 .transform(Streams::explained);
     }

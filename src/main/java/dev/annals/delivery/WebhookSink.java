@@ -6,10 +6,12 @@ import io.smallrye.mutiny.Uni;
 import io.smallrye.mutiny.subscription.UniEmitter;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpClient;
+import io.vertx.core.http.HttpClientRequest;
 import io.vertx.core.http.HttpClientResponse;
 import io.vertx.core.http.HttpMethod;
 import io.vertx.core.http.RequestOptions;
 import io.vertx.core.net.SocketAddress;
+import java.net.ConnectException;
 import java.net.InetAddress;
 import java.net.URI;
 import java.net.URISyntaxException;
@@ -22,7 +24,6 @@ import java.time.Instant;
 import java.time.ZonedDateTime;
 import java.time.format.DateTimeFormatter;
 import java.util.Base64;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.BiConsumer;
 import java.util.regex.Pattern;
 import javax.crypto.Mac;
@@ -199,17 +200,47 @@ final class WebhookSink implements Sink {
                 .putHeader("webhook-id", id)
                 .putHeader("webhook-timestamp", seconds)
                 .putHeader("webhook-signature", "v1," + signature(id, seconds, body));
+        Exchange exchange = new Exchange();
+        emitter.onTermination(exchange::end);
         http.request(options).onFailure(emitter::fail).onSuccess(request -> {
-            AtomicBoolean isAnswered = new AtomicBoolean();
-            // A connection that is not at its end cannot be used again.
-            emitter.onTermination(() -> {
-                if (!isAnswered.get()) {
-                    request.reset();
-                }
-            });
-            request.response().onFailure(emitter::fail).onSuccess(response -> collect(response, emitter, isAnswered));
+            if (!exchange.begin(request)) {
+                return;
+            }
+            request.response().onFailure(emitter::fail).onSuccess(response -> collect(response, emitter, exchange));
             request.send(body).onFailure(emitter::fail);
         });
+    }
+
+    /**
+     * A request, and whether somebody still waits for its answer. Nothing is sent behind that: the next batch may have been
+     * delivered meanwhile.
+     */
+    private static final class Exchange {
+
+        private @Nullable HttpClientRequest request;
+        private boolean isAnswered;
+        private boolean isOver;
+
+        /** False if nobody waits any more. */
+        synchronized boolean begin(HttpClientRequest begun) {
+            request = begun;
+            if (isOver) {
+                begun.reset();
+            }
+            return !isOver;
+        }
+
+        synchronized void answered() {
+            isAnswered = true;
+        }
+
+        /** A connection whose answer is not at its end cannot be used again. */
+        synchronized void end() {
+            isOver = true;
+            if (request != null && !isAnswered) {
+                request.reset();
+            }
+        }
     }
 
     private String signature(String id, String seconds, Buffer body) {
@@ -223,8 +254,7 @@ final class WebhookSink implements Sink {
         }
     }
 
-    private static void collect(
-            HttpClientResponse response, UniEmitter<? super Outcome> emitter, AtomicBoolean isAnswered) {
+    private static void collect(HttpClientResponse response, UniEmitter<? super Outcome> emitter, Exchange exchange) {
         Buffer shown = Buffer.buffer();
         long[] bytes = new long[1];
         response.exceptionHandler(emitter::fail);
@@ -241,7 +271,7 @@ final class WebhookSink implements Sink {
             }
         });
         response.endHandler(end -> {
-            isAnswered.set(true);
+            exchange.answered();
             emitter.complete(outcome(response, shown));
         });
     }
@@ -285,7 +315,7 @@ final class WebhookSink implements Sink {
                 return "TLS fails: is its certificate trusted here, and for this name?";
             } else if (cause instanceof UnknownHostException) {
                 return "Its host is not known.";
-            } else if (cause instanceof java.net.ConnectException) {
+            } else if (cause instanceof ConnectException) {
                 return "No connection can be made.";
             }
         }

@@ -102,8 +102,7 @@ class TargetsTest {
         assertThat(resolved("hooks.example.org")).isEqualTo("93.184.216.34");
         assertThat(resolved("2606:4700::1111")).contains("2606:4700");
         assertThat(resolved("hooks.example.org", "*.example.org")).isEqualTo("93.184.216.34");
-        assertThat(resolved("HOOKS.example.org".toLowerCase(java.util.Locale.ROOT), "Hooks.Example.Org"))
-                .isEqualTo("93.184.216.34");
+        assertThat(resolved("hooks.example.org", "Hooks.Example.Org")).isEqualTo("93.184.216.34");
         assertRefused("hooks.example.org", "example.org");
         assertRefused("hooks.example.org", "hooks.example.com");
         assertRefused("93.184.216.34", "hooks.example.org");

@@ -3,7 +3,9 @@ package dev.annals.delivery;
 import static dev.annals.ProblemAssertions.assertProblem;
 import static dev.annals.ProblemAssertions.pointers;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.hamcrest.Matchers.containsString;
+import static org.hamcrest.Matchers.empty;
 import static org.hamcrest.Matchers.equalTo;
 import static org.hamcrest.Matchers.hasSize;
 import static org.hamcrest.Matchers.not;
@@ -17,8 +19,11 @@ import dev.annals.embedded.TestDatabase;
 import io.quarkus.test.common.QuarkusTestResource;
 import io.quarkus.test.junit.QuarkusTest;
 import io.restassured.response.Response;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.AfterEach;
@@ -344,6 +349,60 @@ class WebhookTest {
         project.request().delete(STREAM).then().statusCode(204);
         assertProblem(project.request().get(STREAM).then().extract(), 404, "not-found");
         project.request().get("/v1/streams").then().body("streams", hasSize(0));
+    }
+
+    @Test
+    void whoeverMakesItAtTheSameTimeFindsOneStreamWithOneEvent() throws Exception {
+        List<CompletableFuture<Integer>> answers = new ArrayList<>();
+        for (int i = 0; i < 8; i++) {
+            answers.add(CompletableFuture.supplyAsync(() -> set("").statusCode()));
+        }
+        for (CompletableFuture<Integer> answer : answers) {
+            assertThat(answer.get(30, TimeUnit.SECONDS)).isIn(200, 201);
+        }
+        project.request().get("/v1/streams").then().body("streams.name", equalTo(List.of("siem")));
+        assertThat(log.number("select count(*) from annals.feed where project_id = annals.administration()"
+                        + " and action = 'annals.stream.set' and subject_id = '" + get().path("id") + "'"))
+                .isEqualTo(1);
+    }
+
+    @Test
+    void itIsOnlyForItsOwnProject() throws Exception {
+        set("").then().statusCode(201);
+        AuditLogFixture.Project other = log.newProject("read", "write", "stream");
+        other.request().get("/v1/streams").then().statusCode(200).body("streams", empty());
+        other.request().get(STREAM).then().statusCode(404);
+        other.request().delete(STREAM).then().statusCode(404);
+        for (String verb : List.of("pause", "resume", "test")) {
+            other.request().post(STREAM + "/" + verb).then().statusCode(404);
+        }
+        get().then().body("state", equalTo("active"));
+    }
+
+    @Test
+    void aFeedThatWasSetBackStopsIt() throws Exception {
+        append(10);
+        set("").then().statusCode(201);
+        awaitTaken(10);
+        // The cursor of a record that another history of the feed had at this place.
+        project.request()
+                .contentType("application/json")
+                .body("{\"cursor\": \"5-00000000\"}")
+                .post(STREAM + "/rewind")
+                .then()
+                .statusCode(200);
+        awaitState("stopped");
+        assertThat(receiver.taken()).hasSize(10);
+        assertThat(get().<String>path("stop_reason")).isNotBlank();
+    }
+
+    @Test
+    void aProjectHasOnlySoManyStreams() throws Exception {
+        String make = "select annals.set_stream('" + project.id()
+                + "', gen_random_uuid(), '%s', 'webhook', 'https://example.org/', null, 'json', '{}', 'stop', 1, '0', 2)";
+        log.run(make.formatted("one"), make.formatted("two"));
+        assertThatThrownBy(() -> log.run(make.formatted("three"))).hasMessageContaining("has 2 streams");
+        log.run("delete from annals.stream where project_id = '" + project.id() + "'");
     }
 
     @Test

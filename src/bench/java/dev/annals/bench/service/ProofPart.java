@@ -75,8 +75,8 @@ public final class ProofPart implements Part {
             plain.execute("delete from annals.projection where name = 'log'");
             try (Target annals = new Targets(database).startAnnals();
                     Target other = new Targets(plain).startAnnals()) {
-                text.append(appends(annals, database, other, settings));
-                text.append(processor(server, annals, database, other, settings));
+                text.append(appends(annals, database, other, plain, settings));
+                text.append(processor(server, annals, database, other, plain, settings));
                 text.append(reads(annals, database, settings));
                 text.append(provable(annals, settings));
                 text.append(rebuild(database));
@@ -122,7 +122,8 @@ public final class ProofPart implements Part {
     }
 
     /** Both services run; the one that is not measured has nothing to do. */
-    private String appends(Target annals, BenchDatabase database, Target other, Settings settings) throws Exception {
+    private String appends(Target annals, BenchDatabase database, Target other, BenchDatabase plain, Settings settings)
+            throws Exception {
         Table table = new Table(
                 "appends, 1 project",
                 "without the log, requests/s",
@@ -140,15 +141,18 @@ public final class ProofPart implements Part {
             Progress.say(title);
             Rates rates = Rates.ofRounds(
                     List.of(WITHOUT, WITH_LATER, WITH), settings.rounds() * TIMES_THE_ROUNDS, variant -> {
-                        awaitLog(database);
+                        awaitProjections(database);
+                        awaitProjections(plain);
                         Target target = variant.equals(WITHOUT) ? other : annals;
                         Supplier<HttpCall> calls =
                                 records == 1 ? Calls.single(target, 1) : Calls.batches(target, BATCH);
-                        try (Connection holder = database.connect()) {
-                            if (variant.equals(WITH_LATER)) {
-                                hold(holder);
-                            }
+                        if (variant.equals(WITH_LATER)) {
+                            putOff(database);
+                        }
+                        try {
                             return LoadClient.closedLoop(target, connections, calls, settings.measurement());
+                        } finally {
+                            goOn(database);
                         }
                     });
             table.row(
@@ -164,14 +168,23 @@ public final class ProofPart implements Part {
                 + table;
     }
 
-    /** Nothing gets into the logs as long as their places are held. */
-    private static void hold(Connection holder) throws SQLException {
-        holder.setAutoCommit(false);
-        BenchDatabase.execute(holder, "select from annals.projection_checkpoint where projection = 'log' for update");
+    /** Nothing gets into the logs until {@link #goOn}: no feed is ever that far ahead. No transaction is held for it. */
+    private static void putOff(BenchDatabase database) throws SQLException {
+        database.execute("update annals.projection set step = " + Integer.MAX_VALUE + " where name = 'log'");
+    }
+
+    private static void goOn(BenchDatabase database) throws SQLException {
+        database.execute("update annals.projection set step = 1 where name = 'log'");
     }
 
     /** What the same appends take of the processor, at a rate that leaves some of it. */
-    private String processor(BenchServer server, Target annals, BenchDatabase database, Target other, Settings settings)
+    private String processor(
+            BenchServer server,
+            Target annals,
+            BenchDatabase database,
+            Target other,
+            BenchDatabase plain,
+            Settings settings)
             throws Exception {
         if (!server.isEmbedded()) {
             return "";
@@ -194,11 +207,12 @@ public final class ProofPart implements Part {
                 for (String variant : round % 2 == 0 ? List.of(WITH, WITHOUT) : List.of(WITHOUT, WITH)) {
                     Target target = variant.equals(WITH) ? annals : other;
                     Supplier<HttpCall> calls = records == 1 ? Calls.single(target, 1) : Calls.batches(target, BATCH);
-                    awaitLog(database);
+                    awaitProjections(database);
+                    awaitProjections(plain);
                     Duration duration = settings.measurement().multipliedBy(2);
                     double before = target.process().processorSeconds() + processorSeconds(postgres);
                     Latencies latencies = LoadClient.openLoop(target, 16, perSecond, calls, duration);
-                    awaitLog(database);
+                    awaitProjections(variant.equals(WITH) ? database : plain);
                     double after = target.process().processorSeconds() + processorSeconds(postgres);
                     double taken = perSecond * duration.toMillis() / 1000.0 * records;
                     measured.computeIfAbsent(variant, any -> new ArrayList<>())
@@ -214,7 +228,8 @@ public final class ProofPart implements Part {
                     String.format("%,.0f ms", median(measured, WITH, 1)),
                     String.format("%.0f %%", 100 * (1 - median(measured, WITHOUT, 1) / median(measured, WITH, 1))));
         }
-        return "\nThe time of the service and of all processes of PostgreSQL, until the log has caught up.\n\n" + table;
+        return "\nThe time of the service and of all processes of PostgreSQL, until the projections have caught up.\n\n"
+                + table;
     }
 
     private static double median(Map<String, List<double[]>> measured, String variant, int which) {
@@ -352,16 +367,25 @@ public final class ProofPart implements Part {
     }
 
     private static void awaitLog(BenchDatabase database) throws SQLException, InterruptedException {
+        await(database, "and projection.name = 'log'");
+    }
+
+    /** Else the work that one measurement leaves behind would slow the next one. */
+    private static void awaitProjections(BenchDatabase database) throws SQLException, InterruptedException {
+        await(database, "");
+    }
+
+    private static void await(BenchDatabase database, String condition) throws SQLException, InterruptedException {
         long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(CATCH_UP_SECONDS);
         while (database.queryLong("""
                 select count(*) from annals.project as p
-                join annals.projection on projection.name = 'log'
-                left join annals.projection_checkpoint as c on c.project_id = p.id and c.projection = 'log'
+                cross join annals.projection
+                left join annals.projection_checkpoint as c on c.project_id = p.id and c.projection = projection.name
                 where coalesce((select max(last_sequence_id) from annals.feed_segment where project_id = p.id), 0)
-                  > case when c.generation = projection.generation then c.sequence_id else 0 end
-                """) > 0) {
+                  - case when c.generation = projection.generation then c.sequence_id else 0 end >= projection.step
+                """ + condition) > 0) {
             if (System.nanoTime() > end) {
-                throw new IllegalStateException("the logs do not catch up with their feeds");
+                throw new IllegalStateException("the projections do not catch up with their feeds");
             }
             TimeUnit.MILLISECONDS.sleep(50);
         }

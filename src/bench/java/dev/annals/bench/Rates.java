@@ -43,13 +43,32 @@ public final class Rates {
 
     /** The median of the ratios of {@code variant} to {@code base} within each round. */
     public double ratio(Object variant, Object base) {
+        return middle(ratios(variant, base));
+    }
+
+    /**
+     * Where the true median of those ratios is with a probability of about 95 %, as text: the order statistics that the normal
+     * approximation of the binomial distribution gives. Says something from ten rounds on.
+     */
+    public String ratioInterval(Object variant, Object base) {
+        double[] sorted = ratios(variant, base).stream()
+                .mapToDouble(Double::doubleValue)
+                .sorted()
+                .toArray();
+        double half = 0.98 * Math.sqrt(sorted.length);
+        int low = (int) Math.max(0, Math.floor(sorted.length / 2.0 - half) - 1);
+        int high = (int) Math.min(sorted.length - 1, Math.ceil(sorted.length / 2.0 + half));
+        return String.format("%.3f – %.3f", sorted[low], sorted[high]);
+    }
+
+    private List<Double> ratios(Object variant, Object base) {
         List<Double> numerators = of(variant);
         List<Double> denominators = of(base);
         List<Double> ratios = new ArrayList<>();
         for (int round = 0; round < numerators.size(); round++) {
             ratios.add(numerators.get(round) / denominators.get(round));
         }
-        return middle(ratios);
+        return ratios;
     }
 
     /** The lowest and the highest rate of a variant, as text. */

@@ -44,13 +44,14 @@ public final class ProofPart implements Part {
     private static final int PAGE = 200;
     /** Rates of appends differ by a third from one measurement to the next: to see a few percent takes many of them. */
     private static final int TIMES_THE_ROUNDS = 5;
+    /** And to see two percent, far more of them; then each is shorter. */
+    private static final int COMMITS_TIMES_THE_ROUNDS = 30;
     /** How many records another project gets in a second, while it is measured how soon a record is proved. */
     private static final int BESIDE = 300;
 
     private static final long CATCH_UP_SECONDS = 600;
     private static final Pattern ID = Pattern.compile("\\{\"id\":\"([0-9a-f-]{36})\"");
     private static final String WITH = "with";
-    private static final String WITH_LATER = "with, put off";
     private static final String WITHOUT = "without";
 
     private final HttpClient client = HttpClient.newHttpClient();
@@ -67,7 +68,7 @@ public final class ProofPart implements Part {
 
     @Override
     public String run(BenchServer server, Settings settings) throws Exception {
-        StringBuilder text = new StringBuilder(onOneCore(settings));
+        StringBuilder text = new StringBuilder(onOneCore(settings)).append(commits(server, settings));
         try (BenchDatabase database = server.createDatabase("annals_bench_proof");
                 BenchDatabase plain = server.createDatabase("annals_bench_proof_without")) {
             database.migrate();
@@ -121,60 +122,101 @@ public final class ProofPart implements Part {
         return done * 1e9 / (System.nanoTime() - begin);
     }
 
-    /** Both services run; the one that is not measured has nothing to do. */
-    private String appends(Target annals, BenchDatabase database, Target other, BenchDatabase plain, Settings settings)
-            throws Exception {
-        Table table = new Table(
-                "appends, 1 project",
-                "without the log, requests/s",
-                "with it, its work put off",
-                "ratio",
-                "with it, its work beside",
-                "ratio");
-        for (Target target : List.of(annals, other)) {
-            LoadClient.closedLoop(target, 64, Calls.single(target, 1), settings.warmUp());
+    /** What is left where no projection does anything meanwhile, on two databases that get the same. */
+    private static String commits(BenchServer server, Settings settings) throws Exception {
+        try (BenchDatabase database = server.createDatabase("annals_bench_commits");
+                BenchDatabase plain = server.createDatabase("annals_bench_commits_without")) {
+            for (BenchDatabase each : List.of(database, plain)) {
+                each.migrate();
+                each.execute("update annals.projection set step = " + Integer.MAX_VALUE);
+            }
+            plain.execute("delete from annals.projection where name = 'log'");
+            try (Target annals = new Targets(database).startAnnals();
+                    Target other = new Targets(plain).startAnnals()) {
+                Table table = new Table(
+                        "appends, 1 project",
+                        "without the log, requests/s",
+                        "with it",
+                        "ratio, median",
+                        "95 % interval of it");
+                Duration duration = settings.measurement().dividedBy(2);
+                int rounds = settings.rounds() * COMMITS_TIMES_THE_ROUNDS;
+                for (int records : List.of(1, BATCH)) {
+                    Rates rates = rates(records, rounds, duration, settings, annals, other);
+                    table.row(
+                            load(records),
+                            String.format("%,.0f", rates.median(WITHOUT)),
+                            String.format("%,.0f", rates.median(WITH)),
+                            String.format("%.3f", rates.ratio(WITH, WITHOUT)),
+                            rates.ratioInterval(WITH, WITHOUT));
+                }
+                return "\nAppending touches nothing of the log. This is what the commits themselves cost: all projections are put off in"
+                        + " both databases while appends are measured (" + rounds
+                        + " pairs of measurements, half as long as the"
+                        + " others).\n\n" + table;
+            }
         }
+    }
+
+    private static int connections(int records) {
+        return records == 1 ? 64 : 4;
+    }
+
+    private static String load(int records) {
+        return connections(records) + " connections, " + records + (records == 1 ? " record" : " records")
+                + " per request";
+    }
+
+    private static Supplier<HttpCall> calls(Target target, int records) {
+        return records == 1 ? Calls.single(target, 1) : Calls.batches(target, BATCH);
+    }
+
+    private static Rates rates(
+            int records, int rounds, Duration duration, Settings settings, Target annals, Target other)
+            throws Exception {
+        Progress.say(load(records));
+        for (Target target : List.of(annals, other)) {
+            LoadClient.closedLoop(
+                    target,
+                    connections(records),
+                    calls(target, records),
+                    settings.warmUp().dividedBy(2));
+        }
+        return Rates.ofRounds(List.of(WITHOUT, WITH), rounds, variant -> {
+            Target target = variant.equals(WITH) ? annals : other;
+            return LoadClient.closedLoop(target, connections(records), calls(target, records), duration);
+        });
+    }
+
+    /** Both services run; the one that is not measured has nothing to do. */
+    private static String appends(
+            Target annals, BenchDatabase database, Target other, BenchDatabase plain, Settings settings)
+            throws Exception {
+        Table table =
+                new Table("appends, 1 project", "without the log, requests/s", "with it, its work beside", "ratio");
         for (int records : List.of(1, BATCH)) {
-            int connections = records == 1 ? 64 : 4;
-            String title =
-                    connections + " connections, " + records + (records == 1 ? " record" : " records") + " per request";
-            Progress.say(title);
-            Rates rates = Rates.ofRounds(
-                    List.of(WITHOUT, WITH_LATER, WITH), settings.rounds() * TIMES_THE_ROUNDS, variant -> {
-                        awaitProjections(database);
-                        awaitProjections(plain);
-                        Target target = variant.equals(WITHOUT) ? other : annals;
-                        Supplier<HttpCall> calls =
-                                records == 1 ? Calls.single(target, 1) : Calls.batches(target, BATCH);
-                        if (variant.equals(WITH_LATER)) {
-                            putOff(database);
-                        }
-                        try {
-                            return LoadClient.closedLoop(target, connections, calls, settings.measurement());
-                        } finally {
-                            goOn(database);
-                        }
-                    });
+            Progress.say(load(records));
+            for (Target target : List.of(annals, other)) {
+                LoadClient.closedLoop(
+                        target,
+                        connections(records),
+                        calls(target, records),
+                        settings.warmUp().dividedBy(2));
+            }
+            Rates rates = Rates.ofRounds(List.of(WITHOUT, WITH), settings.rounds() * TIMES_THE_ROUNDS, variant -> {
+                awaitProjections(database);
+                awaitProjections(plain);
+                Target target = variant.equals(WITH) ? annals : other;
+                return LoadClient.closedLoop(
+                        target, connections(records), calls(target, records), settings.measurement());
+            });
             table.row(
-                    title,
+                    load(records),
                     String.format("%,.0f", rates.median(WITHOUT)),
-                    String.format("%,.0f", rates.median(WITH_LATER)),
-                    String.format("%.2f", rates.ratio(WITH_LATER, WITHOUT)),
                     String.format("%,.0f", rates.median(WITH)),
                     String.format("%.2f", rates.ratio(WITH, WITHOUT)));
         }
-        return "\nAppending touches nothing of the log. *Put off*: nothing gets into the log while appends are measured, so this is"
-                + " what the commits themselves cost. *Beside*: clients, services and database share the cores with the log.\n\n"
-                + table;
-    }
-
-    /** Nothing gets into the logs until {@link #goOn}: no feed is ever that far ahead. No transaction is held for it. */
-    private static void putOff(BenchDatabase database) throws SQLException {
-        database.execute("update annals.projection set step = " + Integer.MAX_VALUE + " where name = 'log'");
-    }
-
-    private static void goOn(BenchDatabase database) throws SQLException {
-        database.execute("update annals.projection set step = 1 where name = 'log'");
+        return "\nHere clients, services and database share the cores with the projections.\n\n" + table;
     }
 
     /** What the same appends take of the processor, at a rate that leaves some of it. */
@@ -206,12 +248,11 @@ public final class ProofPart implements Part {
             for (int round = 0; round < settings.rounds(); round++) {
                 for (String variant : round % 2 == 0 ? List.of(WITH, WITHOUT) : List.of(WITHOUT, WITH)) {
                     Target target = variant.equals(WITH) ? annals : other;
-                    Supplier<HttpCall> calls = records == 1 ? Calls.single(target, 1) : Calls.batches(target, BATCH);
                     awaitProjections(database);
                     awaitProjections(plain);
                     Duration duration = settings.measurement().multipliedBy(2);
                     double before = target.process().processorSeconds() + processorSeconds(postgres);
-                    Latencies latencies = LoadClient.openLoop(target, 16, perSecond, calls, duration);
+                    Latencies latencies = LoadClient.openLoop(target, 16, perSecond, calls(target, records), duration);
                     awaitProjections(variant.equals(WITH) ? database : plain);
                     double after = target.process().processorSeconds() + processorSeconds(postgres);
                     double taken = perSecond * duration.toMillis() / 1000.0 * records;

@@ -11,7 +11,7 @@
 -- One row: stream_id uuid. None if the stream stands somewhere else: then nothing changes.
 with moved as (
   update annals_cursor set cursor = :after
-  where stream_id = :stream_id and rewinds = :rewinds and cursor = :before
+  where stream_id = :stream_id and project_id = :project_id and rewinds = :rewinds and cursor = :before
   returning stream_id
 ), added as (
   insert into annals_record (project_id, sequence_id, record)

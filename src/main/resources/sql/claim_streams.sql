@@ -1,14 +1,14 @@
--- Takes streams that have something to deliver, that nobody else delivers, and whose turn it is. What another instance is just taking
--- is skipped, and so is what an instance held that has not said for the time of a lease that it lives.
+-- Takes feeds of streams that have something to deliver, that nobody else delivers, and whose turn it is. What another instance is just
+-- taking is skipped, and so is what an instance held that has not said for the time of a lease that it lives.
 --
 -- :instance      uuid
 -- :lease_millis  bigint   for how long, unless it is renewed
--- :full          uuid[]   projects of which no more are taken
+-- :full          uuid[]   projects of whose streams no more are taken
 -- :most          integer  how many at most
 --
--- Rows: as in find_streams.sql, with the epoch of the new lease.
+-- Rows: as in find_stream_feeds.sql, with the epoch of the new lease.
 with due as materialized (
-  select p.stream_id
+  select p.stream_id, p.project_id
   from annals.stream_progress as p
   join annals.stream as s on s.id = p.stream_id
   where s.paused_at is null and s.stopped_at is null and s.project_id <> all (:full::uuid[])
@@ -16,8 +16,8 @@ with due as materialized (
     and p.retry_at <= clock_timestamp()
     and split_part(p.cursor, '-', 1)::bigint <> coalesce(
       (select last_sequence_id from annals.feed_segment
-       where project_id = s.project_id order by first_sequence_id desc limit 1), 0)
-  order by p.turn_at, p.stream_id
+       where project_id = p.project_id order by first_sequence_id desc limit 1), 0)
+  order by p.turn_at, p.stream_id, p.project_id
   limit :most
   for no key update of p skip locked
 )
@@ -25,8 +25,8 @@ update annals.stream_progress as p
 set epoch = p.epoch + 1, leased_by = :instance,
   leased_until = clock_timestamp() + :lease_millis * interval '1 millisecond', turn_at = clock_timestamp()
 from due join annals.stream as s on s.id = due.stream_id
-where p.stream_id = due.stream_id
-returning s.id, s.project_id, s.name, s.sink_type, s.url, s.secret, s.format, s.filter::text as filter, s.on_refusal,
-  s.max_refusals, s.created_at, s.paused_at, s.stopped_at, s.stop_reason, s.rewinds,
-  p.cursor, p.epoch, p.failures, p.refusals, nullif(p.retry_at, '-infinity') as retry_at, p.last_error, p.failed_at, p.delivered_at, p.delivered, p.dead_letters,
-  true as leased, 0::bigint as head
+where p.stream_id = due.stream_id and p.project_id = due.project_id
+returning s.id, s.project_id as owner_id, s.name, s.all_projects, s.sink_type, s.url, s.secret, s.format, s.filter::text as filter,
+  s.on_refusal, s.max_refusals, s.created_at, s.paused_at, s.stopped_at, s.stop_reason,
+  p.project_id, p.cursor, p.rewinds, p.epoch, p.failures, p.refusals, nullif(p.retry_at, '-infinity') as retry_at, p.last_error,
+  p.failed_at, p.delivered_at, p.delivered, p.dead_letters, true as leased, 0::bigint as lag

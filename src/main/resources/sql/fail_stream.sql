@@ -1,6 +1,7 @@
 -- A delivery has failed: gives the lease back, and says when to try again.
 --
 -- :stream_id     uuid
+-- :project_id    uuid     whose feed
 -- :epoch         bigint   of the lease
 -- :refused       boolean  whether the sink has refused what it was sent
 -- :pause_millis  bigint
@@ -11,5 +12,5 @@ update annals.stream_progress as p
 set failures = p.failures + 1, refusals = p.refusals + case when :refused then 1 else 0 end,
   retry_at = clock_timestamp() + :pause_millis * interval '1 millisecond', last_error = :error, failed_at = clock_timestamp(),
   leased_by = null, leased_until = null
-where p.stream_id = :stream_id and p.epoch = :epoch
+where p.stream_id = :stream_id and p.project_id = :project_id and p.epoch = :epoch
 returning p.stream_id

@@ -1,20 +1,31 @@
--- Streams of a project, with how far they have come.
+-- Streams of a project, with how far they have come in all feeds that they follow.
 --
 -- :project_id  uuid
 -- :name        text     null for all
 -- :most        integer  how many at most
 --
--- Rows in the order of their names: the columns of annals.stream and annals.stream_progress; leased boolean, whether an instance
--- delivers at this moment; head bigint, the sequence id of the feed's newest record, 0 if there is none.
-select s.id, s.project_id, s.name, s.sink_type, s.url, s.secret, s.format, s.filter::text as filter, s.on_refusal,
-  s.max_refusals, s.created_at, s.paused_at, s.stopped_at, s.stop_reason, s.rewinds,
-  p.cursor, p.epoch, p.failures, p.refusals, nullif(p.retry_at, '-infinity') as retry_at, p.last_error, p.failed_at, p.delivered_at, p.delivered, p.dead_letters,
-  coalesce(p.leased_until > clock_timestamp(), false) as leased,
-  coalesce(
-    (select last_sequence_id from annals.feed_segment
-     where project_id = s.project_id order by first_sequence_id desc limit 1), 0) as head
+-- Rows in the order of their names: the columns of annals.stream, the project as owner_id; those of annals.stream_progress, of all
+-- feeds together: the project_id and the cursor of its own project's feed, the oldest time to try again, the newest of the other times
+-- and errors, the highest of epoch, rewinds, failures and refusals, and the sums of delivered and dead_letters; leased boolean, whether an
+-- instance delivers any of them at this moment; lag bigint, how many records are still to be passed.
+select s.id, s.project_id as owner_id, s.name, s.all_projects, s.sink_type, s.url, s.secret, s.format, s.filter::text as filter,
+  s.on_refusal, s.max_refusals, s.created_at, s.paused_at, s.stopped_at, s.stop_reason, s.project_id, total.*
 from annals.stream as s
-join annals.stream_progress as p on p.stream_id = s.id
+cross join lateral (
+  select max(p.cursor) filter (where p.project_id = s.project_id) as cursor,
+    max(p.rewinds) as rewinds, max(p.epoch) as epoch, max(p.failures) as failures, max(p.refusals) as refusals,
+    min(p.retry_at) filter (where p.retry_at > '-infinity' and p.failures > 0) as retry_at,
+    (array_agg(p.last_error order by p.failed_at desc nulls last))[1] as last_error,
+    max(p.failed_at) as failed_at, max(p.delivered_at) as delivered_at,
+    sum(p.delivered)::bigint as delivered, sum(p.dead_letters)::bigint as dead_letters,
+    coalesce(bool_or(p.leased_until > clock_timestamp()), false) as leased,
+    sum(greatest(head.sequence_id - split_part(p.cursor, '-', 1)::bigint, 0))::bigint as lag
+  from annals.stream_progress as p
+  cross join lateral (
+    select coalesce(
+      (select last_sequence_id from annals.feed_segment
+       where project_id = p.project_id order by first_sequence_id desc limit 1), 0) as sequence_id) as head
+  where p.stream_id = s.id) as total
 where s.project_id = :project_id and (:name::text is null or s.name = :name)
 order by s.name
 limit :most

@@ -13,9 +13,11 @@ begin
   end if;
   if to_regclass('annals_cursor') is null then
     create table annals_cursor (
-      stream_id    uuid         primary key,
+      stream_id    uuid         not null,
+      project_id   uuid         not null,
       rewinds      integer      not null,
-      cursor       text         not null
+      cursor       text         not null,
+      primary key (stream_id, project_id)
     );
   end if;
 end $$

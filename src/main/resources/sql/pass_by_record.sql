@@ -1,6 +1,7 @@
 -- Passes by a record that the sink refuses for good, and notes it among the stream's dead letters.
 --
 -- :stream_id     uuid
+-- :project_id    uuid     whose feed
 -- :epoch         bigint   of the lease
 -- :cursor        text     behind the record
 -- :sequence_id   bigint
@@ -13,11 +14,11 @@ with passed as (
   update annals.stream_progress as p
   set cursor = :cursor, failures = 0, refusals = 0, dead_letters = p.dead_letters + 1, last_error = :reason,
     failed_at = clock_timestamp(), leased_until = clock_timestamp() + :lease_millis * interval '1 millisecond'
-  where p.stream_id = :stream_id and p.epoch = :epoch
-  returning p.stream_id
+  where p.stream_id = :stream_id and p.project_id = :project_id and p.epoch = :epoch
+  returning p.stream_id, p.project_id
 ), noted as (
-  insert into annals.stream_dead_letter (stream_id, sequence_id, record_id, reason)
-  select passed.stream_id, :sequence_id, :record_id, :reason from passed
+  insert into annals.stream_dead_letter (stream_id, project_id, sequence_id, record_id, reason)
+  select passed.stream_id, passed.project_id, :sequence_id, :record_id, :reason from passed
   on conflict do nothing
 )
 select s.paused_at is null and s.stopped_at is null as goes_on

@@ -10,9 +10,10 @@
 -- :filter        text     JSON
 -- :on_refusal    text
 -- :max_refusals  integer
+-- :all_projects  boolean
 -- :cursor        text     where a new one begins
 -- :most          integer  how many streams the project may have
 -- :actor_token   uuid
 -- :address       text     of the caller
 select annals.set_stream(:project_id, :id, :name, :sink_type, :url, :secret, :format, (:filter::text)::jsonb, :on_refusal,
-  :max_refusals, :cursor, :most, :actor_token, (:address::text)::inet)
+  :max_refusals, :all_projects, :cursor, :most, :actor_token, (:address::text)::inet)

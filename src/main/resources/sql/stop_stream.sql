@@ -1,8 +1,9 @@
 -- Gives a stream up until somebody has looked at it, and appends the event that says so.
 --
--- :stream_id  uuid
--- :epoch      bigint  of the lease
--- :reason     text
+-- :stream_id   uuid
+-- :project_id  uuid    whose feed
+-- :epoch       bigint  of the lease
+-- :reason      text
 --
 -- One row: stopped boolean, false if the lease is lost: then nothing changes.
-select annals.stop_stream(:stream_id, :epoch, :reason) as stopped
+select annals.stop_stream(:stream_id, :project_id, :epoch, :reason) as stopped

@@ -1,12 +1,15 @@
--- Streams: named followers of a project's feed that deliver its records to a sink elsewhere.
+-- Streams: named followers of a project's feed, or of the feeds of all projects, that deliver their records to a sink elsewhere.
 --
 -- What people say of a stream is in annals.stream, and each change of it has its event in the administration's feed, as everything
--- in V11 has. How far a stream has come is in annals.stream_progress, and is no event: there would be one for each batch.
+-- in V11 has. How far a stream has come in a feed is in annals.stream_progress, and is no event: there would be one for each batch.
 
 create table annals.stream (
   id            uuid           not null,
+  -- Whose it is.
   project_id    uuid           not null,
   name          varchar(128)   not null,
+  -- Whether it follows the feeds of all projects, also of those that are made later; otherwise its own project's. Never changes.
+  all_projects  boolean        not null default false,
   sink_type     varchar(32)    not null,
   url           varchar(2048)  not null,
   -- Encrypted by the service, with a key that no database holds. Null where the sink has none.
@@ -22,7 +25,7 @@ create table annals.stream (
   stopped_at    timestamptz,
   stop_reason   varchar(1024),
   -- Where somebody last set it, and how often; null and 0 while it goes on from where it began.
-  rewound_to    varchar(64),
+  rewound_to    varchar(128),
   rewinds       integer        not null default 0,
   constraint stream_pkey primary key (id),
   constraint stream_name_key unique (project_id, name),
@@ -37,11 +40,15 @@ create table annals.stream (
   constraint stream_stopped check ((stopped_at is null) = (stop_reason is null))
 );
 
--- Who delivers, and up to where the sink has acknowledged.
+-- Who delivers a feed, and up to where the sink has acknowledged: one row for each feed that a stream follows.
 create table annals.stream_progress (
   stream_id      uuid         not null,
+  -- Whose feed.
+  project_id     uuid         not null,
   -- As readers have cursors: the sequence id and its check value; 0 is the start.
   cursor         varchar(64)  not null,
+  -- How often somebody has set it to another place.
+  rewinds        integer      not null default 0,
   -- Grows with each lease and each change of the stream. Whoever holds an older one writes nothing here any more.
   epoch          bigint       not null default 0,
   leased_by      uuid,
@@ -57,23 +64,26 @@ create table annals.stream_progress (
   delivered_at   timestamptz,
   delivered      bigint       not null default 0,
   dead_letters   bigint       not null default 0,
-  constraint stream_progress_pkey primary key (stream_id),
+  constraint stream_progress_pkey primary key (stream_id, project_id),
   constraint stream_progress_stream_fkey foreign key (stream_id) references annals.stream (id) on delete cascade,
+  constraint stream_progress_project_fkey foreign key (project_id) references annals.project (id),
   constraint stream_progress_cursor check (cursor ~ '^[0-9]{1,18}(-[0-9a-f]{8})?$'),
   constraint stream_progress_counts check (
-    failures >= 0 and refusals >= 0 and delivered >= 0 and dead_letters >= 0),
+    rewinds >= 0 and failures >= 0 and refusals >= 0 and delivered >= 0 and dead_letters >= 0),
   constraint stream_progress_lease check ((leased_by is null) = (leased_until is null))
 ) with (fillfactor = 50); -- room for the next version of a row on its own page
 
 -- Records that a sink refused for good, and that its stream has passed by. The record itself stays in the feed.
 create table annals.stream_dead_letter (
   stream_id    uuid           not null,
+  project_id   uuid           not null,
   sequence_id  bigint         not null,
   record_id    uuid           not null,
   reason       varchar(1024)  not null,
   refused_at   timestamptz    not null default clock_timestamp(),
-  constraint stream_dead_letter_pkey primary key (stream_id, sequence_id),
-  constraint stream_dead_letter_stream_fkey foreign key (stream_id) references annals.stream (id) on delete cascade,
+  constraint stream_dead_letter_pkey primary key (stream_id, project_id, sequence_id),
+  constraint stream_dead_letter_progress_fkey foreign key (stream_id, project_id)
+    references annals.stream_progress (stream_id, project_id) on delete cascade,
   constraint stream_dead_letter_range check (sequence_id >= 1)
 );
 
@@ -82,7 +92,7 @@ create function annals.stream_state(stream annals.stream) returns jsonb
 language sql stable set timezone = 'UTC'
 as $$
   select jsonb_build_object('id', stream.id, 'project_id', stream.project_id, 'name', stream.name,
-    'sink_type', stream.sink_type, 'url', stream.url, 'secret_digest', encode(sha256(stream.secret), 'hex'),
+    'all_projects', stream.all_projects, 'sink_type', stream.sink_type, 'url', stream.url, 'secret_digest', encode(sha256(stream.secret), 'hex'),
     'format', stream.format, 'filter', stream.filter, 'on_refusal', stream.on_refusal, 'max_refusals', stream.max_refusals,
     'created_at', stream.created_at, 'paused_at', stream.paused_at, 'stopped_at', stream.stopped_at,
     'stop_reason', stream.stop_reason, 'rewound_to', stream.rewound_to, 'rewinds', stream.rewinds)
@@ -90,7 +100,8 @@ as $$
 $$;
 
 -- Refuses a token of a project that has ended, or has not the scope stream, also where the service still takes it for valid. Its
--- revocation waits until the transaction ends. Without a token it is the schema's owner who calls.
+-- revocation waits until the transaction ends. Without a token it is the schema's owner who calls, or the admin that is configured. The
+-- streams of the project annals are the admins'.
 create function annals.require_streaming(project_id uuid, actor_token uuid) returns void
 language plpgsql set search_path = pg_catalog, pg_temp
 as $$
@@ -98,14 +109,14 @@ as $$
 begin
   if annals.is_identity_id(actor_token) then
     perform from annals.identity_grant as granted
-    where granted.project_id = project_id and 'stream' = any (granted.scopes) and granted.revoked_at is null
+    where granted.project_id = project_id and granted.scopes && array['stream', 'admin'] and granted.revoked_at is null
       and exists (
         select from annals.identity_entry as entry
         where entry.identity_id = actor_token and entry.grant_id = granted.id)
     for share;
   elsif actor_token is not null then
     perform from annals.access_token as token
-    where token.id = actor_token and token.project_id = project_id and 'stream' = any (token.scopes)
+    where token.id = actor_token and token.project_id = project_id and token.scopes && array['stream', 'admin']
       and token.revoked_at is null and (token.expires_at is null or token.expires_at > clock_timestamp())
     for share;
   else
@@ -149,8 +160,8 @@ end $$;
 -- way is not acknowledged any more.
 create function annals.set_stream(
   project_id uuid, id uuid, name text, sink_type text, url text, secret bytea, format text, filter jsonb, on_refusal text,
-  max_refusals integer, cursor text, most integer, actor_token uuid default null, address inet default inet_client_addr())
-  returns void
+  max_refusals integer, all_projects boolean, cursor text, most integer, actor_token uuid default null,
+  address inet default inet_client_addr()) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_variable
@@ -159,6 +170,15 @@ declare
   new_row annals.stream;
 begin
   perform annals.require_streaming(project_id, actor_token);
+  if all_projects then
+    if project_id <> annals.administration() then
+      raise insufficient_privilege using
+        message = 'only streams of the project annals follow all projects',
+        constraint = 'stream_all_projects', schema = 'annals', table = 'stream';
+    end if;
+    -- No project is made meanwhile: what is there is found here, and each later one finds the stream.
+    lock table annals.project in share row exclusive mode;
+  end if;
   -- One at a time in a project, so that their number is known.
   perform from annals.project as p where p.id = project_id for no key update;
   select * into old_row from annals.stream as s where s.project_id = project_id and s.name = name for update;
@@ -169,14 +189,21 @@ begin
         constraint = 'stream_limit', schema = 'annals', table = 'stream';
     end if;
     insert into annals.stream (
-      id, project_id, name, sink_type, url, secret, format, filter, on_refusal, max_refusals)
-    values (id, project_id, name, sink_type, url, secret, format, filter, on_refusal, max_refusals)
+      id, project_id, name, all_projects, sink_type, url, secret, format, filter, on_refusal, max_refusals)
+    values (id, project_id, name, all_projects, sink_type, url, secret, format, filter, on_refusal, max_refusals)
     returning * into new_row;
-    insert into annals.stream_progress (stream_id, cursor) values (id, cursor);
+    insert into annals.stream_progress (stream_id, project_id, cursor)
+    select id, p.id, cursor from annals.project as p where all_projects or p.id = project_id;
   else
     -- The secret is encrypted for the id that the service has seen.
     if old_row.id <> id then
       raise serialization_failure using message = format('stream %s was made anew meanwhile', name);
+    end if;
+    if old_row.all_projects <> all_projects then
+      raise check_violation using
+        message = format('stream %s follows %s', name,
+          case when old_row.all_projects then 'all projects' else 'one project' end),
+        constraint = 'stream_all_projects_kept', schema = 'annals', table = 'stream';
     end if;
     update annals.stream as s
     set sink_type = sink_type, url = url, secret = secret, format = format, filter = filter, on_refusal = on_refusal,
@@ -233,8 +260,11 @@ end $$;
 
 -- Sets the stream to another place of the feed, before or behind where it stands. A delivery that is under way is not acknowledged any
 -- more, so that it cannot move the cursor from there.
+--
+-- feed  the project whose feed it is; null for all that the stream follows
 create function annals.rewind_stream(
-  project_id uuid, name text, cursor text, actor_token uuid default null, address inet default inet_client_addr()) returns void
+  project_id uuid, name text, feed uuid, cursor text, actor_token uuid default null, address inet default inet_client_addr())
+  returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_variable
@@ -243,12 +273,18 @@ declare
   new_row annals.stream;
 begin
   old_row := annals.lock_stream(project_id, name, actor_token);
-  update annals.stream as s set rewound_to = cursor, rewinds = s.rewinds + 1, stopped_at = null, stop_reason = null
-  where s.id = old_row.id returning * into new_row;
   update annals.stream_progress as p
-  set cursor = cursor, epoch = p.epoch + 1, leased_by = null, leased_until = null, failures = 0, refusals = 0,
-    retry_at = '-infinity'
-  where p.stream_id = old_row.id;
+  set cursor = cursor, rewinds = p.rewinds + 1, epoch = p.epoch + 1, leased_by = null, leased_until = null, failures = 0,
+    refusals = 0, retry_at = '-infinity'
+  where p.stream_id = old_row.id and (feed is null or p.project_id = feed);
+  if not found then
+    raise no_data_found using
+      message = format('stream %s does not follow the feed of project %s', name, feed),
+      constraint = 'stream_feed_known', schema = 'annals', table = 'stream_progress';
+  end if;
+  update annals.stream as s
+  set rewound_to = concat_ws(' ', cursor, feed), rewinds = s.rewinds + 1, stopped_at = null, stop_reason = null
+  where s.id = old_row.id returning * into new_row;
   perform annals.record_stream_change('annals.stream.rewind', old_row, new_row, actor_token, address);
 end $$;
 
@@ -267,7 +303,7 @@ begin
 end $$;
 
 -- The service gives a stream up, if it still holds the lease with this epoch; false if it does not. Somebody has to look at it.
-create function annals.stop_stream(stream_id uuid, epoch bigint, reason text) returns boolean
+create function annals.stop_stream(stream_id uuid, project_id uuid, epoch bigint, reason text) returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_variable
@@ -280,7 +316,7 @@ begin
   update annals.stream_progress as p
   set epoch = p.epoch + 1, leased_by = null, leased_until = null, last_error = reason, failed_at = clock_timestamp(),
     failures = p.failures + 1
-  where p.stream_id = stream_id and p.epoch = epoch;
+  where p.stream_id = stream_id and p.project_id = project_id and p.epoch = epoch;
   if not found or old_row.stopped_at is not null then
     return false;
   end if;
@@ -289,3 +325,16 @@ begin
   perform annals.record_stream_change('annals.stream.stop', old_row, new_row, null, null);
   return true;
 end $$;
+
+-- A new project is followed by the streams of all projects.
+create function annals.follow_project() returns trigger
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+begin
+  insert into annals.stream_progress (stream_id, project_id, cursor)
+  select s.id, new.id, '0' from annals.stream as s where s.all_projects;
+  return null;
+end $$;
+
+create trigger project_followed after insert on annals.project
+for each row execute function annals.follow_project();

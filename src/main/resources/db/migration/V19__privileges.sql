@@ -71,10 +71,10 @@ grant select, update (cursor, epoch, leased_by, leased_until, turn_at, failures,
   delivered_at, delivered, dead_letters) on annals.stream_progress to annals_service;
 grant select, insert on annals.stream_dead_letter to annals_service;
 grant execute on function
-  annals.set_stream(uuid, uuid, text, text, text, bytea, text, jsonb, text, integer, text, integer, uuid, inet),
+  annals.set_stream(uuid, uuid, text, text, text, bytea, text, jsonb, text, integer, boolean, text, integer, uuid, inet),
   annals.pause_stream(uuid, text, uuid, inet), annals.resume_stream(uuid, text, uuid, inet),
-  annals.rewind_stream(uuid, text, text, uuid, inet), annals.delete_stream(uuid, text, uuid, inet),
-  annals.stop_stream(uuid, bigint, text) to annals_service;
+  annals.rewind_stream(uuid, text, uuid, text, uuid, inet), annals.delete_stream(uuid, text, uuid, inet),
+  annals.stop_stream(uuid, uuid, bigint, text) to annals_service;
 
 -- Sequences: their rows stay, their values are drawn.
 grant select, insert, update (next_value, reserved_from, deleted_at) on annals.sequence to annals_service;

@@ -28,6 +28,7 @@ import picocli.CommandLine.Parameters;
             StreamCommand.Pause.class,
             StreamCommand.Resume.class,
             StreamCommand.Rewind.class,
+            StreamCommand.Feeds.class,
             StreamCommand.DeadLetters.class,
             StreamCommand.Delete.class
         },
@@ -134,6 +135,12 @@ public final class StreamCommand {
         @Nullable
         String cursor;
 
+        @Option(
+                names = "--all-projects",
+                description =
+                        "Follows the feeds of all projects, with an admin's token; a stream keeps what it was made with.")
+        boolean allProjects;
+
         @Mixin
         Filters filters = new Filters();
 
@@ -150,6 +157,9 @@ public final class StreamCommand {
             put(body, "on_refusal", onRefusal);
             if (maxRefusals != null) {
                 body.put("max_refusals", maxRefusals);
+            }
+            if (allProjects) {
+                body.put("all_projects", true);
             }
             put(body, "cursor", cursor);
             for (Map.Entry<String, @Nullable String> filter :
@@ -259,11 +269,53 @@ public final class StreamCommand {
                 description = "A cursor, a sequence id, or 0 for the beginning.")
         String cursor = "";
 
+        @Option(
+                names = "--feed",
+                paramLabel = "PROJECT",
+                description =
+                        "The id of the project whose feed it is, for a stream of all projects. Default: all feeds.")
+        @Nullable
+        String feed;
+
         @Override
         int run() throws IOException, InterruptedException {
-            Terminal.print(line(ask(
-                    "POST", path("/rewind"), Connection.JSON.createObjectNode().put("cursor", cursor))));
+            ObjectNode body = Connection.JSON.createObjectNode().put("cursor", cursor);
+            if (feed != null) {
+                body.put("project_id", feed);
+            }
+            Terminal.print(line(ask("POST", path("/rewind"), body)));
             return 0;
+        }
+    }
+
+    /** {@code stream feeds}. */
+    @Command(
+            name = "feeds",
+            mixinStandardHelpOptions = true,
+            description = "Lists the feeds that a stream follows: project, cursor, lag, and why one stands still.")
+    @RegisterForReflection
+    static final class Feeds extends OfStream {
+
+        @Override
+        int run() throws IOException, InterruptedException {
+            String after = "";
+            while (true) {
+                JsonNode page = ask("GET", path("/feeds?limit=200" + after), null);
+                for (JsonNode of : page.path("feeds")) {
+                    Terminal.print(String.join(
+                            "\t",
+                            of.path("project_id").asText(),
+                            of.path("cursor").asText(),
+                            "lag " + of.path("lag").asText(),
+                            of.path("failures").asInt() == 0
+                                    ? ""
+                                    : of.path("last_error").asText()));
+                }
+                if (page.path("next").isNull()) {
+                    return 0;
+                }
+                after = "&after=" + page.path("next").asText();
+            }
         }
     }
 
@@ -275,9 +327,16 @@ public final class StreamCommand {
     @RegisterForReflection
     static final class DeadLetters extends OfStream {
 
+        @Option(
+                names = "--feed",
+                paramLabel = "PROJECT",
+                description = "The id of the project whose feed it is, for a stream of all projects.")
+        @Nullable
+        String feed;
+
         @Override
         int run() throws IOException, InterruptedException {
-            String after = "0";
+            String after = "0" + (feed == null ? "" : "&project_id=" + Connection.segment(feed));
             while (true) {
                 JsonNode page = ask("GET", path("/dead-letters?limit=200&after=" + after), null);
                 for (JsonNode letter : page.path("dead_letters")) {
@@ -291,7 +350,7 @@ public final class StreamCommand {
                 if (page.path("next").isNull()) {
                     return 0;
                 }
-                after = page.path("next").asText();
+                after = page.path("next").asText() + (feed == null ? "" : "&project_id=" + Connection.segment(feed));
             }
         }
     }

@@ -48,8 +48,16 @@ class Deliveries {
     private static final List<String> STATES = List.of("active", "failing", "paused", "stopped");
     private static final String LAG = "lag";
 
+    /** The feed of a project, of a stream. */
+    private record Turn(UUID streamId, UUID projectId) {
+
+        static Turn of(NamedStream stream) {
+            return new Turn(stream.id(), stream.projectId());
+        }
+    }
+
     private final UUID instance = UUID.randomUUID();
-    private final Map<UUID, NamedStream> running = new ConcurrentHashMap<>();
+    private final Map<Turn, NamedStream> running = new ConcurrentHashMap<>();
     private final AtomicBoolean claiming = new AtomicBoolean();
     private final Pool pool;
     private final FeedReader reader;
@@ -169,7 +177,7 @@ class Deliveries {
 
     private Map<UUID, Integer> ofProjects() {
         Map<UUID, Integer> count = new LinkedHashMap<>();
-        running.values().forEach(stream -> count.merge(stream.projectId(), 1, Integer::sum));
+        running.values().forEach(stream -> count.merge(stream.ownerId(), 1, Integer::sum));
         return count;
     }
 
@@ -185,11 +193,11 @@ class Deliveries {
         claimFailed = false;
         for (Row row : rows) {
             NamedStream stream = NamedStream.of(row);
-            int ofProject = ofProjects().getOrDefault(stream.projectId(), 0);
+            int ofProject = ofProjects().getOrDefault(stream.ownerId(), 0);
             Delivery delivery = new Delivery(this, pool, stream, asked, vertx, config);
             if (stopped
                     || ofProject >= config.concurrentPerProject()
-                    || running.putIfAbsent(stream.id(), stream) != null) {
+                    || running.putIfAbsent(Turn.of(stream), stream) != null) {
                 delivery.release()
                         .subscribe()
                         .with(done -> {}, failure -> LOG.debug("A lease ends by itself", failure));
@@ -201,7 +209,7 @@ class Deliveries {
 
     /** A turn has ended. */
     void ended(NamedStream stream) {
-        running.remove(stream.id(), stream);
+        running.remove(Turn.of(stream), stream);
     }
 
     void noteDelivered(int records) {

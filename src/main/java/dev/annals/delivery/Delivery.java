@@ -141,6 +141,7 @@ final class Delivery {
     private Binds lease(Sql statement) {
         return statement
                 .bind("stream_id", stream.id())
+                .bind("project_id", stream.projectId())
                 .bind("epoch", stream.progress().epoch());
     }
 

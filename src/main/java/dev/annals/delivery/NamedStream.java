@@ -9,20 +9,24 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A stream, and how far it has come.
+ * A stream, and how far it has come in a feed, or in all that it follows.
  *
+ * @param ownerId whose stream it is
+ * @param projectId whose feed it is about; the owner's for a stream as a whole
+ * @param allProjects whether it follows the feeds of all projects, and not only its owner's
  * @param url where its sink is; without a secret
  * @param secret that of the sink, encrypted; null if it has none
  * @param filter a JSON object: filters by their names
  * @param deadLetters whether a record that the sink refuses for good is passed by; otherwise the stream stops at it
  * @param maxRefusals how often a record is refused until that is for good
- * @param rewinds how often somebody has set it to another place
  */
 @SuppressWarnings("ArrayRecordComponent") // never compared
 record NamedStream(
         UUID id,
+        UUID ownerId,
         UUID projectId,
         String name,
+        boolean allProjects,
         SinkType sinkType,
         String url,
         byte @Nullable [] secret,
@@ -30,7 +34,6 @@ record NamedStream(
         String filter,
         boolean deadLetters,
         int maxRefusals,
-        int rewinds,
         OffsetDateTime createdAt,
         @Nullable OffsetDateTime pausedAt,
         @Nullable OffsetDateTime stoppedAt,
@@ -43,14 +46,16 @@ record NamedStream(
     /**
      * How far a stream has come.
      *
+     * @param rewinds how often somebody has set it to another place
      * @param epoch that of the newest lease
      * @param failures since the last success
      * @param refusals how many of them were the sink's word
      * @param leased whether an instance delivers
-     * @param head the sequence id of the feed's newest record
+     * @param lag how many records are still to be passed
      */
     record Progress(
             Cursor cursor,
+            int rewinds,
             long epoch,
             int failures,
             int refusals,
@@ -61,13 +66,15 @@ record NamedStream(
             long delivered,
             long deadLetters,
             boolean leased,
-            long head) {}
+            long lag) {}
 
     static NamedStream of(Row row) {
         return new NamedStream(
                 row.getUUID("id"),
+                row.getUUID("owner_id"),
                 row.getUUID("project_id"),
                 row.getString("name"),
+                row.getBoolean("all_projects"),
                 SinkType.of(row.getString("sink_type")).orElseThrow(),
                 row.getString("url"),
                 row.getBuffer("secret") == null ? null : row.getBuffer("secret").getBytes(),
@@ -75,7 +82,6 @@ record NamedStream(
                 row.getString("filter"),
                 row.getString("on_refusal").equals(DEAD_LETTER),
                 row.getInteger("max_refusals"),
-                row.getInteger("rewinds"),
                 row.getOffsetDateTime("created_at"),
                 row.getOffsetDateTime("paused_at"),
                 row.getOffsetDateTime("stopped_at"),
@@ -86,6 +92,7 @@ record NamedStream(
     private static Progress progress(Row row) {
         return new Progress(
                 Cursor.parse(row.getString("cursor")).orElseThrow(),
+                row.getInteger("rewinds"),
                 row.getLong("epoch"),
                 row.getInteger("failures"),
                 row.getInteger("refusals"),
@@ -96,7 +103,7 @@ record NamedStream(
                 row.getLong("delivered"),
                 row.getLong("dead_letters"),
                 row.getBoolean("leased"),
-                row.getLong("head"));
+                row.getLong("lag"));
     }
 
     /** Its state in the API. */
@@ -113,6 +120,7 @@ record NamedStream(
         json.writeStartObject();
         json.writeStringField("id", id.toString());
         json.writeStringField("name", name);
+        json.writeBooleanField("all_projects", allProjects);
         json.writeObjectFieldStart("sink");
         json.writeStringField("type", sinkType.text());
         json.writeStringField("url", url);
@@ -128,8 +136,22 @@ record NamedStream(
         json.writeStringField("paused_at", text(pausedAt));
         json.writeStringField("stopped_at", text(stoppedAt));
         json.writeStringField("stop_reason", stopReason);
+        json.writeStringField("cursor", allProjects ? null : progress.cursor.toString());
+        writeProgress(json);
+        json.writeEndObject();
+    }
+
+    /** Writes how far it has come in the feed of a project. */
+    void writeFeed(JsonGenerator json) throws IOException {
+        json.writeStartObject();
+        json.writeStringField("project_id", projectId.toString());
         json.writeStringField("cursor", progress.cursor.toString());
-        json.writeNumberField("lag", Math.max(0, progress.head - progress.cursor.sequenceId()));
+        writeProgress(json);
+        json.writeEndObject();
+    }
+
+    private void writeProgress(JsonGenerator json) throws IOException {
+        json.writeNumberField("lag", progress.lag);
         json.writeNumberField("delivered", progress.delivered);
         json.writeStringField("delivered_at", text(progress.deliveredAt));
         json.writeNumberField("dead_letters", progress.deadLetters);
@@ -137,7 +159,6 @@ record NamedStream(
         json.writeStringField("last_error", progress.lastError);
         json.writeStringField("failed_at", text(progress.failedAt));
         json.writeStringField("retry_at", state().equals("failing") ? text(progress.retryAt) : null);
-        json.writeEndObject();
     }
 
     static @Nullable String text(@Nullable OffsetDateTime time) {

@@ -97,7 +97,8 @@ final class PostgresSink implements Sink {
     private Binds place(Cursor known) {
         return FIND_SINK_CURSOR
                 .bind("stream_id", stream.id())
-                .bind("rewinds", stream.rewinds())
+                .bind("project_id", stream.projectId())
+                .bind("rewinds", stream.progress().rewinds())
                 .bind("cursor", known.toString());
     }
 
@@ -200,10 +201,10 @@ final class PostgresSink implements Sink {
         String[] records = batch.records().stream().map(PostgresSink::text).toArray(String[]::new);
         return ADD_TO_SINK
                 .bind("stream_id", stream.id())
-                .bind("rewinds", stream.rewinds())
+                .bind("project_id", stream.projectId())
+                .bind("rewinds", stream.progress().rewinds())
                 .bind("before", batch.before().toString())
                 .bind("after", batch.after().toString())
-                .bind("project_id", stream.projectId())
                 .bind("sequence_ids", ids)
                 .bind("records", records)
                 .execute(open)

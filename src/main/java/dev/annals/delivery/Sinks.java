@@ -42,8 +42,7 @@ class Sinks {
      * @throws SinkSecrets.UnreadableSecretException if its secret cannot be decrypted
      */
     Sink open(NamedStream stream) {
-        String secret =
-                stream.secret() == null ? "" : secrets.decrypt(stream.projectId(), stream.id(), stream.secret());
+        String secret = stream.secret() == null ? "" : secrets.decrypt(stream.ownerId(), stream.id(), stream.secret());
         return switch (stream.sinkType()) {
             case WEBHOOK -> new WebhookSink(stream, secret, targets, http, config.timeout());
             case POSTGRESQL -> new PostgresSink(stream, secret, targets, vertx, config.timeout());

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import dev.annals.feed.Cursor;
 import dev.annals.feed.FeedConfig;
 import dev.annals.feed.FeedParameters;
+import dev.annals.guid.CanonicalGuid;
 import dev.annals.http.JsonBody;
 import dev.annals.http.ProblemException;
 import dev.annals.http.RequestFields;
@@ -15,6 +16,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -23,6 +25,7 @@ import org.jspecify.annotations.Nullable;
  * @param url without a secret
  * @param secret null if it is left out: then it stays what it was
  * @param filter a JSON object: filters by their names
+ * @param allProjects whether it follows the feeds of all projects
  * @param cursor where a new stream begins
  */
 record StreamRequest(
@@ -33,13 +36,16 @@ record StreamRequest(
         String filter,
         String onRefusal,
         int maxRefusals,
+        boolean allProjects,
         Cursor cursor) {
 
     private static final String SINK = "sink";
     private static final String FORMAT = "format";
     private static final String ON_REFUSAL = "on_refusal";
     private static final String MAX_REFUSALS = "max_refusals";
+    private static final String ALL_PROJECTS = "all_projects";
     private static final String CURSOR = "cursor";
+    private static final String PROJECT_ID = "project_id";
     private static final int MAX_URL = 2_048;
     private static final int MAX_SECRET = 512;
     private static final int MAX_FILTER = 1_024;
@@ -49,7 +55,7 @@ record StreamRequest(
 
     private static Set<String> known() {
         Set<String> known = new HashSet<>(FeedParameters.FILTERS);
-        known.addAll(List.of(SINK, FORMAT, ON_REFUSAL, MAX_REFUSALS, CURSOR));
+        known.addAll(List.of(SINK, FORMAT, ON_REFUSAL, MAX_REFUSALS, ALL_PROJECTS, CURSOR));
         return known;
     }
 
@@ -78,24 +84,48 @@ record StreamRequest(
         }
         int maxRefusals = maxRefusals(fields);
         String filter = filter(fields, config);
+        boolean allProjects = allProjects(fields);
         Cursor cursor = cursor(fields, false);
+        if (allProjects && !cursor.equals(Cursor.START)) {
+            fields.wrong(CURSOR, "A stream of all projects begins with the oldest records: leave it out.");
+        }
         fields.requireValid();
         if (type == null || format == null) {
             throw new IllegalStateException("what is missing was noted");
         }
-        return new StreamRequest(type, url, secret, format, filter, onRefusal, maxRefusals, cursor);
+        return new StreamRequest(type, url, secret, format, filter, onRefusal, maxRefusals, allProjects, cursor);
     }
 
     /**
-     * Reads {@code {"cursor": "…"}}.
+     * Where to set a stream.
+     *
+     * @param feed the project whose feed it is; null for all that the stream follows
+     */
+    record Rewind(Cursor cursor, @Nullable UUID feed) {}
+
+    /**
+     * Reads {@code {"cursor": "…", "project_id": "…"}}, of which the project may be left out.
      *
      * @throws ProblemException {@code malformed-json} or {@code invalid-body}
      */
-    static Cursor readRewind(byte[] body) {
-        RequestFields fields = new RequestFields(body, Set.of(CURSOR));
+    static Rewind readRewind(byte[] body) {
+        RequestFields fields = new RequestFields(body, Set.of(CURSOR, PROJECT_ID));
         Cursor cursor = cursor(fields, true);
+        String project = fields.text(PROJECT_ID, 36, false);
+        UUID feed = project == null ? null : CanonicalGuid.parse(project);
+        if (project != null && feed == null) {
+            fields.wrong(PROJECT_ID, "It must be the id of a project.");
+        }
         fields.requireValid();
-        return cursor;
+        return new Rewind(cursor, feed);
+    }
+
+    private static boolean allProjects(RequestFields fields) {
+        JsonNode value = fields.get(ALL_PROJECTS);
+        if (fields.has(ALL_PROJECTS) && (value == null || !value.isBoolean())) {
+            fields.wrong(ALL_PROJECTS, "It must be true or false.");
+        }
+        return value != null && value.booleanValue();
     }
 
     private static Cursor cursor(RequestFields fields, boolean required) {

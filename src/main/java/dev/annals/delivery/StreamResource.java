@@ -3,6 +3,7 @@ package dev.annals.delivery;
 import dev.annals.feed.Cursor;
 import dev.annals.feed.FeedConfig;
 import dev.annals.feed.FeedQuery;
+import dev.annals.guid.CanonicalGuid;
 import dev.annals.http.Bulkhead;
 import dev.annals.http.JsonBody;
 import dev.annals.http.RequestBodies;
@@ -29,6 +30,7 @@ import jakarta.ws.rs.core.Response;
 import jakarta.ws.rs.core.UriInfo;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.UUID;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -42,6 +44,10 @@ public class StreamResource {
     private static final Pattern NUMBER = Pattern.compile("[0-9]{1,18}");
     private static final int SIZE = 1_024;
     private static final int DEAD_LETTER_SIZE = 256;
+    private static final int FEED_SIZE = 512;
+    private static final String PROJECT_ID = "project_id";
+    private static final String AFTER = "after";
+    private static final String LIMIT = "limit";
     private static final int DEFAULT_LIMIT = 50;
     private static final int MAX_LIMIT = 200;
     private static final int TESTS = 2;
@@ -147,8 +153,8 @@ public class StreamResource {
         requireName(name);
         UUID projectId = Caller.of(request).projectId();
         return bodies.readCommand(http, projectId, body -> {
-                    Cursor cursor = StreamRequest.readRewind(body);
-                    return streams.rewind(projectId, name, cursor, Actor.of(request));
+                    StreamRequest.Rewind to = StreamRequest.readRewind(body);
+                    return streams.rewind(projectId, name, to, Actor.of(request));
                 })
                 .map(StreamResource::answer);
     }
@@ -220,11 +226,55 @@ public class StreamResource {
             @PathParam("name") String name, @Context UriInfo uri, @Context ContainerRequestContext request) {
         requireName(name);
         MultivaluedMap<String, String> parameters = uri.getQueryParameters();
-        RequestParameters.requireKnown(parameters, List.of("after", "limit"));
-        long after = number(parameters, "after", 0, Long.MAX_VALUE, 0);
-        int limit = (int) number(parameters, "limit", 1, MAX_LIMIT, DEFAULT_LIMIT);
-        return streams.deadLetters(Caller.of(request).projectId(), name, after, limit + 1)
-                .map(found -> deadLetters(found, limit));
+        RequestParameters.requireKnown(parameters, List.of(PROJECT_ID, AFTER, LIMIT));
+        long after = number(parameters, AFTER, 0, Long.MAX_VALUE, 0);
+        int limit = limit(parameters);
+        UUID projectId = Caller.of(request).projectId();
+        UUID feed = Optional.ofNullable(guid(parameters, PROJECT_ID)).orElse(projectId);
+        return streams.deadLetters(projectId, name, feed, after, limit + 1).map(found -> deadLetters(found, limit));
+    }
+
+    /** How far a stream has come in the feed of each project that it follows, in the order of the projects' ids. */
+    @GET
+    @Path("/{name}/feeds")
+    @Requires.Stream
+    public Uni<Response> feeds(
+            @PathParam("name") String name, @Context UriInfo uri, @Context ContainerRequestContext request) {
+        requireName(name);
+        MultivaluedMap<String, String> parameters = uri.getQueryParameters();
+        RequestParameters.requireKnown(parameters, List.of(AFTER, LIMIT));
+        int limit = limit(parameters);
+        return streams.feeds(Caller.of(request).projectId(), name, guid(parameters, AFTER), limit + 1)
+                .map(found -> feeds(found, limit));
+    }
+
+    private static Response feeds(List<NamedStream> found, int limit) {
+        List<NamedStream> shown = found.subList(0, Math.min(limit, found.size()));
+        return JsonBody.answer(Response.Status.OK, FEED_SIZE * (1 + shown.size()), json -> {
+            json.writeStartObject();
+            json.writeArrayFieldStart("feeds");
+            for (NamedStream stream : shown) {
+                stream.writeFeed(json);
+            }
+            json.writeEndArray();
+            json.writeStringField(
+                    "next",
+                    found.size() > limit ? shown.get(limit - 1).projectId().toString() : null);
+            json.writeEndObject();
+        });
+    }
+
+    private static int limit(MultivaluedMap<String, String> parameters) {
+        return (int) number(parameters, LIMIT, 1, MAX_LIMIT, DEFAULT_LIMIT);
+    }
+
+    private static @Nullable UUID guid(MultivaluedMap<String, String> parameters, String name) {
+        String text = parameters.getFirst(name);
+        UUID guid = text == null ? null : CanonicalGuid.parse(text);
+        if (text != null && guid == null) {
+            throw RequestParameters.invalid(name, "It must be the id of a project.");
+        }
+        return guid;
     }
 
     private static Response deadLetters(List<Streams.DeadLetter> found, int limit) {

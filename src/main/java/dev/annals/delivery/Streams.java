@@ -44,6 +44,7 @@ class Streams {
     private static final Sql REWIND_STREAM = Sql.named("rewind_stream");
     private static final Sql DELETE_STREAM = Sql.named("delete_stream");
     private static final Sql FIND_STREAMS = Sql.named("find_streams");
+    private static final Sql FIND_STREAM_FEEDS = Sql.named("find_stream_feeds");
     private static final Sql LIST_DEAD_LETTERS = Sql.named("list_dead_letters");
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final int LOOK_UPS = 4;
@@ -51,6 +52,7 @@ class Streams {
     private static final int CHANGES = 4;
     private static final Duration CHANGE_WAIT = Duration.ofSeconds(10);
     private static final int WAITING = 32;
+    private static final String ALL_PROJECTS = "/all_projects";
     private static final int MADE_MEANWHILE = 3;
     /** More than a project may have. */
     private static final int ALL = 1_000;
@@ -162,6 +164,7 @@ class Streams {
                                 .bind("filter", asked.filter())
                                 .bind("on_refusal", asked.onRefusal())
                                 .bind("max_refusals", asked.maxRefusals())
+                                .bind("all_projects", asked.allProjects())
                                 .bind("cursor", asked.cursor().toString())
                                 .bind("most", config.perProject()),
                         actor)
@@ -209,14 +212,41 @@ class Streams {
                 .chain(() -> find(projectId, name));
     }
 
-    Uni<NamedStream> rewind(UUID projectId, String name, Cursor cursor, Actor actor) {
-        return change(
+    Uni<NamedStream> rewind(UUID projectId, String name, StreamRequest.Rewind to, Actor actor) {
+        return find(projectId, name)
+                .invoke(stream -> requirePlace(stream, to))
+                .chain(() -> change(
                         REWIND_STREAM
                                 .bind("project_id", projectId)
                                 .bind("name", name)
-                                .bind("cursor", cursor.toString()),
-                        actor)
+                                .bind("feed", to.feed())
+                                .bind("cursor", to.cursor().toString()),
+                        actor))
                 .chain(() -> find(projectId, name));
+    }
+
+    private static void requirePlace(NamedStream stream, StreamRequest.Rewind to) {
+        if (stream.allProjects() && to.feed() == null && !to.cursor().equals(Cursor.START)) {
+            throw invalid(
+                    "/cursor", "A stream of all projects is set to 0, or with project_id to a place in one feed.");
+        }
+    }
+
+    /** How far a stream has come in the feeds of some projects, in the order of their ids; one feed is that of its own project. */
+    Uni<List<NamedStream>> feeds(UUID projectId, String name, @Nullable UUID after, int most) {
+        return find(projectId, name).chain(stream -> feeds(projectId, name, null, after, most));
+    }
+
+    private Uni<List<NamedStream>> feeds(
+            UUID projectId, String name, @Nullable UUID feed, @Nullable UUID after, int most) {
+        return DatabaseFailure.retried(FIND_STREAM_FEEDS
+                .bind("project_id", projectId)
+                .bind("name", name)
+                .bind("feed", feed)
+                .bind("after", after)
+                .bind("most", most)
+                .execute(pool)
+                .map(rows -> rows.stream().map(NamedStream::of).toList()));
     }
 
     Uni<Void> delete(UUID projectId, String name, Actor actor) {
@@ -224,11 +254,18 @@ class Streams {
                 .replaceWithVoid();
     }
 
-    /** Some of a stream's dead letters, in the order of the feed. */
-    Uni<List<DeadLetter>> deadLetters(UUID projectId, String name, long after, int most) {
-        return find(projectId, name)
+    /**
+     * Some of a stream's dead letters, in the order of a feed.
+     *
+     * @param feed the project whose feed it is
+     * @return fails with {@code not-found} if it is none that the stream follows
+     */
+    Uni<List<DeadLetter>> deadLetters(UUID projectId, String name, UUID feed, long after, int most) {
+        return feeds(projectId, name, feed, null, 1)
+                .map(found -> found.stream().findFirst().orElseThrow(Streams::notFound))
                 .chain(stream -> DatabaseFailure.retried(LIST_DEAD_LETTERS
                         .bind("stream_id", stream.id())
+                        .bind("project_id", feed)
                         .bind("after", after)
                         .bind("most", most)
                         .execute(pool)))
@@ -266,7 +303,13 @@ class Streams {
     /** The constraint says what is wrong. */
     private static Throwable explained(PgException failure) {
         return switch (Optional.ofNullable(failure.getConstraint()).orElse("")) {
-            case "stream_known" -> notFound();
+            case "stream_known", "stream_feed_known" -> notFound();
+            case "stream_all_projects" ->
+                invalid(ALL_PROJECTS, "Only an admin can have a stream of all projects, in the project annals.");
+            case "stream_all_projects_kept" ->
+                invalid(
+                        ALL_PROJECTS,
+                        "The stream follows other feeds, and that stays: delete it, or take another name.");
             case "stream_limit" ->
                 new ProblemException(
                         ProblemType.TOO_MANY_STREAMS,
@@ -279,7 +322,9 @@ class Streams {
     }
 
     private static ProblemException notFound() {
-        return new ProblemException(ProblemType.NOT_FOUND, "The project has no stream with this name.");
+        return new ProblemException(
+                ProblemType.NOT_FOUND,
+                "The project has no stream with this name, or the stream does not follow the feed of that project.");
     }
 
     private static ProblemException invalid(String pointer, String detail) {

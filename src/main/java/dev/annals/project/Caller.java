@@ -105,13 +105,14 @@ public record Caller(
         return token;
     }
 
-    /** Whether the token allows what needs this scope. Auditors read the feed of their project, as admins do. */
+    /** Whether the token allows what needs this scope. Auditors read the feed of their project, as admins do, who may also have it delivered. */
     boolean may(Scope scope) {
         return switch (scope) {
             case READ -> scopes.contains(Scope.READ) || may(Scope.AUDIT);
             case VIEW -> scopes.contains(Scope.VIEW) || may(Scope.READ);
             case AUDIT -> scopes.contains(Scope.AUDIT) || scopes.contains(Scope.ADMIN);
-            case WRITE, SEQUENCE, REDACT, LINK, STREAM, ADMIN -> scopes.contains(scope);
+            case STREAM -> scopes.contains(Scope.STREAM) || scopes.contains(Scope.ADMIN);
+            case WRITE, SEQUENCE, REDACT, LINK, ADMIN -> scopes.contains(scope);
         };
     }
 

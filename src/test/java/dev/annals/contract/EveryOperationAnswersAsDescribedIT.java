@@ -185,6 +185,7 @@ class EveryOperationAnswersAsDescribedIT extends ProjectTest {
         streaming.post(stream + "/resume").then().statusCode(200).body("state", equalTo("active"));
         streaming.get(stream).then().statusCode(200).body("cursor", equalTo("0"));
         streaming.get(stream + "/dead-letters").then().statusCode(200).body("dead_letters", hasSize(0));
+        streaming.get(stream + "/feeds").then().statusCode(200).body("feeds", hasSize(1));
         streaming.delete(stream).then().statusCode(204);
     }
 

@@ -399,7 +399,7 @@ class WebhookTest {
     @Test
     void aProjectHasOnlySoManyStreams() throws Exception {
         String make = "select annals.set_stream('" + project.id()
-                + "', gen_random_uuid(), '%s', 'webhook', 'https://example.org/', null, 'json', '{}', 'stop', 1, '0', 2)";
+                + "', gen_random_uuid(), '%s', 'webhook', 'https://example.org/', null, 'json', '{}', 'stop', 1, false, '0', 2)";
         log.run(make.formatted("one"), make.formatted("two"));
         assertThatThrownBy(() -> log.run(make.formatted("three"))).hasMessageContaining("has 2 streams");
         log.run("delete from annals.stream where project_id = '" + project.id() + "'");

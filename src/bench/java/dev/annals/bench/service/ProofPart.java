@@ -42,8 +42,8 @@ public final class ProofPart implements Part {
 
     private static final int BATCH = 1_000;
     private static final int PAGE = 200;
-    /** Rates of appends differ by a third from one measurement to the next: to see a few percent takes many of them. */
-    private static final int TIMES_THE_ROUNDS = 5;
+    /** Rates of appends differ by a third from one measurement to the next. */
+    private static final int TIMES_THE_ROUNDS = 2;
     /** And to see two percent, far more of them; then each is shorter. */
     private static final int COMMITS_TIMES_THE_ROUNDS = 30;
     /** How many records another project gets in a second, while it is measured how soon a record is proved. */

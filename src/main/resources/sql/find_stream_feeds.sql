@@ -1,0 +1,25 @@
+-- How far a stream has come in each feed that it follows.
+--
+-- :project_id  uuid     whose stream it is
+-- :name        text
+-- :feed        uuid     only of this project; null for all
+-- :after       uuid     only of projects behind this one; null for all
+-- :most        integer  how many at most
+--
+-- Rows in the order of the projects' ids: the columns of annals.stream, its project as owner_id; those of annals.stream_progress; leased
+-- boolean, whether an instance delivers at this moment; lag bigint, how many records are still to be passed.
+select s.id, s.project_id as owner_id, s.name, s.all_projects, s.sink_type, s.url, s.secret, s.format, s.filter::text as filter,
+  s.on_refusal, s.max_refusals, s.created_at, s.paused_at, s.stopped_at, s.stop_reason,
+  p.project_id, p.cursor, p.rewinds, p.epoch, p.failures, p.refusals, nullif(p.retry_at, '-infinity') as retry_at, p.last_error,
+  p.failed_at, p.delivered_at, p.delivered, p.dead_letters,
+  coalesce(p.leased_until > clock_timestamp(), false) as leased,
+  greatest(coalesce(
+    (select last_sequence_id from annals.feed_segment
+     where project_id = p.project_id order by first_sequence_id desc limit 1), 0) - split_part(p.cursor, '-', 1)::bigint, 0) as lag
+from annals.stream as s
+join annals.stream_progress as p on p.stream_id = s.id
+where s.project_id = :project_id and s.name = :name
+  and (:feed::uuid is null or p.project_id = :feed)
+  and (:after::uuid is null or p.project_id > :after)
+order by p.project_id
+limit :most

@@ -102,13 +102,15 @@ public final class StreamCommand {
                 names = "--sink",
                 paramLabel = "URL",
                 required = true,
-                description = "https://… for a webhook, postgresql://user@host/database for a database.")
+                description =
+                        "https://… for a webhook, postgresql://user@host/database for a database, kafka://host:9092/topic.")
         String sink = "";
 
         @Option(
                 names = "--secret-file",
                 paramLabel = "FILE",
-                description = "A file with the sink's secret: whsec_… of a webhook, the password of a database.")
+                description =
+                        "A file with the sink's secret: whsec_… of a webhook, the password of a database, user:password of Kafka.")
         @Nullable
         Path secretFile;
 
@@ -148,8 +150,7 @@ public final class StreamCommand {
         int run() throws IOException, InterruptedException {
             ObjectNode body = Connection.JSON.createObjectNode();
             ObjectNode to = body.putObject("sink");
-            to.put("type", sink.startsWith("postgresql:") ? "postgresql" : "webhook")
-                    .put("url", sink);
+            to.put("type", type(sink)).put("url", sink);
             if (secretFile != null) {
                 to.put("secret", Files.readString(secretFile).strip());
             }
@@ -168,6 +169,13 @@ public final class StreamCommand {
             }
             Terminal.print(line(ask("PUT", path(""), body)));
             return 0;
+        }
+
+        private static String type(String url) {
+            if (url.startsWith("postgresql:")) {
+                return "postgresql";
+            }
+            return url.startsWith("kafka:") ? "kafka" : "webhook";
         }
 
         private static void put(ObjectNode body, String field, @Nullable String value) {

@@ -3,6 +3,7 @@ package dev.annals.delivery;
 import dev.annals.feed.Cursor;
 import io.smallrye.mutiny.Uni;
 import java.time.Duration;
+import java.util.List;
 import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
@@ -10,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  * Where a stream delivers, for one turn of it. Each kind of sink is one class: it is added below, to {@link SinkType} and to {@link
  * Sinks#open}, and nowhere else.
  */
-sealed interface Sink extends AutoCloseable permits WebhookSink, PostgresSink {
+sealed interface Sink extends AutoCloseable permits WebhookSink, PostgresSink, KafkaSink {
 
     /** What came of a delivery. */
     sealed interface Outcome {
@@ -67,6 +68,46 @@ sealed interface Sink extends AutoCloseable permits WebhookSink, PostgresSink {
         switch (type) {
             case WEBHOOK -> WebhookSink.check(url, secret, wrong);
             case POSTGRESQL -> PostgresSink.check(url, secret, wrong);
+            case KAFKA -> KafkaUrl.check(url, secret, wrong);
+        }
+    }
+
+    /** Where the sink of such a URL is: one host, or several. */
+    static List<String> hosts(SinkType type, String url) {
+        return switch (type) {
+            case WEBHOOK -> List.of(WebhookSink.host(url));
+            case POSTGRESQL -> List.of(PostgresSink.host(url));
+            case KAFKA -> KafkaUrl.parse(url).hosts();
+        };
+    }
+
+    /**
+     * Whether a sink needs a secret that is not known yet.
+     *
+     * @param hadOne whether there was one, for another URL
+     */
+    static boolean needsSecret(SinkType type, String url, boolean hadOne) {
+        return switch (type) {
+            case WEBHOOK -> true;
+            case POSTGRESQL -> hadOne;
+            case KAFKA -> KafkaUrl.parse(url).mechanism() != null;
+        };
+    }
+
+    /** What may be shown of a failure of {@link #begin}. */
+    static String told(Throwable failure) {
+        return failure instanceof UnavailableException
+                ? String.valueOf(failure.getMessage())
+                : PostgresSink.told(failure);
+    }
+
+    /** The sink cannot be asked where it stands; the message is for people, and has no secret. */
+    final class UnavailableException extends RuntimeException {
+
+        private static final long serialVersionUID = 1;
+
+        UnavailableException(String why) {
+            super(why, null, false, false);
         }
     }
 }

@@ -10,7 +10,9 @@ enum SinkType {
     /** An HTTPS endpoint: see {@link WebhookSink}. */
     WEBHOOK,
     /** Two tables in another database: see {@link PostgresSink}. */
-    POSTGRESQL;
+    POSTGRESQL,
+    /** A topic: see {@link KafkaSink}. */
+    KAFKA;
 
     /** The name in JSON and in the database. */
     String text() {

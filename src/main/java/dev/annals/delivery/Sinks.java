@@ -46,6 +46,7 @@ class Sinks {
         return switch (stream.sinkType()) {
             case WEBHOOK -> new WebhookSink(stream, secret, targets, http, config.timeout());
             case POSTGRESQL -> new PostgresSink(stream, secret, targets, vertx, config.timeout());
+            case KAFKA -> new KafkaSink(stream, secret, targets, vertx, config);
         };
     }
 }

@@ -17,6 +17,7 @@ import dev.annals.http.ProblemException;
 import dev.annals.http.ProblemType;
 import dev.annals.project.Actor;
 import dev.annals.search.Filter;
+import io.smallrye.mutiny.Multi;
 import io.smallrye.mutiny.Uni;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.mutiny.sqlclient.Pool;
@@ -138,9 +139,12 @@ class Streams {
     // moment, or take
     // long.
     private Uni<Void> reachable(StreamRequest asked) {
-        String host =
-                asked.sinkType() == SinkType.WEBHOOK ? WebhookSink.host(asked.url()) : PostgresSink.host(asked.url());
-        return lookUps.run(() -> targets.resolve(host))
+        return lookUps.run(() -> Multi.createFrom()
+                        .iterable(Sink.hosts(asked.sinkType(), asked.url()))
+                        .onItem()
+                        .transformToUniAndConcatenate(targets::resolve)
+                        .collect()
+                        .last())
                 .replaceWithVoid()
                 .onFailure(failure -> !(failure instanceof Targets.RefusedTargetException))
                 .recoverWithNull()
@@ -180,7 +184,8 @@ class Streams {
                 ? there.secret()
                 : null;
         if (asked.secret() == null) {
-            if (kept == null && (asked.sinkType() == SinkType.WEBHOOK || (there != null && there.secret() != null))) {
+            if (kept == null
+                    && Sink.needsSecret(asked.sinkType(), asked.url(), there != null && there.secret() != null)) {
                 throw invalid("/sink/secret", "It is missing: a new sink, or one with another URL, needs its secret.");
             }
             return kept;

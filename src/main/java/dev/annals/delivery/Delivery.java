@@ -161,7 +161,7 @@ final class Delivery {
         return opened.begin(stream.progress().cursor())
                 .map(Begun::new)
                 .onFailure()
-                .recoverWithItem(failure -> new Begun(null, PostgresSink.told(failure)))
+                .recoverWithItem(failure -> new Begun(null, opened.told(failure)))
                 .chain(begun -> begun.at() == null
                         ? failed(new Sink.Outcome.Failed(String.valueOf(begun.why()), null), false)
                         : batches(opened, query, begun.at(), config.turn()));

@@ -45,9 +45,12 @@ sealed interface Sink extends AutoCloseable permits WebhookSink, PostgresSink {
      * Where to go on.
      *
      * @param known where the stream stands as the service knows it
-     * @return fails where the sink cannot be asked
+     * @return fails where the sink cannot be asked; {@link #told} says why
      */
     Uni<Cursor> begin(Cursor known);
+
+    /** What may be shown of a failure, without a secret. */
+    String told(Throwable failure);
 
     /** Delivers a batch. Never fails, and ends within the time limit. */
     Uni<Outcome> deliver(Batch batch);
@@ -68,5 +71,13 @@ sealed interface Sink extends AutoCloseable permits WebhookSink, PostgresSink {
             case WEBHOOK -> WebhookSink.check(url, secret, wrong);
             case POSTGRESQL -> PostgresSink.check(url, secret, wrong);
         }
+    }
+
+    /** Where the sink of such a URL is: a name or an address, the latter without brackets. */
+    static String host(SinkType type, String url) {
+        return switch (type) {
+            case WEBHOOK -> WebhookSink.host(url);
+            case POSTGRESQL -> PostgresSink.host(url);
+        };
     }
 }

@@ -8,9 +8,20 @@ import java.util.stream.Collectors;
 /** The kinds of sinks. A new one is added here, to {@link Sink}, and to the table's constraint. */
 enum SinkType {
     /** An HTTPS endpoint: see {@link WebhookSink}. */
-    WEBHOOK,
+    WEBHOOK(true),
     /** Two tables in another database: see {@link PostgresSink}. */
-    POSTGRESQL;
+    POSTGRESQL(false);
+
+    private final boolean needsSecret;
+
+    SinkType(boolean needsSecret) {
+        this.needsSecret = needsSecret;
+    }
+
+    /** Whether there is none without a secret. */
+    boolean needsSecret() {
+        return needsSecret;
+    }
 
     /** The name in JSON and in the database. */
     String text() {

@@ -17,23 +17,25 @@ class Sinks {
     private final SinkSecrets secrets;
     private final DeliveryConfig config;
     private final Vertx vertx;
-    private final HttpClient http;
+    private final HttpClient client;
+    private final HttpExchange http;
 
     Sinks(Targets targets, SinkSecrets secrets, DeliveryConfig config, Vertx vertx) {
         this.targets = targets;
         this.secrets = secrets;
         this.config = config;
         this.vertx = vertx;
-        this.http = vertx.createHttpClient(new HttpClientOptions()
+        this.client = vertx.createHttpClient(new HttpClientOptions()
                 .setVerifyHost(true)
                 .setMaxPoolSize(config.concurrent())
                 .setMaxWaitQueueSize(config.concurrent())
                 .setKeepAliveTimeout(IDLE_SECONDS)
                 .setConnectTimeout((int) config.timeout().toMillis()));
+        this.http = new HttpExchange(targets, client, config.timeout());
     }
 
     void stop(@Observes ShutdownEvent event) {
-        http.close();
+        client.close();
     }
 
     /**
@@ -45,7 +47,7 @@ class Sinks {
         String secret =
                 stream.secret() == null ? "" : secrets.decrypt(stream.projectId(), stream.id(), stream.secret());
         return switch (stream.sinkType()) {
-            case WEBHOOK -> new WebhookSink(stream, secret, targets, http, config.timeout());
+            case WEBHOOK -> new WebhookSink(stream, secret, http);
             case POSTGRESQL -> new PostgresSink(stream, secret, targets, vertx, config.timeout());
         };
     }

@@ -132,12 +132,10 @@ class Streams {
         return failure instanceof PgException error && error.getSqlState().equals("40001");
     }
 
-    // Whoever says this is told at once; what counts is the look at each delivery. A name may be unknown for the
-    // moment, or take
-    // long.
+    // Whoever says this is told at once; what counts is the look at each delivery. A name may be unknown for the moment, or
+    // take long.
     private Uni<Void> reachable(StreamRequest asked) {
-        String host =
-                asked.sinkType() == SinkType.WEBHOOK ? WebhookSink.host(asked.url()) : PostgresSink.host(asked.url());
+        String host = Sink.host(asked.sinkType(), asked.url());
         return lookUps.run(() -> targets.resolve(host))
                 .replaceWithVoid()
                 .onFailure(failure -> !(failure instanceof Targets.RefusedTargetException))
@@ -177,7 +175,7 @@ class Streams {
                 ? there.secret()
                 : null;
         if (asked.secret() == null) {
-            if (kept == null && (asked.sinkType() == SinkType.WEBHOOK || (there != null && there.secret() != null))) {
+            if (kept == null && (asked.sinkType().needsSecret() || (there != null && there.secret() != null))) {
                 throw invalid("/sink/secret", "It is missing: a new sink, or one with another URL, needs its secret.");
             }
             return kept;

@@ -101,7 +101,9 @@ public final class StreamCommand {
                 names = "--sink",
                 paramLabel = "URL",
                 required = true,
-                description = "https://… for a webhook, postgresql://user@host/database for a database.")
+                description =
+                        "https://… for a webhook, postgresql://user@host/database for a database, syslog+tls://host for"
+                                + " a syslog receiver.")
         String sink = "";
 
         @Option(
@@ -111,7 +113,7 @@ public final class StreamCommand {
         @Nullable
         Path secretFile;
 
-        @Option(names = "--format", description = "json (the default), cloudevents or ocsf.")
+        @Option(names = "--format", description = "json (the default), cloudevents or ocsf; cef for syslog.")
         @Nullable
         String format;
 
@@ -141,8 +143,7 @@ public final class StreamCommand {
         int run() throws IOException, InterruptedException {
             ObjectNode body = Connection.JSON.createObjectNode();
             ObjectNode to = body.putObject("sink");
-            to.put("type", sink.startsWith("postgresql:") ? "postgresql" : "webhook")
-                    .put("url", sink);
+            to.put("type", type(sink)).put("url", sink);
             if (secretFile != null) {
                 to.put("secret", Files.readString(secretFile).strip());
             }
@@ -158,6 +159,14 @@ public final class StreamCommand {
             }
             Terminal.print(line(ask("PUT", path(""), body)));
             return 0;
+        }
+
+        private static String type(String url) {
+            return switch (url.replaceFirst("[:+].*", "")) {
+                case "postgresql" -> "postgresql";
+                case "syslog" -> "syslog";
+                default -> "webhook";
+            };
         }
 
         private static void put(ObjectNode body, String field, @Nullable String value) {

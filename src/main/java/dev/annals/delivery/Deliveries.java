@@ -7,6 +7,7 @@ import dev.annals.feed.FeedQuery;
 import dev.annals.feed.FeedReader;
 import dev.annals.http.Bulkhead;
 import dev.annals.memory.MemoryBudget;
+import dev.annals.record.RecordEncoder;
 import dev.annals.search.Order;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
@@ -223,12 +224,16 @@ class Deliveries {
                 Order.ASCENDING, null, null, config.batchRecords(), config.batchBytes(), streams.filter(stream));
     }
 
+    private RecordEncoder.Format encoding(NamedStream stream) {
+        RecordEncoder.Format format = stream.format().of(stream.projectId());
+        return stream.sinkType() == SinkType.SYSLOG ? new SyslogMessage(stream, format, config.syslogBytes()) : format;
+    }
+
     /** Reads a page within the memory of the stream's project, and hands it on for as long as that takes. */
     <T> Uni<T> withPage(NamedStream stream, FeedQuery query, Function<FeedPage, Uni<T>> work) {
         // The page, and the body that is made of it.
         return memory.take(stream.projectId(), query.memory() + 2L * config.batchBytes() + FeedQuery.LARGEST_RECORD)
-                .chain(held -> reading.run(() -> reader.read(
-                                stream.projectId(), query, stream.format().of(stream.projectId())))
+                .chain(held -> reading.run(() -> reader.read(stream.projectId(), query, encoding(stream)))
                         .chain(work::apply)
                         .onTermination()
                         .invoke(held::close));

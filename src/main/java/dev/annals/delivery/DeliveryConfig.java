@@ -100,6 +100,15 @@ public interface DeliveryConfig {
     @Max(16_777_216)
     int batchBytes();
 
+    /**
+     * How many bytes a syslog message has at most; of a larger record, a part is sent. Receivers may cut what is larger than they
+     * expect: 8192 is what RFC 5425 asks of them, and the default of rsyslog.
+     */
+    @WithDefault("8192")
+    @Min(2_048)
+    @Max(1_048_576)
+    int syslogBytes();
+
     /** How long a sink may take to acknowledge a batch, from the look-up of its name on. */
     @WithDefault("15s")
     @Durations(min = "10ms", max = "5M")

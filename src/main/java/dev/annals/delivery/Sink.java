@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
  * Where a stream delivers, for one turn of it. Each kind of sink is one class: it is added below, to {@link SinkType} and to {@link
  * Sinks#open}, and nowhere else.
  */
-sealed interface Sink extends AutoCloseable permits WebhookSink, PostgresSink {
+sealed interface Sink extends AutoCloseable permits WebhookSink, PostgresSink, SyslogSink {
 
     /** What came of a delivery. */
     sealed interface Outcome {
@@ -70,6 +70,7 @@ sealed interface Sink extends AutoCloseable permits WebhookSink, PostgresSink {
         switch (type) {
             case WEBHOOK -> WebhookSink.check(url, secret, wrong);
             case POSTGRESQL -> PostgresSink.check(url, secret, wrong);
+            case SYSLOG -> SyslogSink.check(url, secret, wrong);
         }
     }
 
@@ -78,6 +79,7 @@ sealed interface Sink extends AutoCloseable permits WebhookSink, PostgresSink {
         return switch (type) {
             case WEBHOOK -> WebhookSink.host(url);
             case POSTGRESQL -> PostgresSink.host(url);
+            case SYSLOG -> SyslogSink.host(url);
         };
     }
 }

@@ -10,7 +10,9 @@ enum SinkType {
     /** An HTTPS endpoint: see {@link WebhookSink}. */
     WEBHOOK(true),
     /** Two tables in another database: see {@link PostgresSink}. */
-    POSTGRESQL(false);
+    POSTGRESQL(false),
+    /** A syslog receiver: see {@link SyslogSink}. */
+    SYSLOG(false);
 
     private final boolean needsSecret;
 

@@ -4,6 +4,8 @@ import io.quarkus.runtime.ShutdownEvent;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpClient;
 import io.vertx.core.http.HttpClientOptions;
+import io.vertx.core.net.NetClient;
+import io.vertx.core.net.NetClientOptions;
 import jakarta.enterprise.context.ApplicationScoped;
 import jakarta.enterprise.event.Observes;
 
@@ -19,6 +21,8 @@ class Sinks {
     private final Vertx vertx;
     private final HttpClient client;
     private final HttpExchange http;
+    private final NetClient plain;
+    private final NetClient encrypted;
 
     Sinks(Targets targets, SinkSecrets secrets, DeliveryConfig config, Vertx vertx) {
         this.targets = targets;
@@ -32,10 +36,19 @@ class Sinks {
                 .setKeepAliveTimeout(IDLE_SECONDS)
                 .setConnectTimeout((int) config.timeout().toMillis()));
         this.http = new HttpExchange(targets, client, config.timeout());
+        this.plain = vertx.createNetClient(connections(config));
+        this.encrypted =
+                vertx.createNetClient(connections(config).setSsl(true).setHostnameVerificationAlgorithm("HTTPS"));
+    }
+
+    private static NetClientOptions connections(DeliveryConfig config) {
+        return new NetClientOptions().setConnectTimeout((int) config.timeout().toMillis());
     }
 
     void stop(@Observes ShutdownEvent event) {
         client.close();
+        plain.close();
+        encrypted.close();
     }
 
     /**
@@ -49,6 +62,9 @@ class Sinks {
         return switch (stream.sinkType()) {
             case WEBHOOK -> new WebhookSink(stream, secret, http);
             case POSTGRESQL -> new PostgresSink(stream, secret, targets, vertx, config.timeout());
+            case SYSLOG ->
+                new SyslogSink(
+                        stream, targets, SyslogSink.isEncrypted(stream.url()) ? encrypted : plain, config.timeout());
         };
     }
 }

@@ -70,7 +70,9 @@ record StreamRequest(
                         orElse(fields.text(FORMAT, 32, fields.has(FORMAT)), StreamFormat.JSON.text()))
                 .orElse(null);
         if (format == null) {
-            fields.wrong(FORMAT, "It must be json, cloudevents or ocsf.");
+            fields.wrong(FORMAT, "It must be one of " + StreamFormat.names() + ".");
+        } else if (type != null && !format.suits(type)) {
+            fields.wrong(FORMAT, "A sink of the type " + type.text() + " cannot have this format.");
         }
         String onRefusal = orElse(fields.text(ON_REFUSAL, 32, fields.has(ON_REFUSAL)), NamedStream.STOP);
         if (!onRefusal.equals(NamedStream.STOP) && !onRefusal.equals(NamedStream.DEAD_LETTER)) {

@@ -132,7 +132,8 @@ class Streams {
         return failure instanceof PgException error && error.getSqlState().equals("40001");
     }
 
-    // Whoever says this is told at once; what counts is the look at each delivery. A name may be unknown for the moment, or
+    // Whoever says this is told at once; what counts is the look at each delivery. A name may be unknown for the
+    // moment, or
     // take long.
     private Uni<Void> reachable(StreamRequest asked) {
         String host = Sink.host(asked.sinkType(), asked.url());

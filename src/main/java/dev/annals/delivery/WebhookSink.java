@@ -113,9 +113,9 @@ final class WebhookSink implements Sink {
 
     private static Outcome outcome(HttpExchange.Answer answer) {
         if (answer.status() / 100 == 2) {
-            String shown = answer.body().getString(0, Math.min(SHOWN_BYTES, answer.body().length()), "UTF-8");
-            return new Outcome.Taken(
-                    shown.isEmpty() ? answer.told() : answer.told() + " " + shown.replace('\0', ' '));
+            String shown = answer.body()
+                    .getString(0, Math.min(SHOWN_BYTES, answer.body().length()), "UTF-8");
+            return new Outcome.Taken(shown.isEmpty() ? answer.told() : answer.told() + " " + shown.replace('\0', ' '));
         }
         return answer.isForNow() ? answer.failed() : new Outcome.Refused(answer.told(), answer.status() == 410);
     }

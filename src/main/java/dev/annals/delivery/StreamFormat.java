@@ -18,7 +18,11 @@ enum StreamFormat {
     /** OCSF, class API Activity. */
     OCSF("application/json", null),
     /** Common Event Format: see {@link CefEvent}. */
-    CEF("text/plain", SinkType.SYSLOG);
+    CEF("text/plain", SinkType.SYSLOG),
+    /** Splunk's HTTP Event Collector: see {@link SplunkEvent}. */
+    SPLUNK_HEC("application/json", SinkType.WEBHOOK),
+    /** Datadog's intake for logs: see {@link DatadogLog}. */
+    DATADOG("application/json", SinkType.WEBHOOK);
 
     private final String mediaType;
     private final @Nullable SinkType only;
@@ -49,6 +53,11 @@ enum StreamFormat {
         return only == null || only == sink;
     }
 
+    /** Whether a secret for this format is one for that: those of Splunk and Datadog are sent, not signed with. */
+    boolean sharesSecretWith(StreamFormat other) {
+        return this == other || (only != SinkType.WEBHOOK && other.only != SinkType.WEBHOOK);
+    }
+
     /** The media type of a batch. */
     String mediaType() {
         return mediaType;
@@ -61,6 +70,8 @@ enum StreamFormat {
             case CLOUDEVENTS -> ExportFormat.CLOUDEVENTS.of(projectId);
             case OCSF -> ExportFormat.OCSF.of(projectId);
             case CEF -> (record, out) -> CefEvent.write(projectId, record, out);
+            case SPLUNK_HEC -> (record, out) -> SplunkEvent.write(projectId, record, out);
+            case DATADOG -> (record, out) -> DatadogLog.write(projectId, record, out);
         };
     }
 }

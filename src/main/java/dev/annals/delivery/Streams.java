@@ -173,11 +173,12 @@ class Streams {
         byte[] kept = there != null
                         && there.sinkType() == asked.sinkType()
                         && there.url().equals(asked.url())
+                        && there.format().sharesSecretWith(asked.format())
                 ? there.secret()
                 : null;
         if (asked.secret() == null) {
             if (kept == null && (asked.sinkType().needsSecret() || (there != null && there.secret() != null))) {
-                throw invalid("/sink/secret", "It is missing: a new sink, or one with another URL, needs its secret.");
+                throw invalid("/sink/secret", "It is missing: a new sink, or one with another URL or kind of secret, needs its secret.");
             }
             return kept;
         }

@@ -10,6 +10,7 @@ import java.nio.charset.StandardCharsets;
 import java.security.GeneralSecurityException;
 import java.time.Instant;
 import java.util.Base64;
+import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.function.BiConsumer;
 import java.util.regex.Pattern;
@@ -18,7 +19,8 @@ import javax.crypto.spec.SecretKeySpec;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A webhook: each batch is one POST, signed as Standard Webhooks 1.0 has it. {@code webhook-id} is the project's id, a colon, and the
+ * A webhook: each batch is one POST, signed as Standard Webhooks 1.0 has it; those to Splunk and Datadog have the secret in a header
+ * in place of a signature, and their own answers. {@code webhook-id} is the project's id, a colon, and the
  * sequence ids of the first and the last record, so that a batch that is sent again has the same one.
  *
  * <p>An answer of 2xx acknowledges the batch. 408, 425, 429 and 5xx, and no answer at all, are tried again; 410 says that there is
@@ -28,29 +30,44 @@ final class WebhookSink implements Sink {
 
     private static final String HMAC = "HmacSHA256";
     private static final Pattern SECRET = Pattern.compile("whsec_[0-9A-Za-z+/]{32,88}={0,2}");
+    private static final Pattern TOKEN = Pattern.compile("[!-~]{1,512}");
     private static final String PREFIX = "whsec_";
     /** How much of an answer is shown to people. */
     private static final int SHOWN_BYTES = 1_024;
 
     private final NamedStream stream;
     private final URI url;
-    private final byte[] key;
+    private final String secret;
     private final HttpExchange http;
 
-    /** @param secret {@code whsec_…} */
+    /** @param secret {@code whsec_…}, or what Splunk or Datadog gave out */
     WebhookSink(NamedStream stream, String secret, HttpExchange http) {
         this.stream = stream;
         this.url = URI.create(stream.url());
-        this.key = Base64.getDecoder().decode(secret.substring(PREFIX.length()));
+        this.secret = secret;
         this.http = http;
     }
 
     /** As {@link Sink#check}. */
-    static void check(String url, @Nullable String secret, BiConsumer<String, String> wrong) {
+    static void check(
+            StreamFormat format, String url, @Nullable String secret, BiConsumer<String, String> wrong) {
         HttpExchange.check(url, wrong);
-        if (secret != null && !isSecret(secret)) {
-            wrong.accept("secret", "It must be whsec_ and 24 to 64 bytes in Base64, as Standard Webhooks has it.");
+        if (secret == null) {
+            return;
         }
+        if (isSigned(format) && !isSecret(secret)) {
+            wrong.accept("secret", "It must be whsec_ and 24 to 64 bytes in Base64, as Standard Webhooks has it.");
+        } else if (!isSigned(format) && !TOKEN.matcher(secret).matches()) {
+            wrong.accept("secret", "It must be the token or key alone, in visible ASCII.");
+        }
+    }
+
+    /** The others send the secret. */
+    private static boolean isSigned(StreamFormat format) {
+        return switch (format) {
+            case SPLUNK_HEC, DATADOG -> false;
+            case JSON, CLOUDEVENTS, OCSF, CEF -> true;
+        };
     }
 
     private static boolean isSecret(String secret) {
@@ -94,21 +111,35 @@ final class WebhookSink implements Sink {
 
     private Uni<Outcome> send(Batch batch) {
         Buffer body = body(batch);
-        String id = id(batch);
-        String seconds = Long.toString(Instant.now().getEpochSecond());
-        Map<String, String> headers = Map.of(
-                "Content-Type",
-                stream.format().mediaType(),
-                "webhook-id",
-                id,
-                "webhook-timestamp",
-                seconds,
-                "webhook-signature",
-                "v1," + signature(id, seconds, body));
-        return http.send(new HttpExchange.Request(HttpMethod.POST, url, headers, body))
-                .map(WebhookSink::outcome)
+        return http.send(new HttpExchange.Request(HttpMethod.POST, url, headers(batch, body), body))
+                .map(answer -> outcome(batch, answer))
                 .onFailure()
                 .recoverWithItem(failure -> new Outcome.Failed(told(failure), null));
+    }
+
+    private Map<String, String> headers(Batch batch, Buffer body) {
+        Map<String, String> headers = new LinkedHashMap<>();
+        headers.put("Content-Type", stream.format().mediaType());
+        switch (stream.format()) {
+            case SPLUNK_HEC -> headers.put("Authorization", "Splunk " + secret);
+            case DATADOG -> headers.put("DD-API-KEY", secret);
+            case JSON, CLOUDEVENTS, OCSF, CEF -> {
+                String id = id(batch);
+                String seconds = Long.toString(Instant.now().getEpochSecond());
+                headers.put("webhook-id", id);
+                headers.put("webhook-timestamp", seconds);
+                headers.put("webhook-signature", "v1," + signature(id, seconds, body));
+            }
+        }
+        return headers;
+    }
+
+    private Outcome outcome(Batch batch, HttpExchange.Answer answer) {
+        return switch (stream.format()) {
+            case SPLUNK_HEC -> SplunkEvent.outcome(batch, answer);
+            case DATADOG -> DatadogLog.outcome(answer);
+            case JSON, CLOUDEVENTS, OCSF, CEF -> outcome(answer);
+        };
     }
 
     private static Outcome outcome(HttpExchange.Answer answer) {
@@ -127,21 +158,24 @@ final class WebhookSink implements Sink {
 
     private Buffer body(Batch batch) {
         Buffer body = Buffer.buffer();
-        boolean plain = stream.format() == StreamFormat.JSON;
-        body.appendString(
-                plain
-                        ? "{\"project_id\":\"" + stream.projectId() + "\",\"stream\":\"" + stream.name()
-                                + "\",\"records\":[\n"
-                        : "[\n");
+        String before =
+                switch (stream.format()) {
+                    case JSON ->
+                        "{\"project_id\":\"" + stream.projectId() + "\",\"stream\":\"" + stream.name()
+                                + "\",\"records\":[\n";
+                    case SPLUNK_HEC -> "";
+                    case CLOUDEVENTS, OCSF, DATADOG, CEF -> "[\n";
+                };
+        body.appendString(before);
         boolean first = true;
         for (EncodedRecord record : batch.records()) {
-            if (!first) {
+            if (!first && !before.isEmpty()) {
                 body.appendString(",");
             }
             first = false;
             record.appendTo(body);
         }
-        return body.appendString(plain ? "]}" : "]");
+        return body.appendString(stream.format() == StreamFormat.JSON ? "]}" : before.isEmpty() ? "" : "]");
     }
 
     private String id(Batch batch) {
@@ -156,7 +190,7 @@ final class WebhookSink implements Sink {
     private String signature(String id, String seconds, Buffer body) {
         try {
             Mac mac = Mac.getInstance(HMAC);
-            mac.init(new SecretKeySpec(key, HMAC));
+            mac.init(new SecretKeySpec(Base64.getDecoder().decode(secret.substring(PREFIX.length())), HMAC));
             mac.update((id + "." + seconds + ".").getBytes(StandardCharsets.UTF_8));
             return Base64.getEncoder().encodeToString(mac.doFinal(body.getBytes()));
         } catch (GeneralSecurityException e) {

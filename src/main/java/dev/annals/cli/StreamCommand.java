@@ -103,13 +103,13 @@ public final class StreamCommand {
                 required = true,
                 description =
                         "https://… for a webhook, postgresql://user@host/database for a database, syslog+tls://host for"
-                                + " a syslog receiver.")
+                                + " a syslog receiver, s3+https://host/bucket/prefix for objects.")
         String sink = "";
 
         @Option(
                 names = "--secret-file",
                 paramLabel = "FILE",
-                description = "A file with the sink's secret: whsec_… of a webhook, the token of Splunk, the key of Datadog, the password of a database.")
+                description = "A file with the sink's secret: whsec_… of a webhook, the token of Splunk, the key of Datadog, the password of a database, ACCESS_KEY:SECRET_KEY of S3.")
         @Nullable
         Path secretFile;
 
@@ -165,6 +165,7 @@ public final class StreamCommand {
             return switch (url.replaceFirst("[:+].*", "")) {
                 case "postgresql" -> "postgresql";
                 case "syslog" -> "syslog";
+                case "s3" -> "s3";
                 default -> "webhook";
             };
         }

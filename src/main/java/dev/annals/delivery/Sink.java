@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
  * Where a stream delivers, for one turn of it. Each kind of sink is one class: it is added below, to {@link SinkType} and to {@link
  * Sinks#open}, and nowhere else.
  */
-sealed interface Sink extends AutoCloseable permits WebhookSink, PostgresSink, SyslogSink {
+sealed interface Sink extends AutoCloseable permits WebhookSink, PostgresSink, SyslogSink, S3Sink {
 
     /** What came of a delivery. */
     sealed interface Outcome {
@@ -76,6 +76,7 @@ sealed interface Sink extends AutoCloseable permits WebhookSink, PostgresSink, S
             case WEBHOOK -> WebhookSink.check(format, url, secret, wrong);
             case POSTGRESQL -> PostgresSink.check(url, secret, wrong);
             case SYSLOG -> SyslogSink.check(url, secret, wrong);
+            case S3 -> S3Sink.check(url, secret, wrong);
         }
     }
 
@@ -85,6 +86,7 @@ sealed interface Sink extends AutoCloseable permits WebhookSink, PostgresSink, S
             case WEBHOOK -> WebhookSink.host(url);
             case POSTGRESQL -> PostgresSink.host(url);
             case SYSLOG -> SyslogSink.host(url);
+            case S3 -> S3Sink.host(url);
         };
     }
 }

@@ -12,7 +12,9 @@ enum SinkType {
     /** Two tables in another database: see {@link PostgresSink}. */
     POSTGRESQL(false),
     /** A syslog receiver: see {@link SyslogSink}. */
-    SYSLOG(false);
+    SYSLOG(false),
+    /** Objects in an S3-compatible store: see {@link S3Sink}. */
+    S3(true);
 
     private final boolean needsSecret;
 

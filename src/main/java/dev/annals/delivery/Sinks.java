@@ -1,5 +1,6 @@
 package dev.annals.delivery;
 
+import dev.annals.log.Checkpoints;
 import io.quarkus.runtime.ShutdownEvent;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpClient;
@@ -18,16 +19,18 @@ class Sinks {
     private final Targets targets;
     private final SinkSecrets secrets;
     private final DeliveryConfig config;
+    private final Checkpoints checkpoints;
     private final Vertx vertx;
     private final HttpClient client;
     private final HttpExchange http;
     private final NetClient plain;
     private final NetClient encrypted;
 
-    Sinks(Targets targets, SinkSecrets secrets, DeliveryConfig config, Vertx vertx) {
+    Sinks(Targets targets, SinkSecrets secrets, DeliveryConfig config, Checkpoints checkpoints, Vertx vertx) {
         this.targets = targets;
         this.secrets = secrets;
         this.config = config;
+        this.checkpoints = checkpoints;
         this.vertx = vertx;
         this.client = vertx.createHttpClient(new HttpClientOptions()
                 .setVerifyHost(true)
@@ -62,6 +65,7 @@ class Sinks {
         return switch (stream.sinkType()) {
             case WEBHOOK -> new WebhookSink(stream, secret, http);
             case POSTGRESQL -> new PostgresSink(stream, secret, targets, vertx, config.timeout());
+            case S3 -> new S3Sink(stream, secret, http, checkpoints, vertx, config.timeout());
             case SYSLOG ->
                 new SyslogSink(
                         stream, targets, SyslogSink.isEncrypted(stream.url()) ? encrypted : plain, config.timeout());

@@ -165,7 +165,7 @@ final class SyslogMessage implements RecordEncoder.Format {
     }
 
     /** The same JSON. Outside its strings all is ASCII, and control characters are white space. */
-    private static String ascii(String json) {
+    static String ascii(String json) {
         StringBuilder out = new StringBuilder(json.length() + 16);
         for (int i = 0; i < json.length(); i++) {
             char c = json.charAt(i);

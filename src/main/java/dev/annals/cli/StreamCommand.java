@@ -109,11 +109,15 @@ public final class StreamCommand {
         @Option(
                 names = "--secret-file",
                 paramLabel = "FILE",
-                description = "A file with the sink's secret: whsec_… of a webhook, the token of Splunk, the key of Datadog, the password of a database, ACCESS_KEY:SECRET_KEY of S3.")
+                description =
+                        "A file with the sink's secret: whsec_… of a webhook, the token of Splunk, the key of Datadog, the password of a database, ACCESS_KEY:SECRET_KEY of S3.")
         @Nullable
         Path secretFile;
 
-        @Option(names = "--format", description = "json (the default), cloudevents or ocsf; cef for syslog; splunk_hec or datadog for their webhooks.")
+        @Option(
+                names = "--format",
+                description =
+                        "json (the default), cloudevents or ocsf; cef for syslog; splunk_hec or datadog for their webhooks.")
         @Nullable
         String format;
 

@@ -247,9 +247,8 @@ class Deliveries {
      * @param delivered when the sink was last sent something, or the stream was made
      */
     Duration patience(NamedStream stream, Instant delivered) {
-        Duration left = gathers(stream)
-                ? Duration.between(Instant.now(), delivered.plus(config.objectAge()))
-                : Duration.ZERO;
+        Duration left =
+                gathers(stream) ? Duration.between(Instant.now(), delivered.plus(config.objectAge())) : Duration.ZERO;
         if (left.isNegative() || left.isZero()) {
             return Duration.ZERO;
         }

@@ -214,7 +214,8 @@ final class Delivery {
         if (batch.records().isEmpty() && batch.after().equals(at)) {
             return over(at, release());
         }
-        Duration wait = page.next() == null && !batch.records().isEmpty() ? all.patience(stream, delivered) : Duration.ZERO;
+        Duration wait =
+                page.next() == null && !batch.records().isEmpty() ? all.patience(stream, delivered) : Duration.ZERO;
         if (!wait.isZero()) {
             return over(at, defer(wait));
         }

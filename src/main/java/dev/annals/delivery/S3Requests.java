@@ -55,34 +55,31 @@ final class S3Requests {
     Uni<HttpExchange.Answer> putNew(String key, Map<String, String> headers, Buffer body) {
         Map<String, String> all = new TreeMap<>(headers);
         all.put("if-none-match", "*");
-        return send(HttpMethod.PUT, "/" + bucket + "/" + key, new TreeMap<>(), all, body);
+        return send(HttpMethod.PUT, "/" + bucket + "/" + key, Map.of(), all, body);
     }
 
     /** The metadata of an object. */
     Uni<HttpExchange.Answer> head(String key) {
-        return send(HttpMethod.HEAD, "/" + bucket + "/" + key, new TreeMap<>(), new TreeMap<>(), Buffer.buffer());
+        return send(HttpMethod.HEAD, "/" + bucket + "/" + key, Map.of(), Map.of(), Buffer.buffer());
     }
 
     Uni<HttpExchange.Answer> delete(String key) {
-        return send(HttpMethod.DELETE, "/" + bucket + "/" + key, new TreeMap<>(), new TreeMap<>(), Buffer.buffer());
+        return send(HttpMethod.DELETE, "/" + bucket + "/" + key, Map.of(), Map.of(), Buffer.buffer());
     }
 
     /** Some keys below a prefix, in their order, behind another one. */
     Uni<HttpExchange.Answer> list(String prefix, String after, int most) {
-        TreeMap<String, String> query = new TreeMap<>(
+        Map<String, String> query = new TreeMap<>(
                 Map.of("list-type", "2", "max-keys", Integer.toString(most), "prefix", prefix, "start-after", after));
-        return send(HttpMethod.GET, "/" + bucket, query, new TreeMap<>(), Buffer.buffer());
+        return send(HttpMethod.GET, "/" + bucket, query, Map.of(), Buffer.buffer());
     }
 
     private Uni<HttpExchange.Answer> send(
-            HttpMethod method,
-            String path,
-            TreeMap<String, String> parameters,
-            Map<String, String> headers,
-            Buffer body) {
-        String query = parameters.entrySet().stream()
-                .map(parameter -> parameter.getKey() + "=" + encoded(parameter.getValue()))
-                .collect(Collectors.joining("&"));
+            HttpMethod method, String path, Map<String, String> parameters, Map<String, String> headers, Buffer body) {
+        String query = new TreeMap<>(parameters)
+                .entrySet().stream()
+                        .map(parameter -> parameter.getKey() + "=" + encoded(parameter.getValue()))
+                        .collect(Collectors.joining("&"));
         String time = TIME.format(Instant.now());
         TreeMap<String, String> signed = new TreeMap<>(headers);
         signed.put("host", authority());
@@ -96,8 +93,8 @@ final class S3Requests {
                 + "\n" + names + "\n" + signed.get("x-amz-content-sha256");
         String date = time.substring(0, DATE_LENGTH);
         String scope = date + "/" + region + "/s3/aws4_request";
-        String text = ALGORITHM + "\n" + time + "\n" + scope + "\n"
-                + hex(sha256(canonical.getBytes(StandardCharsets.UTF_8)));
+        String text =
+                ALGORITHM + "\n" + time + "\n" + scope + "\n" + hex(sha256(canonical.getBytes(StandardCharsets.UTF_8)));
         byte[] key = ("AWS4" + secretKey).getBytes(StandardCharsets.UTF_8);
         for (String part : new String[] {date, region, "s3", "aws4_request"}) {
             key = hmac(key, part);
@@ -109,8 +106,7 @@ final class S3Requests {
                 "authorization",
                 ALGORITHM + " Credential=" + accessKey + "/" + scope + ", SignedHeaders=" + names + ", Signature="
                         + hex(hmac(key, text)));
-        URI url = URI.create(
-                endpoint.getScheme() + "://" + authority() + path + (query.isEmpty() ? "" : "?" + query));
+        URI url = URI.create(endpoint.getScheme() + "://" + authority() + path + (query.isEmpty() ? "" : "?" + query));
         return http.send(new HttpExchange.Request(method, url, sent, body));
     }
 

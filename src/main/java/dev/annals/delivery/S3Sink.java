@@ -41,8 +41,8 @@ import org.jspecify.annotations.Nullable;
 final class S3Sink implements Sink {
 
     private static final String SCHEME = "s3+";
-    private static final Pattern PATH = Pattern.compile(
-            "/([0-9a-z][0-9a-z.-]{1,61}[0-9a-z])((?:/[0-9A-Za-z_-][0-9A-Za-z._-]{0,254}){0,10})/?");
+    private static final Pattern PATH =
+            Pattern.compile("/([0-9a-z][0-9a-z.-]{1,61}[0-9a-z])((?:/[0-9A-Za-z_-][0-9A-Za-z._-]{0,254}){0,10})/?");
     private static final Pattern REGION = Pattern.compile("region=([0-9a-z-]{1,64})");
     private static final String DEFAULT_REGION = "us-east-1";
     private static final Pattern SECRET = Pattern.compile("[!-9;-~]{3,128}:[!-~]{8,256}");
@@ -63,7 +63,7 @@ final class S3Sink implements Sink {
     private final Duration limit;
     private final String folder;
     private final Pattern listed;
-    private @Nullable Link last;
+    private volatile @Nullable Link last;
 
     /**
      * The end of the chain.
@@ -75,13 +75,7 @@ final class S3Sink implements Sink {
     private record Link(String name, String digest, Cursor cursor) {}
 
     /** @param secret the access key, a colon, and the secret key */
-    S3Sink(
-            NamedStream stream,
-            String secret,
-            HttpExchange http,
-            Checkpoints checkpoints,
-            Vertx vertx,
-            Duration limit) {
+    S3Sink(NamedStream stream, String secret, HttpExchange http, Checkpoints checkpoints, Vertx vertx, Duration limit) {
         this.stream = stream;
         this.checkpoints = checkpoints;
         this.vertx = vertx;
@@ -92,12 +86,13 @@ final class S3Sink implements Sink {
             throw new IllegalStateException("the URL was checked");
         }
         Matcher region = REGION.matcher(url.getRawQuery() == null ? "" : url.getRawQuery());
-        this.requests = new S3Requests(
-                http, url, path.group(1), region.matches() ? region.group(1) : DEFAULT_REGION, secret);
+        this.requests =
+                new S3Requests(http, url, path.group(1), region.matches() ? region.group(1) : DEFAULT_REGION, secret);
         String prefix = path.group(2).isEmpty() ? "" : path.group(2).substring(1) + "/";
         this.folder = prefix + stream.projectId() + "/" + stream.id() + "/"
                 + String.format(Locale.ROOT, "%06d", stream.rewinds()) + "/";
-        this.listed = Pattern.compile("<Key>" + Pattern.quote(folder) + "([0-9]{18})" + Pattern.quote(SUFFIX) + "</Key>");
+        this.listed =
+                Pattern.compile("<Key>" + Pattern.quote(folder) + "([0-9]{18})" + Pattern.quote(SUFFIX) + "</Key>");
     }
 
     private static URI endpoint(String url) {
@@ -115,7 +110,8 @@ final class S3Sink implements Sink {
                 || uri.getPort() == 0
                 || uri.getPort() > 65_535
                 || !PATH.matcher(uri.getRawPath()).matches()
-                || !(uri.getRawQuery() == null || REGION.matcher(uri.getRawQuery()).matches())) {
+                || !(uri.getRawQuery() == null
+                        || REGION.matcher(uri.getRawQuery()).matches())) {
             wrong.accept(
                     "url",
                     "It must be s3+https://host/bucket/prefix, optionally with ?region=; the prefix has letters, digits, dots,"
@@ -162,9 +158,8 @@ final class S3Sink implements Sink {
     private Uni<@Nullable String> find(long near, long window) {
         long from = Math.max(0, near - window);
         return lastBehind(name(from), null)
-                .chain(found -> found != null || from == 0
-                        ? Uni.createFrom().item(found)
-                        : find(near, window * GROWTH));
+                .chain(found ->
+                        found != null || from == 0 ? Uni.createFrom().item(found) : find(near, window * GROWTH));
     }
 
     private static String name(long number) {
@@ -192,7 +187,8 @@ final class S3Sink implements Sink {
             String digest = Optional.ofNullable(answer.headers().get(DIGEST)).orElse("");
             Cursor end = Cursor.parse(cursor).orElse(null);
             if (end == null || !HEX.matcher(digest).matches()) {
-                throw new AnswerException("The object " + folder + name + " has not the metadata that the service gave it.");
+                throw new AnswerException(
+                        "The object " + folder + name + " has not the metadata that the service gave it.");
             }
             last = new Link(name, digest, end);
             // Where nothing matched the filter there is no object.
@@ -209,8 +205,9 @@ final class S3Sink implements Sink {
                 .call(second -> requests.delete(key).onFailure().recoverWithNull())
                 .invoke(second -> {
                     if (second.status() / 100 == 2) {
-                        throw new AnswerException("It overwrites an object in spite of If-None-Match: *, so that records"
-                                + " could be lost. Use a store with conditional writes.");
+                        throw new AnswerException(
+                                "It overwrites an object in spite of If-None-Match: *, so that records"
+                                        + " could be lost. Use a store with conditional writes.");
                     }
                     require(second, EXISTS);
                 })
@@ -260,8 +257,8 @@ final class S3Sink implements Sink {
         Link before = last;
         String name = name(before == null ? 1 : before.cursor().sequenceId() + 1) + SUFFIX;
         String digest = S3Requests.hex(S3Requests.sha256(body.getBytes()));
-        Map<String, String> headers = Map.of(
-                "content-type", "application/gzip", CURSOR, batch.after().toString(), DIGEST, digest);
+        Map<String, String> headers =
+                Map.of("content-type", "application/gzip", CURSOR, batch.after().toString(), DIGEST, digest);
         return requests.putNew(folder + name, headers, body).map(answer -> {
             if (answer.status() == 200) {
                 last = new Link(name, digest, batch.after());
@@ -276,8 +273,8 @@ final class S3Sink implements Sink {
     private Uni<Buffer> compressed(Batch batch, @Nullable String note) {
         String comment = comment(batch, note);
         return Uni.createFrom()
-                .completionStage(() -> vertx.executeBlocking(() -> gzip(batch, comment), false)
-                        .toCompletionStage());
+                .completionStage(() ->
+                        vertx.executeBlocking(() -> gzip(batch, comment), false).toCompletionStage());
     }
 
     private String comment(Batch batch, @Nullable String note) {

@@ -67,11 +67,7 @@ sealed interface Sink extends AutoCloseable permits WebhookSink, PostgresSink, S
      * @param wrong is told the field, and what is wrong with it
      */
     static void check(
-            SinkType type,
-            StreamFormat format,
-            String url,
-            @Nullable String secret,
-            BiConsumer<String, String> wrong) {
+            SinkType type, StreamFormat format, String url, @Nullable String secret, BiConsumer<String, String> wrong) {
         switch (type) {
             case WEBHOOK -> WebhookSink.check(format, url, secret, wrong);
             case POSTGRESQL -> PostgresSink.check(url, secret, wrong);

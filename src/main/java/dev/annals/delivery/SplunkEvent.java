@@ -47,8 +47,8 @@ final class SplunkEvent {
      */
     static Sink.Outcome outcome(Batch batch, HttpExchange.Answer answer) {
         JsonNode said = said(answer);
-        int code = said.path("code").asInt(-1);
-        String text = said.path("text").asText("").replace('\0', ' ');
+        int code = said.path("code").isInt() ? said.path("code").intValue() : -1;
+        String text = said.path("text").asText("").replaceAll("\\p{Cc}", " ");
         String why = answer.told()
                 + (code < 0
                         ? " That is no answer of Splunk's HTTP Event Collector."

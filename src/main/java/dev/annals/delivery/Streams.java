@@ -178,7 +178,9 @@ class Streams {
                 : null;
         if (asked.secret() == null) {
             if (kept == null && (asked.sinkType().needsSecret() || (there != null && there.secret() != null))) {
-                throw invalid("/sink/secret", "It is missing: a new sink, or one with another URL or kind of secret, needs its secret.");
+                throw invalid(
+                        "/sink/secret",
+                        "It is missing: a new sink, or one with another URL or kind of secret, needs its secret.");
             }
             return kept;
         }

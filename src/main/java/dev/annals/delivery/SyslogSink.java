@@ -174,9 +174,8 @@ final class SyslogSink implements Sink {
         private final UniEmitter<? super Outcome> emitter;
         private @Nullable NetSocket socket;
         private boolean isOver;
-        // What follows is the event loop's.
-        private boolean isSent;
-        private boolean isReset;
+        private volatile boolean isSent;
+        private volatile boolean isReset;
         private int answered;
 
         Connection(Buffer frames, boolean isLenient, UniEmitter<? super Outcome> emitter) {

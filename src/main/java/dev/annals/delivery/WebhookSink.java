@@ -49,8 +49,7 @@ final class WebhookSink implements Sink {
     }
 
     /** As {@link Sink#check}. */
-    static void check(
-            StreamFormat format, String url, @Nullable String secret, BiConsumer<String, String> wrong) {
+    static void check(StreamFormat format, String url, @Nullable String secret, BiConsumer<String, String> wrong) {
         HttpExchange.check(url, wrong);
         if (secret == null) {
             return;
@@ -158,14 +157,12 @@ final class WebhookSink implements Sink {
 
     private Buffer body(Batch batch) {
         Buffer body = Buffer.buffer();
-        String before =
-                switch (stream.format()) {
-                    case JSON ->
-                        "{\"project_id\":\"" + stream.projectId() + "\",\"stream\":\"" + stream.name()
-                                + "\",\"records\":[\n";
-                    case SPLUNK_HEC -> "";
-                    case CLOUDEVENTS, OCSF, DATADOG, CEF -> "[\n";
-                };
+        String before = switch (stream.format()) {
+            case JSON ->
+                "{\"project_id\":\"" + stream.projectId() + "\",\"stream\":\"" + stream.name() + "\",\"records\":[\n";
+            case SPLUNK_HEC -> "";
+            case CLOUDEVENTS, OCSF, DATADOG, CEF -> "[\n";
+        };
         body.appendString(before);
         boolean first = true;
         for (EncodedRecord record : batch.records()) {

@@ -112,7 +112,9 @@ public class Checkpoints {
      * @return null where logs are not signed
      */
     public Uni<@Nullable String> note(UUID projectId, long size) {
-        return keys.any() ? withAtLeast(projectId, size).map(SignedLog::note) : Uni.createFrom().nullItem();
+        return keys.any()
+                ? withAtLeast(projectId, size).map(SignedLog::note)
+                : Uni.createFrom().nullItem();
     }
 
     /** What came of an attempt to sign. */

@@ -88,8 +88,8 @@ class IntakeTest {
         if (!("Splunk " + TOKEN).equals(exchange.getRequestHeaders().getFirst("Authorization"))) {
             return new Says(403, "{\"text\":\"Invalid token\",\"code\":4}");
         }
-        try (MappingIterator<JsonNode> events =
-                JSON.readerFor(JsonNode.class).readValues(exchange.getRequestBody().readAllBytes())) {
+        try (MappingIterator<JsonNode> events = JSON.readerFor(JsonNode.class)
+                .readValues(exchange.getRequestBody().readAllBytes())) {
             List<JsonNode> records = events.readAll();
             return records.isEmpty()
                     ? new Says(400, "{\"text\":\"No data\",\"code\":5}")
@@ -107,9 +107,10 @@ class IntakeTest {
     }
 
     private void append(int count) throws Exception {
-        log.run("insert into annals.audit_record (project_id, action, outcome, message, actor_id, ip_address, timestamp) select '"
-                + project.id() + "', 'act', 'failure', 'Record \"' || n || '\"\n{}', 'u-' || n, '10.0.0.1',"
-                + " '2026-01-02T03:04:05.678901Z' from generate_series(1, " + count + ") as n");
+        log.run(
+                "insert into annals.audit_record (project_id, action, outcome, message, actor_id, ip_address, timestamp) select '"
+                        + project.id() + "', 'act', 'failure', 'Record \"' || n || '\"\n{}', 'u-' || n, '10.0.0.1',"
+                        + " '2026-01-02T03:04:05.678901Z' from generate_series(1, " + count + ") as n");
     }
 
     private Response set(String format, String secret, String more) {
@@ -117,7 +118,8 @@ class IntakeTest {
         return project.request()
                 .contentType("application/json")
                 .body("{\"sink\": {\"type\": \"webhook\", \"url\": \"http://127.0.0.1:"
-                        + server.getAddress().getPort() + path + "\"" + secret + "}, \"format\": \"" + format + "\"" + more
+                        + server.getAddress().getPort() + path + "\"" + secret + "}, \"format\": \"" + format + "\""
+                        + more
                         + "}")
                 .put(STREAM);
     }
@@ -198,14 +200,16 @@ class IntakeTest {
     void whatSplunkSaysOfARecordRefusesIt() throws Exception {
         append(10);
         behaviour = records -> records.stream()
-                        .anyMatch(record -> record.path("event").path("sequence_id").asInt() == 7)
+                        .anyMatch(record ->
+                                record.path("event").path("sequence_id").asInt() == 7)
                 ? new Says(400, "{\"text\":\"Invalid data format\",\"code\":6,\"invalid-event-number\":6}")
                 : null;
         set("splunk_hec", secret(TOKEN), ", \"on_refusal\": \"dead_letter\", \"max_refusals\": 1")
                 .then()
                 .statusCode(201);
         awaitEnd();
-        assertThat(ids("event")).isEqualTo(all(10).stream().filter(id -> id != 7).toList());
+        assertThat(ids("event"))
+                .isEqualTo(all(10).stream().filter(id -> id != 7).toList());
         get().then().body("dead_letters", equalTo(1));
     }
 
@@ -223,7 +227,8 @@ class IntakeTest {
                 .then()
                 .statusCode(200);
         awaitEnd();
-        assertThat(ids("annals")).isEqualTo(all(20).stream().filter(id -> id != 3).toList());
+        assertThat(ids("annals"))
+                .isEqualTo(all(20).stream().filter(id -> id != 3).toList());
         JsonNode first = taken.get(0);
         assertThat(first.path("status").asText()).isEqualTo("warn");
         assertThat(first.path("message").asText()).isEqualTo("Record \"1\"\n{}");

@@ -77,7 +77,7 @@ final class Rsyslog implements AutoCloseable {
     }
 
     private void run(String command) throws Exception {
-        Process run = new ProcessBuilder(command.split(" "))
+        Process run = new ProcessBuilder(command.split(" ", -1))
                 .directory(directory.toFile())
                 .redirectErrorStream(true)
                 .start();

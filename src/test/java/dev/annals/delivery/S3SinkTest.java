@@ -14,6 +14,7 @@ import dev.annals.Await;
 import dev.annals.Ports;
 import dev.annals.Slow;
 import dev.annals.embedded.TestDatabase;
+import dev.annals.feed.Cursor;
 import dev.annals.log.GoPrograms;
 import dev.annals.proof.Checkpoint;
 import dev.annals.proof.Note;
@@ -75,7 +76,13 @@ class S3SinkTest {
     /** Versity's gateway, with files as its objects. */
     private void startStore() throws Exception {
         ProcessBuilder gateway = new ProcessBuilder(
-                        GoPrograms.versitygw().toString(), "--port", "127.0.0.1:" + port, "posix", directory.toString())
+                        GoPrograms.versitygw().toString(),
+                        "--region",
+                        "eu-central-1",
+                        "--port",
+                        "127.0.0.1:" + port,
+                        "posix",
+                        directory.toString())
                 .redirectErrorStream(true)
                 .redirectOutput(ProcessBuilder.Redirect.DISCARD);
         gateway.environment().put("ROOT_ACCESS_KEY", ACCESS_KEY);
@@ -118,21 +125,23 @@ class S3SinkTest {
 
     /** The files of a generation, in the order of their names. */
     private List<Path> objects(int generation) throws IOException {
-        Path folder = directory.resolve("bucket/logs/audit/%s/%s/%06d"
-                .formatted(project.id(), get().path("id"), generation));
+        Path folder =
+                directory.resolve("bucket/logs/audit/%s/%s/%06d".formatted(project.id(), get().path("id"), generation));
         if (!Files.isDirectory(folder)) {
             return List.of();
         }
         try (Stream<Path> files = Files.list(folder)) {
-            return files.filter(file -> file.toString().endsWith(".ndjson.gz")).sorted().toList();
+            return files.filter(file -> file.toString().endsWith(".ndjson.gz"))
+                    .sorted()
+                    .toList();
         }
     }
 
     private static List<Long> ids(List<Path> objects) throws IOException {
         List<Long> ids = new ArrayList<>();
         for (Path object : objects) {
-            try (BufferedReader lines = new BufferedReader(new InputStreamReader(
-                    new GZIPInputStream(Files.newInputStream(object)), StandardCharsets.UTF_8))) {
+            try (BufferedReader lines = new BufferedReader(
+                    new InputStreamReader(new GZIPInputStream(Files.newInputStream(object)), StandardCharsets.UTF_8))) {
                 for (String line = lines.readLine(); line != null; line = lines.readLine()) {
                     ids.add(JSON.readTree(line).path("sequence_id").asLong());
                 }
@@ -157,7 +166,8 @@ class S3SinkTest {
 
     /** As docs/streaming.md shows it. */
     private static JsonNode head(Path object) throws Exception {
-        return JSON.readTree(shell("tail -c +11 " + object.getFileName() + " | tr '\\0' '\\n' | head -n 1 || true", object.getParent()));
+        return JSON.readTree(shell(
+                "tail -c +11 " + object.getFileName() + " | tr '\\0' '\\n' | head -n 1 || true", object.getParent()));
     }
 
     @Test
@@ -177,9 +187,11 @@ class S3SinkTest {
             JsonNode head = head(object);
             assertThat(head.path("previous_sha256").asText("null")).isEqualTo(before);
             assertThat(object.getFileName()).hasToString("%018d.ndjson.gz".formatted(end + 1));
-            before = shell("sha256sum " + object.getFileName(), object.getParent()).split(" ")[0];
-            end = Long.parseLong(head.path("up_to").asText().split("-")[0]);
-            Checkpoint checkpoint = Checkpoint.of(Note.parse(head.path("checkpoint").asText()));
+            before = shell("sha256sum " + object.getFileName(), object.getParent())
+                    .substring(0, 64);
+            end = Cursor.parse(head.path("up_to").asText()).orElseThrow().sequenceId();
+            Checkpoint checkpoint =
+                    Checkpoint.of(Note.parse(head.path("checkpoint").asText()));
             assertThat(checkpoint.size()).isGreaterThanOrEqualTo(end);
         }
         assertThat(end).isEqualTo(2_510);
@@ -193,7 +205,8 @@ class S3SinkTest {
         awaitEnd();
         int objects = objects(0).size();
         for (String cursor : List.of("0", "700")) {
-            log.run("update annals.stream_progress set cursor = '" + cursor + "' where stream_id = '" + get().path("id") + "'");
+            log.run("update annals.stream_progress set cursor = '" + cursor + "' where stream_id = '" + get().path("id")
+                    + "'");
             append(300);
             awaitEnd();
         }
@@ -222,6 +235,28 @@ class S3SinkTest {
         awaitEnd();
         assertThat(Files.readAllBytes(first)).isEqualTo(bytes);
         assertThat(ids(objects(0))).isEqualTo(range(1, 550));
+    }
+
+    private long looks() throws Exception {
+        return log.number("select epoch from annals.stream_progress where stream_id = '" + get().path("id") + "'");
+    }
+
+    @Test
+    void fewRecordsWaitForOthersAndAFullObjectDoesNot() throws Exception {
+        set();
+        // As if there was an object just now, by a clock that is ahead.
+        log.run(
+                "update annals.stream_progress set delivered_at = clock_timestamp() + interval '1 hour' where stream_id = '"
+                        + get().path("id") + "'");
+        append(600);
+        long before = looks();
+        Await.until("it has looked", () -> looks() > before + 5);
+        assertThat(objects(0)).isEmpty();
+        get().then().body("lag", equalTo(600)).body("failures", equalTo(0)).body("state", equalTo("active"));
+        append(500);
+        awaitEnd();
+        assertThat(ids(objects(0).subList(0, 1))).isEqualTo(range(1, 1_000));
+        assertThat(ids(objects(0))).isEqualTo(range(1, 1_100));
     }
 
     @Test
@@ -260,12 +295,12 @@ class S3SinkTest {
     @Test
     void aWrongKeyIsToldAndKeepsNothing() throws Exception {
         append(1);
-        set("s3+http://127.0.0.1:" + port + "/bucket", ACCESS_KEY + ":wrong" + SECRET_KEY)
+        set("s3+http://127.0.0.1:" + port + "/bucket?region=eu-central-1", ACCESS_KEY + ":wrong" + SECRET_KEY)
                 .then()
                 .statusCode(201);
         Await.until("it fails", () -> "failing".equals(get().path("state")));
         get().then().body("last_error", containsString("SignatureDoesNotMatch"));
-        set("s3+http://127.0.0.1:" + port + "/nobody", ACCESS_KEY + ":" + SECRET_KEY)
+        set("s3+http://127.0.0.1:" + port + "/nobody?region=eu-central-1", ACCESS_KEY + ":" + SECRET_KEY)
                 .then()
                 .statusCode(200);
         Await.until("it fails", () -> get().<String>path("last_error").contains("NoSuchBucket"));
@@ -274,7 +309,8 @@ class S3SinkTest {
     @Test
     void aStoreThatOverwritesIsNotUsed() throws Exception {
         append(1);
-        HttpServer careless = HttpServer.create(new InetSocketAddress(InetAddress.getByAddress(new byte[] {127, 0, 0, 1}), 0), 0);
+        HttpServer careless =
+                HttpServer.create(new InetSocketAddress(InetAddress.getByAddress(new byte[] {127, 0, 0, 1}), 0), 0);
         careless.createContext("/", exchange -> {
             try (exchange) {
                 exchange.getRequestBody().readAllBytes();
@@ -307,7 +343,8 @@ class S3SinkTest {
                     .as(url)
                     .containsExactly("/sink/url");
         }
-        assertThat(pointers(set("s3+https://127.0.0.1/bucket", "no colon").then().extract()))
+        assertThat(pointers(
+                        set("s3+https://127.0.0.1/bucket", "no colon").then().extract()))
                 .containsExactly("/sink/secret");
     }
 }

@@ -45,8 +45,12 @@ class SyslogIT {
 
     @AfterEach
     void stop() {
-        service.close();
-        rsyslog.close();
+        if (service != null) {
+            service.close();
+        }
+        if (rsyslog != null) {
+            rsyslog.close();
+        }
     }
 
     private void start(String driver) throws Exception {
@@ -130,13 +134,13 @@ class SyslogIT {
 
     @Test
     void killedAgainAndAgainItHasEachRecordInOrder() throws Exception {
-        int count = 20_000;
+        int count = 10_000;
         start("ossl");
         append(count);
         set("plain", "syslog://127.0.0.1:" + rsyslog.tcp, "json");
         set("encrypted", "syslog+tls://localhost:" + rsyslog.tls, "json");
         for (int kills = 1; kills <= 3; kills++) {
-            int some = kills * 3_000;
+            int some = kills * 1_500;
             Await.until(
                     some + " are there",
                     () -> written("tcp.raw").size() > some && written("tls.raw").size() > some);
@@ -188,11 +192,14 @@ class SyslogIT {
                             + " jsonb_build_object(t, t) from (select left($t$" + nasty + "$t$, 250) as t, $t$" + nasty
                             + "$t$ as m) as n");
         }
+        // Some just fit, and some just do not.
+        run("insert into annals.audit_record (project_id, action, outcome, message) select '" + project.id()
+                + "', 'act', 'failure', repeat('y', n) from generate_series(6900, 7700, 10) as n");
         set("plain", "syslog://127.0.0.1:" + rsyslog.tcp, "json");
         set("cef", "syslog+tls://localhost:" + rsyslog.tls, "cef");
         awaitDelivered();
         JsonNode records = JSON.readTree(given().header("Authorization", "Bearer " + project.token())
-                        .get(service.uri("/v1/project-logs"))
+                        .get(service.uri("/v1/project-logs?limit=200"))
                         .asString())
                 .path("records");
         List<String> lines = rsyslog.lines("tcp.parsed");
@@ -215,8 +222,8 @@ class SyslogIT {
         assertThat(data.path("actor_id").asText())
                 .isEqualTo(record.path("actor").path("id").asText().replaceAll("[\\p{Cc}\\p{Zl}\\p{Zp}]", " "));
         JsonNode message = JSON.readTree(parsed.path("msg").asText());
-        if (record.path("message").asText().length() > 10_000) {
-            assertThat(data.path("cut").asText()).isEqualTo("true");
+        if (data.has("cut")) {
+            assertThat(record.path("message").asText()).hasSizeGreaterThan(6_900);
             assertThat(message.path("metadata").path("annals_cut").asBoolean()).isTrue();
             assertThat(message.path("message").asText()).hasSize(257).endsWith("…");
         } else {

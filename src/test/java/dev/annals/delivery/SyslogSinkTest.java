@@ -36,7 +36,7 @@ class SyslogSinkTest {
 
     private static final Vertx VERTX = Vertx.vertx();
     private static final Duration LIMIT = Duration.ofSeconds(2);
-    private static final int MAX_BYTES = 8_192;
+    private static final int MAX_BYTES = 8_096;
 
     @AfterAll
     static void stop() {

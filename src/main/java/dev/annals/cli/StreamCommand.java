@@ -103,18 +103,23 @@ public final class StreamCommand {
                 paramLabel = "URL",
                 required = true,
                 description =
-                        "https://… for a webhook, postgresql://user@host/database for a database, kafka://host:9092/topic.")
+                        "https://… for a webhook, postgresql://user@host/database for a database, kafka://host:9092/topic, "
+                                + "syslog+tls://host for a syslog receiver, s3+https://host/bucket/prefix for objects.")
         String sink = "";
 
         @Option(
                 names = "--secret-file",
                 paramLabel = "FILE",
                 description =
-                        "A file with the sink's secret: whsec_… of a webhook, the password of a database, user:password of Kafka.")
+                        "A file with the sink's secret: whsec_… of a webhook, the token of Splunk, the key of Datadog, the"
+                                + " password of a database, user:password of Kafka, ACCESS_KEY:SECRET_KEY of S3.")
         @Nullable
         Path secretFile;
 
-        @Option(names = "--format", description = "json (the default), cloudevents or ocsf.")
+        @Option(
+                names = "--format",
+                description =
+                        "json (the default), cloudevents or ocsf; cef for syslog; splunk_hec or datadog for their webhooks.")
         @Nullable
         String format;
 
@@ -172,10 +177,13 @@ public final class StreamCommand {
         }
 
         private static String type(String url) {
-            if (url.startsWith("postgresql:")) {
-                return "postgresql";
-            }
-            return url.startsWith("kafka:") ? "kafka" : "webhook";
+            return switch (url.replaceFirst("[:+].*", "")) {
+                case "postgresql" -> "postgresql";
+                case "kafka" -> "kafka";
+                case "syslog" -> "syslog";
+                case "s3" -> "s3";
+                default -> "webhook";
+            };
         }
 
         private static void put(ObjectNode body, String field, @Nullable String value) {

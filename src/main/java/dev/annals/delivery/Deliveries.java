@@ -7,6 +7,7 @@ import dev.annals.feed.FeedQuery;
 import dev.annals.feed.FeedReader;
 import dev.annals.http.Bulkhead;
 import dev.annals.memory.MemoryBudget;
+import dev.annals.record.RecordEncoder;
 import dev.annals.search.Order;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
@@ -22,6 +23,7 @@ import io.vertx.mutiny.sqlclient.RowSet;
 import jakarta.enterprise.context.ApplicationScoped;
 import jakarta.enterprise.event.Observes;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -47,6 +49,7 @@ class Deliveries {
     private static final Duration READ_WAIT = Duration.ofSeconds(30);
     private static final List<String> STATES = List.of("active", "failing", "paused", "stopped");
     private static final String LAG = "lag";
+    private static final int LOOKS = 60;
 
     /** The feed of a project, of a stream. */
     private record Turn(UUID streamId, UUID projectId) {
@@ -228,15 +231,50 @@ class Deliveries {
     /** What a stream reads of its feed; from where on and how much, the caller says. */
     FeedQuery query(NamedStream stream) {
         return new FeedQuery(
-                Order.ASCENDING, null, null, config.batchRecords(), config.batchBytes(), streams.filter(stream));
+                Order.ASCENDING,
+                null,
+                null,
+                batchRecords(stream),
+                gathers(stream) ? config.objectBytes() : config.batchBytes(),
+                streams.filter(stream));
+    }
+
+    /** How many records a batch of a stream has at most. */
+    int batchRecords(NamedStream stream) {
+        return gathers(stream) ? config.objectRecords() : config.batchRecords();
+    }
+
+    /** Whether its sink wants few large batches. */
+    private static boolean gathers(NamedStream stream) {
+        return stream.sinkType() == SinkType.S3;
+    }
+
+    /**
+     * For how long to wait for more records where those that are there do not fill a batch.
+     *
+     * @param delivered when the sink was last sent something, or the stream was made
+     */
+    Duration patience(NamedStream stream, Instant delivered) {
+        Duration left =
+                gathers(stream) ? Duration.between(Instant.now(), delivered.plus(config.objectAge())) : Duration.ZERO;
+        if (left.isNegative() || left.isZero()) {
+            return Duration.ZERO;
+        }
+        // So many may come meanwhile that they fill it.
+        Duration look = config.objectAge().dividedBy(LOOKS);
+        return left.compareTo(look) < 0 ? left : look;
+    }
+
+    private RecordEncoder.Format encoding(NamedStream stream) {
+        RecordEncoder.Format format = stream.format().of(stream.projectId());
+        return stream.sinkType() == SinkType.SYSLOG ? new SyslogMessage(stream, format, config.syslogBytes()) : format;
     }
 
     /** Reads a page within the memory of the stream's project, and hands it on for as long as that takes. */
     <T> Uni<T> withPage(NamedStream stream, FeedQuery query, Function<FeedPage, Uni<T>> work) {
         // The page, and the body that is made of it.
-        return memory.take(stream.projectId(), query.memory() + 2L * config.batchBytes() + FeedQuery.LARGEST_RECORD)
-                .chain(held -> reading.run(() -> reader.read(
-                                stream.projectId(), query, stream.format().of(stream.projectId())))
+        return memory.take(stream.projectId(), query.memory() + 2L * query.maxBytes() + FeedQuery.LARGEST_RECORD)
+                .chain(held -> reading.run(() -> reader.read(stream.projectId(), query, encoding(stream)))
                         .chain(work::apply)
                         .onTermination()
                         .invoke(held::close));

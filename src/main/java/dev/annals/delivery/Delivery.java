@@ -17,6 +17,8 @@ import io.vertx.mutiny.sqlclient.Pool;
 import io.vertx.mutiny.sqlclient.Row;
 import io.vertx.mutiny.sqlclient.RowSet;
 import java.time.Duration;
+import java.time.Instant;
+import java.time.OffsetDateTime;
 import java.util.List;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
@@ -37,6 +39,7 @@ final class Delivery {
     private static final Sql ADVANCE_STREAM = Sql.named("advance_stream");
     private static final Sql RENEW_STREAM_LEASE = Sql.named("renew_stream_lease");
     private static final Sql RELEASE_STREAM = Sql.named("release_stream");
+    private static final Sql DEFER_STREAM = Sql.named("defer_stream");
     private static final Sql FAIL_STREAM = Sql.named("fail_stream");
     private static final Sql PASS_BY_RECORD = Sql.named("pass_by_record");
     private static final Sql STOP_STREAM = Sql.named("stop_stream");
@@ -57,6 +60,9 @@ final class Delivery {
 
     private int size;
     private boolean failedBefore;
+    /** When the sink was last sent something. */
+    private Instant delivered;
+
     /** Of the record that is next. */
     private int refusals;
 
@@ -69,7 +75,9 @@ final class Delivery {
         this.config = config;
         this.leaseEnds = asked + config.lease().toNanos();
         // Which one of a batch was refused, only single records show.
-        this.size = stream.progress().refusals() > 0 ? 1 : config.batchRecords();
+        this.size = stream.progress().refusals() > 0 ? 1 : all.batchRecords(stream);
+        OffsetDateTime delivered = stream.progress().deliveredAt();
+        this.delivered = (delivered == null ? stream.createdAt() : delivered).toInstant();
         this.refusals = stream.progress().refusals();
         this.failedBefore = stream.progress().failures() > 0;
     }
@@ -162,7 +170,7 @@ final class Delivery {
         return opened.begin(stream.progress().cursor())
                 .map(Begun::new)
                 .onFailure()
-                .recoverWithItem(failure -> new Begun(null, Sink.told(failure)))
+                .recoverWithItem(failure -> new Begun(null, opened.told(failure)))
                 .chain(begun -> begun.at() == null
                         ? failed(new Sink.Outcome.Failed(String.valueOf(begun.why()), null), false)
                         : batches(opened, query, begun.at(), config.turn()));
@@ -207,6 +215,11 @@ final class Delivery {
         if (batch.records().isEmpty() && batch.after().equals(at)) {
             return over(at, release());
         }
+        Duration wait =
+                page.next() == null && !batch.records().isEmpty() ? all.patience(stream, delivered) : Duration.ZERO;
+        if (!wait.isZero()) {
+            return over(at, defer(wait));
+        }
         return to.deliver(batch).chain(outcome -> {
             if (outcome instanceof Sink.Outcome.Taken) {
                 return taken(batch, page.next() != null);
@@ -218,6 +231,13 @@ final class Delivery {
             // It stands elsewhere: where, the next turn learns.
             return over(at, release());
         });
+    }
+
+    private Uni<Void> defer(Duration wait) {
+        return lease(DEFER_STREAM)
+                .bind("pause_millis", Math.max(1, wait.toMillis()))
+                .execute(pool)
+                .replaceWithVoid();
     }
 
     private static Uni<Done> over(Cursor at, Uni<Void> last) {
@@ -242,8 +262,11 @@ final class Delivery {
 
     private void succeeded(int records) {
         all.noteDelivered(records);
+        if (records > 0) {
+            delivered = Instant.now();
+        }
         refusals = 0;
-        size = Math.min(2 * size, config.batchRecords());
+        size = Math.min(2 * size, all.batchRecords(stream));
         if (failedBefore && records > 0) {
             failedBefore = false;
             LOG.infof("The stream %s of project %s delivers again", stream.name(), stream.projectId());

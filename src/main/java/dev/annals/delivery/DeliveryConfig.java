@@ -100,6 +100,35 @@ public interface DeliveryConfig {
     @Max(16_777_216)
     int batchBytes();
 
+    /**
+     * How many bytes a syslog message has at most; of a larger record, a part is sent. Receivers may cut what is larger than they
+     * expect: RFC 5425 asks them for 8192, and rsyslog takes 8096 unless it is told otherwise.
+     */
+    @WithDefault("8096")
+    @Min(2_048)
+    @Max(1_048_576)
+    int syslogBytes();
+
+    /** How many records an object in an S3-compatible store has at most. */
+    @WithDefault("10000")
+    @Min(1)
+    @Max(100_000)
+    int objectRecords();
+
+    /** How many bytes the records of an object have at most before they are compressed, unless a single one has more. */
+    @WithDefault("4194304")
+    @Min(1_024)
+    @Max(16_777_216)
+    int objectBytes();
+
+    /**
+     * For how long records wait for others that come into the same object. Sixty times in this time the service looks whether there are
+     * enough of them.
+     */
+    @WithDefault("1H")
+    @Durations(min = "10ms", max = "24H")
+    Duration objectAge();
+
     /** How long a sink may take to acknowledge a batch, from the look-up of its name on. */
     @WithDefault("15s")
     @Durations(min = "10ms", max = "5M")

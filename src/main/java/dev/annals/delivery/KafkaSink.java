@@ -11,6 +11,7 @@ import io.smallrye.mutiny.Uni;
 import io.vertx.core.Context;
 import io.vertx.core.Vertx;
 import java.io.IOException;
+import java.io.Serial;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
@@ -152,12 +153,10 @@ final class KafkaSink implements Sink {
     @Override
     public Uni<Cursor> begin(Cursor known) {
         return blocking(() -> {
-                    Producer<byte[], byte[]> opened = keep(clients.producer(name()));
-                    opened.initTransactions();
-                    return cursor(known);
-                })
-                .onFailure()
-                .transform(failure -> new UnavailableException(told(failure)));
+            Producer<byte[], byte[]> opened = keep(clients.producer(name()));
+            opened.initTransactions();
+            return cursor(known);
+        });
     }
 
     /** One that comes after the time for it is over is closed, too. */
@@ -194,12 +193,14 @@ final class KafkaSink implements Sink {
         }
         Matcher text = PLACE.matcher(found.metadata());
         if (!text.matches()) {
-            throw new UnavailableException("Somebody has set the offset of the group " + name()
+            throw new ForeignPlaceException("Somebody has set the offset of the group " + name()
                     + ", which says where the stream stands: delete that offset, and the service's own cursor counts.");
         }
         int rewinds = Integer.parseInt(text.group(1));
         isElsewhere = rewinds > stream.progress().rewinds();
-        return rewinds < stream.progress().rewinds() ? known : Cursor.parse(text.group(2)).orElseThrow();
+        return rewinds < stream.progress().rewinds()
+                ? known
+                : Cursor.parse(text.group(2)).orElseThrow();
     }
 
     @Override
@@ -315,7 +316,8 @@ final class KafkaSink implements Sink {
         return new Outcome.Failed(told(failure), null);
     }
 
-    private String told(Throwable failure) {
+    @Override
+    public String told(Throwable failure) {
         for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
             String known = known(cause);
             if (known != null) {
@@ -336,7 +338,7 @@ final class KafkaSink implements Sink {
     }
 
     private static @Nullable String known(Throwable cause) {
-        if (cause instanceof UnavailableException) {
+        if (cause instanceof ForeignPlaceException) {
             return cause.getMessage();
         } else if (cause instanceof SslAuthenticationException) {
             return "TLS fails: is its certificate trusted here, and for this name?";
@@ -356,6 +358,17 @@ final class KafkaSink implements Sink {
             return "The topic does not take the record.";
         }
         return null;
+    }
+
+    /** Where the stream stands at the broker was not written by a stream; the message is for people. */
+    private static final class ForeignPlaceException extends RuntimeException {
+
+        @Serial
+        private static final long serialVersionUID = 1;
+
+        ForeignPlaceException(String why) {
+            super(why, null, false, false);
+        }
     }
 
     @Override

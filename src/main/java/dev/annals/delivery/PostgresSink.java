@@ -229,11 +229,15 @@ final class PostgresSink implements Sink {
                     ? new Outcome.Refused(why, false)
                     : new Outcome.Failed(why, null);
         }
-        return new Outcome.Failed(told(failure), null);
+        return new Outcome.Failed(why(failure), null);
     }
 
-    /** What may be shown of a failure before anything was delivered. */
-    static String told(Throwable failure) {
+    @Override
+    public String told(Throwable failure) {
+        return why(failure);
+    }
+
+    private static String why(Throwable failure) {
         if (failure instanceof PgException error) {
             return "It answered with the error " + error.getSqlState() + ".";
         } else if (failure instanceof Targets.RefusedTargetException refused) {

@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  * Where a stream delivers, for one turn of it. Each kind of sink is one class: it is added below, to {@link SinkType} and to {@link
  * Sinks#open}, and nowhere else.
  */
-sealed interface Sink extends AutoCloseable permits WebhookSink, PostgresSink, KafkaSink {
+sealed interface Sink extends AutoCloseable permits WebhookSink, PostgresSink, KafkaSink, SyslogSink, S3Sink {
 
     /** What came of a delivery. */
     sealed interface Outcome {
@@ -46,9 +46,12 @@ sealed interface Sink extends AutoCloseable permits WebhookSink, PostgresSink, K
      * Where to go on.
      *
      * @param known where the stream stands as the service knows it
-     * @return fails where the sink cannot be asked
+     * @return fails where the sink cannot be asked; {@link #told} says why
      */
     Uni<Cursor> begin(Cursor known);
+
+    /** What may be shown of a failure, without a secret. */
+    String told(Throwable failure);
 
     /** Delivers a batch. Never fails, and ends within the time limit. */
     Uni<Outcome> deliver(Batch batch);
@@ -64,20 +67,25 @@ sealed interface Sink extends AutoCloseable permits WebhookSink, PostgresSink, K
      *
      * @param wrong is told the field, and what is wrong with it
      */
-    static void check(SinkType type, String url, @Nullable String secret, BiConsumer<String, String> wrong) {
+    static void check(
+            SinkType type, StreamFormat format, String url, @Nullable String secret, BiConsumer<String, String> wrong) {
         switch (type) {
-            case WEBHOOK -> WebhookSink.check(url, secret, wrong);
+            case WEBHOOK -> WebhookSink.check(format, url, secret, wrong);
             case POSTGRESQL -> PostgresSink.check(url, secret, wrong);
             case KAFKA -> KafkaUrl.check(url, secret, wrong);
+            case SYSLOG -> SyslogSink.check(url, secret, wrong);
+            case S3 -> S3Sink.check(url, secret, wrong);
         }
     }
 
-    /** Where the sink of such a URL is: one host, or several. */
+    /** Where the sink of such a URL is: names or addresses, the latter without brackets. */
     static List<String> hosts(SinkType type, String url) {
         return switch (type) {
             case WEBHOOK -> List.of(WebhookSink.host(url));
             case POSTGRESQL -> List.of(PostgresSink.host(url));
             case KAFKA -> KafkaUrl.parse(url).hosts();
+            case SYSLOG -> List.of(SyslogSink.host(url));
+            case S3 -> List.of(S3Sink.host(url));
         };
     }
 
@@ -88,26 +96,9 @@ sealed interface Sink extends AutoCloseable permits WebhookSink, PostgresSink, K
      */
     static boolean needsSecret(SinkType type, String url, boolean hadOne) {
         return switch (type) {
-            case WEBHOOK -> true;
-            case POSTGRESQL -> hadOne;
+            case WEBHOOK, S3 -> true;
+            case POSTGRESQL, SYSLOG -> hadOne;
             case KAFKA -> KafkaUrl.parse(url).mechanism() != null;
         };
-    }
-
-    /** What may be shown of a failure of {@link #begin}. */
-    static String told(Throwable failure) {
-        return failure instanceof UnavailableException
-                ? String.valueOf(failure.getMessage())
-                : PostgresSink.told(failure);
-    }
-
-    /** The sink cannot be asked where it stands; the message is for people, and has no secret. */
-    final class UnavailableException extends RuntimeException {
-
-        private static final long serialVersionUID = 1;
-
-        UnavailableException(String why) {
-            super(why, null, false, false);
-        }
     }
 }

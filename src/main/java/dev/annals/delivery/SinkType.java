@@ -12,7 +12,11 @@ enum SinkType {
     /** Two tables in another database: see {@link PostgresSink}. */
     POSTGRESQL,
     /** A topic: see {@link KafkaSink}. */
-    KAFKA;
+    KAFKA,
+    /** A syslog receiver: see {@link SyslogSink}. */
+    SYSLOG,
+    /** Objects in an S3-compatible store: see {@link S3Sink}. */
+    S3;
 
     /** The name in JSON and in the database. */
     String text() {

@@ -1,9 +1,12 @@
 package dev.annals.delivery;
 
+import dev.annals.log.Checkpoints;
 import io.quarkus.runtime.ShutdownEvent;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpClient;
 import io.vertx.core.http.HttpClientOptions;
+import io.vertx.core.net.NetClient;
+import io.vertx.core.net.NetClientOptions;
 import jakarta.enterprise.context.ApplicationScoped;
 import jakarta.enterprise.event.Observes;
 
@@ -16,24 +19,39 @@ class Sinks {
     private final Targets targets;
     private final SinkSecrets secrets;
     private final DeliveryConfig config;
+    private final Checkpoints checkpoints;
     private final Vertx vertx;
-    private final HttpClient http;
+    private final HttpClient client;
+    private final HttpExchange http;
+    private final NetClient plain;
+    private final NetClient encrypted;
 
-    Sinks(Targets targets, SinkSecrets secrets, DeliveryConfig config, Vertx vertx) {
+    Sinks(Targets targets, SinkSecrets secrets, DeliveryConfig config, Checkpoints checkpoints, Vertx vertx) {
         this.targets = targets;
         this.secrets = secrets;
         this.config = config;
+        this.checkpoints = checkpoints;
         this.vertx = vertx;
-        this.http = vertx.createHttpClient(new HttpClientOptions()
+        this.client = vertx.createHttpClient(new HttpClientOptions()
                 .setVerifyHost(true)
                 .setMaxPoolSize(config.concurrent())
                 .setMaxWaitQueueSize(config.concurrent())
                 .setKeepAliveTimeout(IDLE_SECONDS)
                 .setConnectTimeout((int) config.timeout().toMillis()));
+        this.http = new HttpExchange(targets, client, config.timeout());
+        this.plain = vertx.createNetClient(connections(config));
+        this.encrypted =
+                vertx.createNetClient(connections(config).setSsl(true).setHostnameVerificationAlgorithm("HTTPS"));
+    }
+
+    private static NetClientOptions connections(DeliveryConfig config) {
+        return new NetClientOptions().setConnectTimeout((int) config.timeout().toMillis());
     }
 
     void stop(@Observes ShutdownEvent event) {
-        http.close();
+        client.close();
+        plain.close();
+        encrypted.close();
     }
 
     /**
@@ -44,9 +62,13 @@ class Sinks {
     Sink open(NamedStream stream) {
         String secret = stream.secret() == null ? "" : secrets.decrypt(stream.ownerId(), stream.id(), stream.secret());
         return switch (stream.sinkType()) {
-            case WEBHOOK -> new WebhookSink(stream, secret, targets, http, config.timeout());
+            case WEBHOOK -> new WebhookSink(stream, secret, http);
             case POSTGRESQL -> new PostgresSink(stream, secret, targets, vertx, config.timeout());
             case KAFKA -> new KafkaSink(stream, secret, targets, vertx, config);
+            case S3 -> new S3Sink(stream, secret, http, checkpoints, vertx, config.timeout());
+            case SYSLOG ->
+                new SyslogSink(
+                        stream, targets, SyslogSink.isEncrypted(stream.url()) ? encrypted : plain, config.timeout());
         };
     }
 }

@@ -6,22 +6,30 @@ import java.util.Arrays;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.UUID;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
-/** How records are delivered: as exports have them. */
+/** How records are delivered: as exports have them, or as a kind of sink wants them. */
 enum StreamFormat {
     /** As in the feed. */
-    JSON(ExportFormat.NDJSON, "application/json"),
+    JSON("application/json", null),
     /** CloudEvents 1.0, in batched JSON mode. */
-    CLOUDEVENTS(ExportFormat.CLOUDEVENTS, "application/cloudevents-batch+json"),
+    CLOUDEVENTS("application/cloudevents-batch+json", null),
     /** OCSF, class API Activity. */
-    OCSF(ExportFormat.OCSF, "application/json");
+    OCSF("application/json", null),
+    /** Common Event Format: see {@link CefEvent}. */
+    CEF("text/plain", SinkType.SYSLOG),
+    /** Splunk's HTTP Event Collector: see {@link SplunkEvent}. */
+    SPLUNK_HEC("application/json", SinkType.WEBHOOK),
+    /** Datadog's intake for logs: see {@link DatadogLog}. */
+    DATADOG("application/json", SinkType.WEBHOOK);
 
-    private final ExportFormat format;
     private final String mediaType;
+    private final @Nullable SinkType only;
 
-    StreamFormat(ExportFormat format, String mediaType) {
-        this.format = format;
+    StreamFormat(String mediaType, @Nullable SinkType only) {
         this.mediaType = mediaType;
+        this.only = only;
     }
 
     /** The name in JSON and in the database. */
@@ -35,13 +43,35 @@ enum StreamFormat {
                 .findFirst();
     }
 
+    /** All names, for people. */
+    static String names() {
+        return Arrays.stream(values()).map(StreamFormat::text).collect(Collectors.joining(", "));
+    }
+
+    /** Whether a kind of sink can have it. */
+    boolean suits(SinkType sink) {
+        return only == null || only == sink;
+    }
+
+    /** Whether a secret for this format is one for that: those of Splunk and Datadog are sent, not signed with. */
+    boolean sharesSecretWith(StreamFormat other) {
+        return this == other || (only != SinkType.WEBHOOK && other.only != SinkType.WEBHOOK);
+    }
+
     /** The media type of a batch. */
     String mediaType() {
         return mediaType;
     }
 
-    /** How each record is written; a line break follows it. */
+    /** How each record is written. */
     RecordEncoder.Format of(UUID projectId) {
-        return format.of(projectId);
+        return switch (this) {
+            case JSON -> ExportFormat.NDJSON.of(projectId);
+            case CLOUDEVENTS -> ExportFormat.CLOUDEVENTS.of(projectId);
+            case OCSF -> ExportFormat.OCSF.of(projectId);
+            case CEF -> (record, out) -> CefEvent.write(projectId, record, out);
+            case SPLUNK_HEC -> (record, out) -> SplunkEvent.write(projectId, record, out);
+            case DATADOG -> (record, out) -> DatadogLog.write(projectId, record, out);
+        };
     }
 }

@@ -69,14 +69,16 @@ record StreamRequest(
         }
         String url = orEmpty(sink.text("url", MAX_URL, true));
         String secret = sink.text("secret", MAX_SECRET, false);
-        if (type != null && !url.isEmpty()) {
-            Sink.check(type, url, secret, (field, detail) -> fields.wrong(SINK + "/" + field, detail));
-        }
         StreamFormat format = StreamFormat.of(
                         orElse(fields.text(FORMAT, 32, fields.has(FORMAT)), StreamFormat.JSON.text()))
                 .orElse(null);
         if (format == null) {
-            fields.wrong(FORMAT, "It must be json, cloudevents or ocsf.");
+            fields.wrong(FORMAT, "It must be one of " + StreamFormat.names() + ".");
+        } else if (type != null && !format.suits(type)) {
+            fields.wrong(FORMAT, "A sink of the type " + type.text() + " cannot have this format.");
+        }
+        if (type != null && format != null && !url.isEmpty()) {
+            Sink.check(type, format, url, secret, (field, detail) -> fields.wrong(SINK + "/" + field, detail));
         }
         String onRefusal = orElse(fields.text(ON_REFUSAL, 32, fields.has(ON_REFUSAL)), NamedStream.STOP);
         if (!onRefusal.equals(NamedStream.STOP) && !onRefusal.equals(NamedStream.DEAD_LETTER)) {

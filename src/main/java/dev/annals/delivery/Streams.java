@@ -136,8 +136,8 @@ class Streams {
     }
 
     // Whoever says this is told at once; what counts is the look at each delivery. A name may be unknown for the
-    // moment, or take
-    // long.
+    // moment, or
+    // take long.
     private Uni<Void> reachable(StreamRequest asked) {
         return lookUps.run(() -> Multi.createFrom()
                         .iterable(Sink.hosts(asked.sinkType(), asked.url()))
@@ -181,12 +181,15 @@ class Streams {
         byte[] kept = there != null
                         && there.sinkType() == asked.sinkType()
                         && there.url().equals(asked.url())
+                        && there.format().sharesSecretWith(asked.format())
                 ? there.secret()
                 : null;
         if (asked.secret() == null) {
             if (kept == null
                     && Sink.needsSecret(asked.sinkType(), asked.url(), there != null && there.secret() != null)) {
-                throw invalid("/sink/secret", "It is missing: a new sink, or one with another URL, needs its secret.");
+                throw invalid(
+                        "/sink/secret",
+                        "It is missing: a new sink, or one with another URL or kind of secret, needs its secret.");
             }
             return kept;
         }

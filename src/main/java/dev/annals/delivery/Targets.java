@@ -96,6 +96,15 @@ class Targets {
                         () -> vertx.executeBlocking(() -> allowed(host), false).toCompletionStage());
     }
 
+    /** The same for a connection that is encrypted, or not: such a one stays on this machine. */
+    Uni<InetAddress> resolve(String host, boolean isEncrypted) {
+        return resolve(host).invoke(address -> {
+            if (!isEncrypted && !address.isLoopbackAddress()) {
+                throw new RefusedTargetException("Without TLS, sinks may only be on this machine.");
+            }
+        });
+    }
+
     /** The same, for whoever may block. */
     InetAddress allowed(String host) throws UnknownHostException {
         for (InetAddress address : resolver.addresses(host)) {

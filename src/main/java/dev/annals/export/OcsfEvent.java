@@ -58,8 +58,6 @@ final class OcsfEvent {
             Map.entry("removed", 4));
     private static final Map<Integer, String> ACTIVITY_NAMES = Map.of(1, "Create", 2, "Read", 3, "Update", 4, "Delete");
 
-    private static final Map<String, Integer> STATUSES =
-            Map.of("success", 1, "succeeded", 1, "ok", 1, "failure", 2, "failed", 2, "error", 2, "denied", 2);
     private static final Map<Integer, String> STATUS_NAMES = Map.of(1, "Success", 2, "Failure");
 
     private static final Map<String, Integer> USER_TYPES = Map.of("user", 1, "admin", 2, "system", 3, "service", 4);
@@ -176,7 +174,11 @@ final class OcsfEvent {
             json.writeStringField("status", UNKNOWN);
             return;
         }
-        int status = STATUSES.getOrDefault(outcome.toLowerCase(Locale.ROOT), OTHER);
+        int status = switch (Verdict.of(outcome)) {
+            case SUCCESS -> 1;
+            case FAILURE -> 2;
+            case UNKNOWN -> OTHER;
+        };
         json.writeNumberField("status_id", status);
         json.writeStringField("status", STATUS_NAMES.getOrDefault(status, outcome));
         json.writeStringField("status_code", outcome);

@@ -105,6 +105,18 @@ public class Checkpoints {
                 .build();
     }
 
+    /**
+     * The signed note of a checkpoint with at least so many records, for those who keep it beside records. Fails with {@code log-behind}
+     * or {@code log-halted}.
+     *
+     * @return null where logs are not signed
+     */
+    public Uni<@Nullable String> note(UUID projectId, long size) {
+        return keys.any()
+                ? withAtLeast(projectId, size).map(SignedLog::note)
+                : Uni.createFrom().nullItem();
+    }
+
     /** What came of an attempt to sign. */
     private sealed interface Outcome {
 

@@ -40,6 +40,11 @@ public final class GoPrograms {
         return installed("github.com/transparency-dev/tessera/cmd/fsck", "v1.0.4");
     }
 
+    /** An S3-compatible store: versitygw, whose objects are files. */
+    public static synchronized Path versitygw() throws Exception {
+        return installed("github.com/versity/versitygw/cmd/versitygw", "v1.8.0");
+    }
+
     /** Builds the module in a folder of {@code src/test}, which has the name of the program. */
     public static synchronized Path built(String name) throws Exception {
         Path sources = Path.of("src", "test", name);

@@ -227,8 +227,7 @@ class Deliveries {
     <T> Uni<T> withPage(NamedStream stream, FeedQuery query, Function<FeedPage, Uni<T>> work) {
         // The page, and the body that is made of it.
         return memory.take(stream.projectId(), query.memory() + 2L * config.batchBytes() + FeedQuery.LARGEST_RECORD)
-                .chain(held -> reading.run(() -> reader.read(
-                                stream.projectId(), query, stream.format().of(stream.projectId())))
+                .chain(held -> reading.run(() -> reader.read(stream.projectId(), query, Sink.format(stream)))
                         .chain(work::apply)
                         .onTermination()
                         .invoke(held::close));

@@ -1,6 +1,7 @@
 package dev.annals.delivery;
 
 import dev.annals.feed.Cursor;
+import dev.annals.record.RecordEncoder;
 import io.smallrye.mutiny.Uni;
 import java.time.Duration;
 import java.util.List;
@@ -11,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  * Where a stream delivers, for one turn of it. Each kind of sink is one class: it is added below, to {@link SinkType} and to {@link
  * Sinks#open}, and nowhere else.
  */
-sealed interface Sink extends AutoCloseable permits WebhookSink, PostgresSink, KafkaSink {
+sealed interface Sink extends AutoCloseable permits WebhookSink, PostgresSink, KafkaSink, OtlpSink {
 
     /** What came of a delivery. */
     sealed interface Outcome {
@@ -69,13 +70,14 @@ sealed interface Sink extends AutoCloseable permits WebhookSink, PostgresSink, K
             case WEBHOOK -> WebhookSink.check(url, secret, wrong);
             case POSTGRESQL -> PostgresSink.check(url, secret, wrong);
             case KAFKA -> KafkaUrl.check(url, secret, wrong);
+            case OTLP -> OtlpSink.check(url, secret, wrong);
         }
     }
 
     /** Where the sink of such a URL is: one host, or several. */
     static List<String> hosts(SinkType type, String url) {
         return switch (type) {
-            case WEBHOOK -> List.of(WebhookSink.host(url));
+            case WEBHOOK, OTLP -> List.of(HttpPost.host(url));
             case POSTGRESQL -> List.of(PostgresSink.host(url));
             case KAFKA -> KafkaUrl.parse(url).hosts();
         };
@@ -89,9 +91,16 @@ sealed interface Sink extends AutoCloseable permits WebhookSink, PostgresSink, K
     static boolean needsSecret(SinkType type, String url, boolean hadOne) {
         return switch (type) {
             case WEBHOOK -> true;
-            case POSTGRESQL -> hadOne;
+            case POSTGRESQL, OTLP -> hadOne;
             case KAFKA -> KafkaUrl.parse(url).mechanism() != null;
         };
+    }
+
+    /** How each record is written for a stream's sink. */
+    static RecordEncoder.Format format(NamedStream stream) {
+        return stream.sinkType() == SinkType.OTLP
+                ? OtlpRecord::write
+                : stream.format().of(stream.projectId());
     }
 
     /** What may be shown of a failure of {@link #begin}. */

@@ -12,7 +12,9 @@ enum SinkType {
     /** Two tables in another database: see {@link PostgresSink}. */
     POSTGRESQL,
     /** A topic: see {@link KafkaSink}. */
-    KAFKA;
+    KAFKA,
+    /** A receiver of logs by OTLP over HTTP: see {@link OtlpSink}. */
+    OTLP;
 
     /** The name in JSON and in the database. */
     String text() {

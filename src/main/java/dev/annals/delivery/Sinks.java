@@ -47,6 +47,7 @@ class Sinks {
         return switch (stream.sinkType()) {
             case WEBHOOK -> new WebhookSink(stream, secret, targets, http, config.timeout());
             case POSTGRESQL -> new PostgresSink(stream, secret, targets, vertx, config.timeout());
+            case OTLP -> new OtlpSink(stream, secret, targets, http, config.timeout());
             case KAFKA -> new KafkaSink(stream, secret, targets, vertx, config);
         };
     }

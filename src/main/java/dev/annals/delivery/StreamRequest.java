@@ -71,6 +71,8 @@ record StreamRequest(
                 .orElse(null);
         if (format == null) {
             fields.wrong(FORMAT, "It must be json, cloudevents or ocsf.");
+        } else if (type == SinkType.OTLP && format != StreamFormat.JSON) {
+            fields.wrong(FORMAT, "An otlp sink has a format of its own: leave this out.");
         }
         String onRefusal = orElse(fields.text(ON_REFUSAL, 32, fields.has(ON_REFUSAL)), NamedStream.STOP);
         if (!onRefusal.equals(NamedStream.STOP) && !onRefusal.equals(NamedStream.DEAD_LETTER)) {

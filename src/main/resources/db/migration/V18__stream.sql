@@ -31,7 +31,7 @@ create table annals.stream (
   constraint stream_name_key unique (project_id, name),
   constraint stream_project_fkey foreign key (project_id) references annals.project (id),
   constraint stream_name check (name ~ '^[A-Za-z0-9._-]+$'),
-  constraint stream_sink_type check (sink_type::text in ('webhook', 'postgresql', 'kafka', 'syslog', 's3')),
+  constraint stream_sink_type check (sink_type::text in ('webhook', 'postgresql', 'kafka', 'otlp', 'syslog', 's3')),
   constraint stream_secret_length check (octet_length(secret) between 29 and 4096),
   constraint stream_format check (format::text in ('json', 'cloudevents', 'ocsf', 'cef', 'splunk_hec', 'datadog')),
   constraint stream_filter check (jsonb_typeof(filter) = 'object'),

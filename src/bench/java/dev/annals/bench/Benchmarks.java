@@ -12,6 +12,7 @@ import dev.annals.bench.service.RetentionPart;
 import dev.annals.bench.service.ServicePart;
 import dev.annals.bench.service.SlowCommitPart;
 import dev.annals.bench.service.StartupPart;
+import dev.annals.bench.service.StreamsPart;
 import dev.annals.bench.service.TailPart;
 import dev.annals.bench.storage.StoragePart;
 import java.nio.file.Path;
@@ -34,6 +35,7 @@ public final class Benchmarks {
             new LivePart(),
             new ExportPart(),
             new ProofPart(),
+            new StreamsPart(),
             new RetentionPart(),
             new MicroPart(),
             new StoragePart(),

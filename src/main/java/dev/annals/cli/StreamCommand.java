@@ -108,11 +108,17 @@ public final class StreamCommand {
         String sink = "";
 
         @Option(
+                names = "--type",
+                description = "What the sink is, where its URL does not say it: otlp. Default of https://…: webhook.")
+        @Nullable
+        String type;
+
+        @Option(
                 names = "--secret-file",
                 paramLabel = "FILE",
                 description =
                         "A file with the sink's secret: whsec_… of a webhook, the token of Splunk, the key of Datadog, the"
-                                + " password of a database, user:password of Kafka, ACCESS_KEY:SECRET_KEY of S3.")
+                                + " password of a database, user:password of Kafka, headers of OTLP, ACCESS_KEY:SECRET_KEY of S3.")
         @Nullable
         Path secretFile;
 
@@ -155,7 +161,7 @@ public final class StreamCommand {
         int run() throws IOException, InterruptedException {
             ObjectNode body = Connection.JSON.createObjectNode();
             ObjectNode to = body.putObject("sink");
-            to.put("type", type(sink)).put("url", sink);
+            to.put("type", type == null ? typeOf(sink) : type).put("url", sink);
             if (secretFile != null) {
                 to.put("secret", Files.readString(secretFile).strip());
             }
@@ -176,7 +182,7 @@ public final class StreamCommand {
             return 0;
         }
 
-        private static String type(String url) {
+        private static String typeOf(String url) {
             return switch (url.replaceFirst("[:+].*", "")) {
                 case "postgresql" -> "postgresql";
                 case "kafka" -> "kafka";

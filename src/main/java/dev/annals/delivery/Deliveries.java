@@ -267,7 +267,11 @@ class Deliveries {
 
     private RecordEncoder.Format encoding(NamedStream stream) {
         RecordEncoder.Format format = stream.format().of(stream.projectId());
-        return stream.sinkType() == SinkType.SYSLOG ? new SyslogMessage(stream, format, config.syslogBytes()) : format;
+        return switch (stream.sinkType()) {
+            case SYSLOG -> new SyslogMessage(stream, format, config.syslogBytes());
+            case OTLP -> OtlpRecord::write;
+            case WEBHOOK, POSTGRESQL, KAFKA, S3 -> format;
+        };
     }
 
     /** Reads a page within the memory of the stream's project, and hands it on for as long as that takes. */

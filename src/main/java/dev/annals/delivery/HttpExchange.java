@@ -74,6 +74,11 @@ final class HttpExchange {
                     + (status / 100 == 3 ? " Redirects are not followed." : "");
         }
 
+        /** What an answer means that is not 2xx: 410 wants nothing any more, and the others refuse what was sent, or are for now. */
+        Sink.Outcome otherwise() {
+            return isForNow() ? failed() : new Sink.Outcome.Refused(told(), status == 410);
+        }
+
         /** It is to be tried again. */
         Sink.Outcome.Failed failed() {
             return new Sink.Outcome.Failed(told(), retryAfter(headers.get("Retry-After")));

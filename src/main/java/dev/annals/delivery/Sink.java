@@ -2,6 +2,7 @@ package dev.annals.delivery;
 
 import dev.annals.feed.Cursor;
 import io.smallrye.mutiny.Uni;
+import java.net.URI;
 import java.time.Duration;
 import java.util.List;
 import java.util.function.BiConsumer;
@@ -11,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  * Where a stream delivers, for one turn of it. Each kind of sink is one class: it is added below, to {@link SinkType} and to {@link
  * Sinks#open}, and nowhere else.
  */
-sealed interface Sink extends AutoCloseable permits WebhookSink, PostgresSink, KafkaSink, SyslogSink, S3Sink {
+sealed interface Sink extends AutoCloseable permits WebhookSink, PostgresSink, KafkaSink, OtlpSink, SyslogSink, S3Sink {
 
     /** What came of a delivery. */
     sealed interface Outcome {
@@ -73,6 +74,7 @@ sealed interface Sink extends AutoCloseable permits WebhookSink, PostgresSink, K
             case WEBHOOK -> WebhookSink.check(format, url, secret, wrong);
             case POSTGRESQL -> PostgresSink.check(url, secret, wrong);
             case KAFKA -> KafkaUrl.check(url, secret, wrong);
+            case OTLP -> OtlpSink.check(url, secret, wrong);
             case SYSLOG -> SyslogSink.check(url, secret, wrong);
             case S3 -> S3Sink.check(url, secret, wrong);
         }
@@ -81,7 +83,7 @@ sealed interface Sink extends AutoCloseable permits WebhookSink, PostgresSink, K
     /** Where the sink of such a URL is: names or addresses, the latter without brackets. */
     static List<String> hosts(SinkType type, String url) {
         return switch (type) {
-            case WEBHOOK -> List.of(WebhookSink.host(url));
+            case WEBHOOK, OTLP -> List.of(HttpExchange.host(URI.create(url)));
             case POSTGRESQL -> List.of(PostgresSink.host(url));
             case KAFKA -> KafkaUrl.parse(url).hosts();
             case SYSLOG -> List.of(SyslogSink.host(url));
@@ -97,7 +99,7 @@ sealed interface Sink extends AutoCloseable permits WebhookSink, PostgresSink, K
     static boolean needsSecret(SinkType type, String url, boolean hadOne) {
         return switch (type) {
             case WEBHOOK, S3 -> true;
-            case POSTGRESQL, SYSLOG -> hadOne;
+            case POSTGRESQL, OTLP, SYSLOG -> hadOne;
             case KAFKA -> KafkaUrl.parse(url).mechanism() != null;
         };
     }

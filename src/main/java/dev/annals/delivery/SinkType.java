@@ -13,6 +13,8 @@ enum SinkType {
     POSTGRESQL,
     /** A topic: see {@link KafkaSink}. */
     KAFKA,
+    /** A receiver of logs by OTLP over HTTP: see {@link OtlpSink}. */
+    OTLP,
     /** A syslog receiver: see {@link SyslogSink}. */
     SYSLOG,
     /** Objects in an S3-compatible store: see {@link S3Sink}. */

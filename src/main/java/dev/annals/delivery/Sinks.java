@@ -64,6 +64,7 @@ class Sinks {
         return switch (stream.sinkType()) {
             case WEBHOOK -> new WebhookSink(stream, secret, http);
             case POSTGRESQL -> new PostgresSink(stream, secret, targets, vertx, config.timeout());
+            case OTLP -> new OtlpSink(stream, secret, http);
             case KAFKA -> new KafkaSink(stream, secret, targets, vertx, config);
             case S3 -> new S3Sink(stream, secret, http, checkpoints, vertx, config.timeout());
             case SYSLOG ->

@@ -48,9 +48,9 @@ enum StreamFormat {
         return Arrays.stream(values()).map(StreamFormat::text).collect(Collectors.joining(", "));
     }
 
-    /** Whether a kind of sink can have it. */
+    /** Whether a kind of sink can have it. OTLP has a format of its own, and takes none. */
     boolean suits(SinkType sink) {
-        return only == null || only == sink;
+        return sink == SinkType.OTLP ? this == JSON : only == null || only == sink;
     }
 
     /** Whether a secret for this format is one for that: those of Splunk and Datadog are sent, not signed with. */

@@ -81,11 +81,6 @@ final class WebhookSink implements Sink {
         }
     }
 
-    /** Where the sink of such a URL is. */
-    static String host(String url) {
-        return HttpExchange.host(URI.create(url));
-    }
-
     @Override
     public Uni<Cursor> begin(Cursor known) {
         return Uni.createFrom().item(known);
@@ -147,7 +142,7 @@ final class WebhookSink implements Sink {
                     .getString(0, Math.min(SHOWN_BYTES, answer.body().length()), "UTF-8");
             return new Outcome.Taken(shown.isEmpty() ? answer.told() : answer.told() + " " + shown.replace('\0', ' '));
         }
-        return answer.isForNow() ? answer.failed() : new Outcome.Refused(answer.told(), answer.status() == 410);
+        return answer.otherwise();
     }
 
     @Override

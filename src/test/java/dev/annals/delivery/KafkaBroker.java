@@ -39,7 +39,7 @@ import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.serialization.StringDeserializer;
 
 /** A broker of Kafka, in a process of its own. Whoever comes without a login may do everything; the user annals what a test allows. */
-final class KafkaBroker implements AutoCloseable {
+public final class KafkaBroker implements AutoCloseable {
 
     static final String USER = "annals";
     /** With everything that means something where it is written. */
@@ -63,7 +63,8 @@ final class KafkaBroker implements AutoCloseable {
     private final Process process;
     private final Admin admin;
 
-    KafkaBroker() throws Exception {
+    /** Starts it, and waits until it answers. */
+    public KafkaBroker() throws Exception {
         directory = Files.createTempDirectory("annals-kafka");
         List<Integer> ports = freePorts(5);
         port = ports.get(0);
@@ -229,12 +230,13 @@ final class KafkaBroker implements AutoCloseable {
         return STORE_PASSWORD;
     }
 
-    String server() {
+    /** Where it asks for no login. */
+    public String server() {
         return "127.0.0.1:" + port;
     }
 
     /** A topic of several partitions. */
-    String newTopic(Map<String, String> settings) throws Exception {
+    public String newTopic(Map<String, String> settings) throws Exception {
         String topic = "audit." + Uuid.randomUuid();
         admin.createTopics(List.of(new NewTopic(topic, PARTITIONS, (short) 1).configs(settings)))
                 .all()

@@ -50,6 +50,13 @@ final class Targets {
         return withProjects(start(environment), 1);
     }
 
+    /** The service with settings of its own, and two projects. */
+    Target startAnnalsWith(Map<String, String> settings) throws IOException, InterruptedException {
+        Map<String, String> environment = new HashMap<>(environment());
+        environment.putAll(settings);
+        return withProjects(start(environment), 2);
+    }
+
     private static JavaProcess start(Map<String, String> environment, String... jvmOptions)
             throws IOException, InterruptedException {
         if (!Files.exists(SERVICE)) {
@@ -93,7 +100,7 @@ final class Targets {
                 tokens.add(administer(
                         process,
                         "/v1/projects/" + project + "/tokens",
-                        "{\"scopes\": [\"read\", \"write\"]}",
+                        "{\"scopes\": [\"read\", \"write\", \"stream\"]}",
                         "token"));
             }
             return new Target(ANNALS, process, tokens);

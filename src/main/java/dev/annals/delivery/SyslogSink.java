@@ -172,7 +172,7 @@ final class SyslogSink implements Sink {
         private final Buffer frames;
         private final boolean isLenient;
         private final UniEmitter<? super Outcome> emitter;
-        private @Nullable NetSocket socket;
+        private @Nullable ChannelHandlerContext transport;
         private boolean isOver;
         private volatile boolean isSent;
         private volatile boolean isReset;
@@ -185,21 +185,21 @@ final class SyslogSink implements Sink {
         }
 
         void begin(NetSocket connected) {
+            Channel opened =
+                    ((NetSocketInternal) connected).channelHandlerContext().channel();
+            SslHandler tls = opened.pipeline().get(SslHandler.class);
+            // In front of TLS, which would keep a reset behind close_notify to itself.
+            opened.pipeline().addFirst(this);
             synchronized (this) {
-                socket = connected;
+                transport = opened.pipeline().context(this);
                 if (isOver) {
-                    connected.close();
+                    end();
                     return;
                 }
             }
-            Channel channel =
-                    ((NetSocketInternal) connected).channelHandlerContext().channel();
-            SslHandler tls = channel.pipeline().get(SslHandler.class);
-            // In front of TLS, which would keep a reset behind close_notify to itself.
-            channel.pipeline().addFirst(this);
             connected.handler(this::answered);
             connected.closeHandler(closed -> closed(tls));
-            connected.write(frames).onFailure(emitter::fail).onSuccess(written -> endOutput(channel, tls));
+            connected.write(frames).onFailure(emitter::fail).onSuccess(written -> endOutput(opened, tls));
         }
 
         private void endOutput(Channel channel, @Nullable SslHandler tls) {
@@ -248,10 +248,11 @@ final class SyslogSink implements Sink {
             }
         }
 
+        /** At once: a socket of Vert.x would first wait until everything is written, and so for whoever reads nothing. */
         synchronized void end() {
             isOver = true;
-            if (socket != null) {
-                socket.close();
+            if (transport != null) {
+                transport.close().addListener(closed -> {});
             }
         }
     }

@@ -131,10 +131,6 @@ class SyslogSinkTest {
                 socket.getInputStream().readAllBytes();
                 TimeUnit.HOURS.sleep(1);
             },
-            "reads a little and ends it",
-            socket -> {
-                assertThat(socket.getInputStream().readNBytes(100)).hasSize(100);
-            },
             "reads a little and resets it",
             socket -> {
                 assertThat(socket.getInputStream().readNBytes(100)).hasSize(100);
@@ -153,7 +149,6 @@ class SyslogSinkTest {
             strings = {
                 "reads nothing and waits",
                 "reads everything and never ends it",
-                "reads a little and ends it",
                 "reads a little and resets it",
                 "answers without an end"
             })

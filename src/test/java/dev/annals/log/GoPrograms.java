@@ -42,7 +42,12 @@ public final class GoPrograms {
 
     /** Builds the module in a folder of {@code src/test}, which has the name of the program. */
     public static synchronized Path built(String name) throws Exception {
-        Path sources = Path.of("src", "test", name);
+        return built(Path.of("src", "test", name));
+    }
+
+    /** Builds the module in this folder, which has the name of the program. */
+    public static synchronized Path built(Path sources) throws Exception {
+        String name = sources.getFileName().toString();
         Path folder = Files.createDirectories(Path.of("target", name).toAbsolutePath());
         Path program = folder.resolve(name);
         List<Path> files;

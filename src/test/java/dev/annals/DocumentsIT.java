@@ -44,14 +44,20 @@ class DocumentsIT {
     private static final int PAGE_SECONDS = 240;
     private static final Pattern END_OF_BLOCK = Pattern.compile("--- end of block ---");
 
-    /** Pages whose commands are tried elsewhere: the clients are built and run by {@code SdkIT}. */
-    private static final Set<String> TRIED_ELSEWHERE = Set.of("sdks.md");
+    /**
+     * Pages whose commands are tried elsewhere: the clients are built and run by {@code SdkIT}, the outbox
+     * by {@code OutboxIT}.
+     */
+    private static final Set<String> TRIED_ELSEWHERE = Set.of("outbox.md", "sdks.md");
 
     private static final Set<String> TRIED_HERE = Set.of(
             "administration.md",
+            "adopt.md",
+            "cloudevents.md",
             "command-line.md",
             "exporting.md",
             "live.md",
+            "opentelemetry.md",
             "operating.md",
             "privacy.md",
             "proof.md",
@@ -299,6 +305,38 @@ class DocumentsIT {
         List<String> printed = runPage("streaming.md");
         assertThat(printed.get(1)).contains("It answered with HTTP status 204.", "receiver");
         assertThat(printed.get(2)).contains("1 volume_create");
+    }
+
+    @Test
+    void adopt() throws Exception {
+        for (String tool : List.of("node", "go")) {
+            need(commandExists(tool), tool + ", as the page does");
+        }
+        List<String> printed = runPage("adopt.md");
+        assertThat(printed.get(0)).contains("u-java", "\"sequence_id\":");
+        assertThat(printed.get(1)).contains("u-node", "\"sequence_id\":");
+        assertThat(printed.get(2)).contains("u-python", "\"sequence_id\":");
+        assertThat(printed.get(3)).contains("u-go", "\"sequence_id\":");
+        assertThat(printed.get(4)).contains("volume_create | u-sql");
+    }
+
+    @Test
+    void openTelemetry() throws Exception {
+        List<String> printed = runPage("opentelemetry.md");
+        assertThat(printed.get(0))
+                .startsWith("{}")
+                .contains(
+                        "\"action\":\"volume_create\"",
+                        "\"message\":\"Volume 'cache' has been created\"",
+                        "\"resource\":{\"service.name\":\"shop\"}");
+    }
+
+    @Test
+    void cloudEvents() throws Exception {
+        List<String> printed = runPage("cloudevents.md");
+        assertThat(printed.get(0)).startsWith("{\"id\":").contains("\"action\":\"volume_create\"", "{\"results\":[");
+        assertThat(printed.get(1))
+                .contains("\"action\":\"org.example.order.shipped\"", "\"subject\":{\"id\":\"order-17\"}");
     }
 
     private static void copyCheckout() throws IOException, InterruptedException {

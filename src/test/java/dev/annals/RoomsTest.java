@@ -71,6 +71,7 @@ class RoomsTest {
                     "append",
                     Set.of("config", "database", "feed", "guid", "http", "live", "project", "record", "sequence")),
             Map.entry("export", Set.of("config", "database", "feed", "http", "memory", "project", "record", "search")),
+            Map.entry("intake", Set.of("append", "guid", "http", "project", "record")),
             Map.entry(
                     "delivery",
                     Set.of(

@@ -26,6 +26,12 @@ public interface AppendConfig {
     @Max(16_777_216)
     long bulkBytes();
 
+    /** How many log records one request may have that comes by OTLP. */
+    @WithDefault("20000")
+    @Min(1)
+    @Max(1_000_000)
+    int logRecords();
+
     /** How many records one transaction may have. A request is never split: a larger one gets a transaction of its own. */
     @WithDefault("2000")
     @Min(1)

@@ -9,6 +9,7 @@ import dev.annals.http.ProblemType;
 import dev.annals.project.Caller;
 import dev.annals.record.RecordReader;
 import java.util.List;
+import java.util.function.IntFunction;
 
 /** What clients are told about appends that were not stored. */
 final class AppendProblems {
@@ -19,13 +20,13 @@ final class AppendProblems {
      * What a request ends with.
      *
      * @param outcome any outcome that stores nothing
-     * @param inBatch whether its records came as a batch rather than as a single record
+     * @param pointer where a record stands in the body, as a JSON pointer, by the record's index
      */
-    static RuntimeException of(AppendOutcome outcome, boolean inBatch) {
+    static RuntimeException of(AppendOutcome outcome, IntFunction<String> pointer) {
         if (outcome instanceof AppendOutcome.Rejected rejected) {
             List<FieldError> errors = rejected.rejections().stream()
                     .limit(RecordReader.MAX_ERRORS)
-                    .map(rejection -> error(rejection, inBatch ? "/records/" + rejection.index() : ""))
+                    .map(rejection -> error(rejection, pointer.apply(rejection.index())))
                     .toList();
             Problem problem = rejected.reason() == Reason.ID_TAKEN
                     ? idTaken()

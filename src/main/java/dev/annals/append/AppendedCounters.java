@@ -9,7 +9,7 @@ final class AppendedCounters {
     private final Counter records;
     private final Counter bytes;
 
-    /** @param via which way in: {@code one}, {@code batch} or {@code import} */
+    /** @param via which way in: {@code one}, {@code batch}, {@code import}, {@code cloudevents} or {@code otlp} */
     AppendedCounters(String via, MeterRegistry metrics) {
         this.records = Counter.builder("annals.appended.records")
                 .description("Records that were stored")

@@ -190,7 +190,7 @@ final class NdjsonUpload {
             numbers.add(line);
             ids.add(record.id());
             numbered |= record.numberSequence() != null;
-            bytes += length + AppendResource.RECORD_OVERHEAD_BYTES;
+            bytes += length + Appends.RECORD_OVERHEAD_BYTES;
         }
 
         long firstLine() {
@@ -342,7 +342,7 @@ final class NdjsonUpload {
         if (batch.counted) {
             return true;
         }
-        long overhead = (long) AppendResource.RECORD_OVERHEAD_BYTES * batch.records.size();
+        long overhead = (long) Appends.RECORD_OVERHEAD_BYTES * batch.records.size();
         Usage.TooSoon tooSoon = usage.appendInTurn(caller.get(), batch.records.size(), batch.bytes - overhead);
         if (tooSoon == null) {
             batch.counted = true;
@@ -379,7 +379,7 @@ final class NdjsonUpload {
             sendAgainOnceAllAreBack();
             proceed();
         } else {
-            fail(AppendProblems.of(outcome, true));
+            fail(AppendProblems.of(outcome, index -> "/records/" + index));
         }
     }
 
@@ -389,7 +389,7 @@ final class NdjsonUpload {
     private boolean settle(Lines batch, AppendOutcome outcome) {
         if (outcome instanceof AppendOutcome.Stored all) {
             stored(all.records(), all.added());
-            long overhead = (long) AppendResource.RECORD_OVERHEAD_BYTES * batch.records.size();
+            long overhead = (long) Appends.RECORD_OVERHEAD_BYTES * batch.records.size();
             counters.stored(all.added(), all.records().size(), batch.bytes - overhead);
         } else if (outcome instanceof AppendOutcome.Duplicate all) {
             stored(all.records(), 0);

@@ -36,7 +36,9 @@ public class RequestBodies {
     /** How much is taken from the budget at a time. */
     private static final int STEP_BYTES = 65_536;
 
-    private static final MediaType JSON = MediaType.APPLICATION_JSON_TYPE.withCharset("utf-8");
+    /** JSON in UTF-8. */
+    public static final MediaType JSON = MediaType.APPLICATION_JSON_TYPE.withCharset("utf-8");
+
     private static final String SEND_JSON = "Send JSON in UTF-8, with the header Content-Type: application/json.";
 
     private final MemoryBudget memory;
@@ -51,31 +53,29 @@ public class RequestBodies {
         this.vertx = vertx;
     }
 
+    /** Reads, as {@link #read} does, JSON that holds no records: of 64 KiB at most. */
+    public <T> Uni<T> readCommand(HttpServerRequest request, Object caller, Function<byte[], Uni<T>> answer) {
+        return read(request, JSON, SEND_JSON, MAX_COMMAND_BYTES, caller, answer);
+    }
+
     /**
-     * Reads a whole body of JSON and makes an answer from it. Its memory is held until the answer is made.
+     * Reads a whole body and makes an answer from it. Its memory is held until the answer is made.
      *
+     * @param type what it has to be declared as
+     * @param otherwise what people are told to do if it is not
      * @param caller whose memory it is: a project's id, or something else that identifies the caller
-     * @return fails with {@code unsupported-media-type} if the body is not declared as JSON in UTF-8, with {@code
+     * @return fails with {@code unsupported-media-type} if the body is declared as something else, with {@code
      *     body-too-large} as soon as the limit is exceeded, with {@code overloaded} if there is no memory for it, with
      *     {@code body-too-slow} or with {@code malformed-encoding}
      */
-    public <T> Uni<T> read(HttpServerRequest request, int maxBytes, Object caller, Function<byte[], Uni<T>> answer) {
-        return read(request, SEND_JSON, maxBytes, caller, answer);
-    }
-
-    /** Reads in the same way a body that holds no records: of 64 KiB at most. */
-    public <T> Uni<T> readCommand(HttpServerRequest request, Object caller, Function<byte[], Uni<T>> answer) {
-        return read(request, MAX_COMMAND_BYTES, caller, answer);
-    }
-
-    /**
-     * The same.
-     *
-     * @param otherwise what people are told to do if the body is not declared as JSON in UTF-8
-     */
     public <T> Uni<T> read(
-            HttpServerRequest request, String otherwise, int maxBytes, Object caller, Function<byte[], Uni<T>> answer) {
-        requireType(request, JSON, otherwise);
+            HttpServerRequest request,
+            MediaType type,
+            String otherwise,
+            int maxBytes,
+            Object caller,
+            Function<byte[], Uni<T>> answer) {
+        requireType(request, type, otherwise);
         BodyParts parts = parts(request);
         // With a small heap a caller may have less memory than the largest body needs.
         int most = (int) Math.min(maxBytes, memory.holderLimit() / BYTES_HELD_PER_BYTE);

@@ -8,7 +8,7 @@ import java.nio.ByteOrder;
  * Checks bytes before they are parsed. Jackson accepts overlong forms and encoded surrogates as characters; the Unicode
  * Standard (table 3-7, well-formed UTF-8 byte sequences) does not, and neither does PostgreSQL.
  */
-final class Utf8 {
+public final class Utf8 {
 
     /** Well-formed, and without a backslash: no JSON string in it can hold an escape. */
     static final int PLAIN = -1;
@@ -28,7 +28,7 @@ final class Utf8 {
      *
      * @return {@link #PLAIN}, {@link #WITH_BACKSLASH}, or the index of the first byte of a sequence that is not UTF-8
      */
-    static int scan(byte[] bytes, int from, int to) {
+    public static int scan(byte[] bytes, int from, int to) {
         int result = PLAIN;
         int at = from;
         while (at < to) {

@@ -96,9 +96,26 @@ class EveryOperationAnswersAsDescribedIT extends ProjectTest {
                 .statusCode(200)
                 .body("stored", equalTo(2));
 
+        String event = "{\"specversion\": \"1.0\", \"id\": \"1\", \"source\": \"s\", \"type\": \"%s\"}";
+        project.request()
+                .contentType("application/cloudevents+json; charset=UTF-8")
+                .body(event.formatted("d").getBytes(StandardCharsets.UTF_8))
+                .post("/v1/cloudevents")
+                .then()
+                .statusCode(201);
+        project.request()
+                .contentType("application/cloudevents-batch+json; charset=UTF-8")
+                .body(("[" + event.formatted("d") + "]").getBytes(StandardCharsets.UTF_8))
+                .post("/v1/cloudevents/batch")
+                .then()
+                .statusCode(200);
+        json(project.request(), """
+                {"resourceLogs": [{"scopeLogs": [{"logRecords": [{"timeUnixNano": "5", "attributes": [
+                  {"key": "audit.action", "value": {"stringValue": "d"}}]}]}]}]}""").post("/v1/logs").then().statusCode(200);
+
         project.request().get(LOGS + "/" + id).then().statusCode(200).body("sequence_id", equalTo(1));
         project.request().get(LOGS + "?limit=2").then().statusCode(200).body("results", hasSize(2));
-        project.request().get(LOGS + "?action=d&order=desc").then().body("results.sequence_id[0]", equalTo(5));
+        project.request().get(LOGS + "?action=d&order=desc").then().body("results.sequence_id[0]", equalTo(7));
         project.request().get(LOGS + "/statistics").then().statusCode(200);
         for (String format : new String[] {"ndjson", "csv", "cloudevents", "ocsf"}) {
             assertThat(project.request()

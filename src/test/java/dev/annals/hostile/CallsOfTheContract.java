@@ -44,6 +44,8 @@ abstract class CallsOfTheContract {
     private static final String GRANT =
             "{\"issuer\": \"https://nowhere.example.org\", \"claim\": \"sub\", \"value\": \"s\", \"scopes\": [\"read\"]}";
 
+    private static final String EVENT = "{\"specversion\": \"1.0\", \"id\": \"1\", \"source\": \"s\", \"type\": \"a\"}";
+
     final AuditLogFixture log = new AuditLogFixture();
 
     @TestHTTPResource("/")
@@ -153,6 +155,9 @@ abstract class CallsOfTheContract {
             case "POST /v1/project-logs/batch" ->
                 new Call(method, path, AuditLogFixture.batch("{\"action\": \"a\"}"), "");
             case "POST /v1/project-logs/import" -> new Call(method, path, "{\"action\": \"a\"}\n", "");
+            case "POST /v1/cloudevents" -> new Call(method, path, EVENT, "");
+            case "POST /v1/cloudevents/batch" -> new Call(method, path, "[" + EVENT + "]", "");
+            case "POST /v1/logs" -> new Call(method, path, "{\"resourceLogs\": []}", "");
             case "GET /v1/project-logs/statistics" ->
                 new Call(method, path + "?start=2026-01-01&end=2026-02-01&by=action", "", "");
             case "GET /v1/project-logs/log/consistency" -> new Call(method, path + "?from=0&to=1", "", "");
@@ -195,9 +200,7 @@ abstract class CallsOfTheContract {
                                 ? HttpRequest.BodyPublishers.noBody()
                                 : HttpRequest.BodyPublishers.ofString(call.body()));
         if (!call.body().isEmpty()) {
-            request.header(
-                    "Content-Type",
-                    call.path().equals(AuditLogFixture.IMPORT) ? "application/x-ndjson" : "application/json");
+            request.header("Content-Type", typeAt(call.path()));
         }
         if (!token.isEmpty()) {
             request.header("Authorization", "Bearer " + token);
@@ -211,6 +214,15 @@ abstract class CallsOfTheContract {
         } catch (IOException | InterruptedException e) {
             throw new AssertionError(call.toString(), e);
         }
+    }
+
+    private static String typeAt(String path) {
+        return switch (path) {
+            case AuditLogFixture.IMPORT -> "application/x-ndjson";
+            case "/v1/cloudevents" -> "application/cloudevents+json";
+            case "/v1/cloudevents/batch" -> "application/cloudevents-batch+json";
+            default -> "application/json";
+        };
     }
 
     static boolean isStream(HttpResponse<?> answer) {

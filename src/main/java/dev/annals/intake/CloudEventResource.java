@@ -1,0 +1,75 @@
+package dev.annals.intake;
+
+import dev.annals.append.Appends;
+import dev.annals.http.BodyConfig;
+import dev.annals.project.Requires;
+import dev.annals.record.RecordReader;
+import io.smallrye.mutiny.Uni;
+import io.vertx.core.http.HttpServerRequest;
+import jakarta.ws.rs.POST;
+import jakarta.ws.rs.Path;
+import jakarta.ws.rs.Produces;
+import jakarta.ws.rs.container.ContainerRequestContext;
+import jakarta.ws.rs.core.Context;
+import jakarta.ws.rs.core.MediaType;
+import jakarta.ws.rs.core.Response;
+import jakarta.ws.rs.core.UriInfo;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * {@code POST /v1/cloudevents}, and the same path with {@code /batch}: records as CloudEvents 1.0 in structured JSON mode. They are
+ * answered like one record and a batch.
+ */
+@Path("/v1/cloudevents")
+@Produces(MediaType.APPLICATION_JSON)
+public class CloudEventResource {
+
+    private static final Map<String, String> UTF_8 = Map.of("charset", "utf-8");
+    private static final String ONE =
+            "Send one event with the header Content-Type: application/cloudevents+json, and several with"
+                    + " application/cloudevents-batch+json to POST /v1/cloudevents/batch.";
+
+    private final Appends appends;
+    private final Appends.Form one;
+    private final Appends.Form batch;
+
+    CloudEventResource(Appends appends, RecordReader records, BodyConfig limits) {
+        this.appends = appends;
+        CloudEventReader reader = new CloudEventReader(records);
+        this.one = new Appends.Form(
+                "cloudevents",
+                new MediaType("application", "cloudevents+json", UTF_8),
+                ONE,
+                limits.maxBytes(),
+                body -> List.of(reader.readEvent(body)),
+                index -> "/data",
+                false);
+        this.batch = new Appends.Form(
+                "cloudevents",
+                new MediaType("application", "cloudevents-batch+json", UTF_8),
+                "Send an array of events with the header Content-Type: application/cloudevents-batch+json, and one with"
+                        + " application/cloudevents+json to POST /v1/cloudevents.",
+                limits.maxBytes(),
+                reader::readBatch,
+                index -> "/" + index + "/data",
+                true);
+    }
+
+    /** Appends the record of one event, and answers with it. */
+    @POST
+    @Requires.Write
+    public Uni<Response> append(
+            @Context HttpServerRequest http, @Context UriInfo uri, @Context ContainerRequestContext request) {
+        return appends.append(http, uri, request, one);
+    }
+
+    /** Appends the records of a batch of events: all or none. */
+    @POST
+    @Path("batch")
+    @Requires.Write
+    public Uni<Response> appendBatch(
+            @Context HttpServerRequest http, @Context UriInfo uri, @Context ContainerRequestContext request) {
+        return appends.append(http, uri, request, batch);
+    }
+}

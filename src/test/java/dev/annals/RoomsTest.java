@@ -26,8 +26,6 @@ class RoomsTest {
             Map.entry("config", Set.of()),
             Map.entry("guid", Set.of()),
             Map.entry("contract", Set.of()),
-            // The client that writes: a jar of its own, which has nothing of the service.
-            Map.entry("writer", Set.of()),
             Map.entry("follower", Set.of()),
             Map.entry("proof", Set.of()),
             Map.entry("memory", Set.of("config")),

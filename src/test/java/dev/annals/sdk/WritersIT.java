@@ -12,6 +12,7 @@ import java.io.IOException;
 import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ThreadLocalRandom;
@@ -219,8 +220,9 @@ class WritersIT {
 
     private static ProcessBuilder process(
             SdkProgram program, Project project, URI uri, Path spool, long first, long count) {
-        ProcessBuilder process = new ProcessBuilder(program.command());
-        process.command().addAll(List.of(spool.toString(), Long.toString(first), Long.toString(count)));
+        List<String> command = new ArrayList<>(program.command());
+        command.addAll(List.of(spool.toString(), Long.toString(first), Long.toString(count)));
+        ProcessBuilder process = new ProcessBuilder(command);
         process.environment().put("ANNALS_URL", uri.toString());
         process.environment().put("ANNALS_TOKEN", project.token());
         process.environment().put("PYTHONPATH", program.importsFrom().toString());

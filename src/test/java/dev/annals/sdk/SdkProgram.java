@@ -10,6 +10,7 @@ import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashSet;
@@ -37,6 +38,8 @@ record SdkProgram(List<String> command, Path importsFrom) {
 
     private static final int OLDEST_NODE = 20;
     private static final int OLDEST_PYTHON = 10;
+    /** Of the client that writes, which is one file without dependencies. */
+    private static final int OLDEST_WRITING_PYTHON = 9;
     /** Of Go 1, and likewise of Rust. */
     private static final int OLDEST_GO = 23;
 
@@ -230,6 +233,77 @@ record SdkProgram(List<String> command, Path importsFrom) {
         run(folder, "dotnet", "build", "--no-restore", "--output", "out");
         return new SdkProgram(
                 List.of("dotnet", folder.resolve(Path.of("out", name + ".dll")).toString()), client);
+    }
+
+    /** The jar of the client that writes. */
+    static Path writerJar() throws IOException {
+        try (Stream<Path> files = Files.list(Path.of("target"))) {
+            return files.filter(
+                            file -> file.getFileName().toString().matches("annals-client-[0-9.]+(-SNAPSHOT)?\\.jar"))
+                    .findFirst()
+                    .orElseThrow()
+                    .toAbsolutePath();
+        }
+    }
+
+    /** The program that appends numbers with the writing client of this language. */
+    static SdkProgram writer(String language) throws Exception {
+        Path sources = Path.of("src", "test", "writer");
+        return switch (language) {
+            case "java" -> writer(language, Files.readString(sources.resolve("Program.java")), "Program");
+            case "python" -> writer(language, Files.readString(sources.resolve("program.py")), "program");
+            default -> writer(language, Files.readString(sources.resolve("program.ts")), "program");
+        };
+    }
+
+    /** A program that uses the writing client of its language. */
+    static SdkProgram writer(String language, String source, String name) throws Exception {
+        Path folder = Files.createDirectories(PROGRAMS.resolve("writer-" + language));
+        if (language.equals("java")) {
+            return writerInJava(Files.writeString(folder.resolve(name + ".java"), source), name);
+        }
+        if (language.equals("python")) {
+            need(
+                    version("python3 --version", "Python 3\\.(\\d+).*") >= OLDEST_WRITING_PYTHON,
+                    "Python 3." + OLDEST_WRITING_PYTHON + " or newer");
+            Path script = Files.writeString(folder.resolve(name + ".py"), source);
+            return new SdkProgram(
+                    List.of("python3", script.toString()),
+                    Path.of("clients", "python").toAbsolutePath());
+        }
+        Files.copy(
+                Path.of("clients", "typescript", "annals.ts"),
+                Files.createDirectories(PROGRAMS.resolve("typescript")).resolve("annals.ts"),
+                StandardCopyOption.REPLACE_EXISTING);
+        return typeScript(source, name);
+    }
+
+    private static SdkProgram writerInJava(Path source, String name) throws IOException {
+        String jar = writerJar().toString();
+        String classes = source.getParent().toString();
+        int status = ToolProvider.getSystemJavaCompiler()
+                .run(
+                        null,
+                        System.out,
+                        System.err,
+                        "--release",
+                        "11",
+                        "-proc:none",
+                        "-Xlint:all",
+                        "-Werror",
+                        "-cp",
+                        jar,
+                        "-d",
+                        classes,
+                        source.toString());
+        assertThat(status).as("javac's status for " + source).isZero();
+        return new SdkProgram(
+                List.of(
+                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                        "-cp",
+                        classes + File.pathSeparator + jar,
+                        name),
+                source.getParent());
     }
 
     /** Starts the program in this folder, with the service and the token in its environment. */

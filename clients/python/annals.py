@@ -1,0 +1,898 @@
+"""Writes audit records to Annals, and loses none that it has acknowledged. Python 3.9 or newer, nothing but its library.
+
+    log = annals.AuditLog("https://audit.example.org", token, spool="/var/lib/shop/audit")
+    log.append("volume_create", actor={"type": "user", "id": "u-19283"}, outcome="success")
+    log.close()
+
+The guarantee, the defaults and the spool's format are described in docs/clients.md.
+"""
+
+import collections
+import concurrent.futures
+import contextlib
+import datetime
+import http.client
+import json
+import logging
+import math
+import os
+import random
+import re
+import ssl
+import stat
+import struct
+import threading
+import time
+import urllib.parse
+import uuid
+import zlib
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None
+    import msvcrt
+
+__all__ = ["AuditHandler", "AuditLog", "BufferFull", "Receipt", "RecordRefused"]
+
+_LOG = logging.getLogger("annals")
+_MAX_RECORD = 65_535
+_MAX_ANSWER = 1 << 20
+_MAX_DEPTH = 32
+_OVERHEAD = 400
+_GROUP_RECORDS = 4_096
+_GROUP_BYTES = 1 << 20
+_LONGEST_REASON = 2_000
+_MAGIC = b"ANNALS1\n"
+_FRAME = struct.Struct(">II")
+_SEGMENT = re.compile(r"(\d{20})\.spool", re.ASCII)
+_NOTED = re.compile(rb"(\d{20}) (\d{20}) ([0-9a-f]{8})\n")
+_TYPE = re.compile(r'"type"\s*:\s*"urn:annals:problem:([a-z-]+)"')
+_POINTER = re.compile(r'"pointer"\s*:\s*"/records/(\d{1,9})[/"]', re.ASCII)
+_UNFIT = re.compile("[\0\ud800-\udfff]")
+# Problems with a record, rather than with whoever sends it.
+_OF_RECORDS = {"malformed-json", "invalid-record", "record-id-taken", "body-too-large", "too-many-records"}
+
+
+class BufferFull(Exception):
+    """The buffer stayed full for as long as an append may wait: the record was not taken, and the caller has it."""
+
+
+class RecordRefused(Exception):
+    """What a receipt ends with whose record will not be stored."""
+
+    def __init__(self, record_id, reason, record):
+        super().__init__(f"Record {record_id}: {reason}")
+        self.id = record_id
+        self.reason = reason
+        self.record = record
+
+
+class Receipt:
+    """For one appended record: its id, and a future that says when it is safe.
+
+    With a spool it is safe as soon as it is on disk, without one as soon as the service has stored it.
+    """
+
+    def __init__(self, record_id, future):
+        self.id = record_id
+        self.future = future
+
+    def wait(self, timeout=None):
+        """Waits until the record is safe, or raises RecordRefused."""
+        self.future.result(timeout)
+
+
+class _Entry:
+    def __init__(self, record_id, data):
+        self.id = record_id
+        self.data = data
+        self.future = concurrent.futures.Future()
+        # From now on nobody can cancel it.
+        self.future.set_running_or_notify_cancel()
+
+    def size(self):
+        return len(self.data) + _OVERHEAD
+
+
+class _Ids:
+    """Version 7 UUIDs: milliseconds, 12 bits of their fraction, 62 random bits; each greater than the one before."""
+
+    def __init__(self):
+        self._lock = threading.Lock()
+        self._last = 0
+
+    def next(self):
+        with self._lock:
+            self._last = max(self._last + 1, time.time_ns() * 4096 // 1_000_000)
+            tick = self._last
+        high = (tick >> 12) << 16 | 0x7000 | tick & 4095
+        return uuid.UUID(int=high << 64 | 1 << 63 | int.from_bytes(os.urandom(8), "big") >> 2)
+
+
+def _clean(value, depth=0):
+    """What JSON or the service has no place for is replaced, so that nobody can have a record refused by a value."""
+    if value is None or isinstance(value, (bool, int)):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if isinstance(value, dict):
+        if depth >= _MAX_DEPTH:
+            return "…"
+        return {_UNFIT.sub("\ufffd", str(key)): _clean(part, depth + 1) for key, part in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [_clean(part, depth + 1) for part in value] if depth < _MAX_DEPTH else "…"
+    if isinstance(value, datetime.datetime):
+        return _time(value)
+    return _UNFIT.sub("\ufffd", str(value))
+
+
+def _time(moment):
+    return moment.astimezone(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def _pwrite(file, data, offset):
+    os.lseek(file, offset, os.SEEK_SET)
+    left = memoryview(data)
+    while left:
+        left = left[os.write(file, left):]
+
+
+def _pread(file, length, offset):
+    os.lseek(file, offset, os.SEEK_SET)
+    parts = []
+    while length > 0:
+        part = os.read(file, length)
+        if not part:
+            break
+        parts.append(part)
+        length -= len(part)
+    return b"".join(parts)
+
+
+class _Folder:
+    """The folder of a spool: locked by one process, and for nobody else to read or write."""
+
+    _in_use = set()
+
+    def __init__(self, path):
+        if not os.path.isdir(path):
+            os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
+            os.mkdir(path, 0o700)
+        self.path = os.path.realpath(path)
+        if os.name == "posix" and os.stat(self.path).st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+            raise OSError(f"Others may write to the spool {path}: run chmod go-w on it")
+        # Within a process, the system gives such a lock twice.
+        if self.path in self._in_use:
+            raise self._taken()
+        self._lock = self.open("lock", os.O_CREAT | os.O_RDWR)
+        try:
+            self._take_lock()
+        except OSError as failure:
+            os.close(self._lock)
+            raise self._taken() from failure
+        self._in_use.add(self.path)
+
+    def _take_lock(self):
+        if fcntl:
+            fcntl.lockf(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        else:
+            msvcrt.locking(self._lock, msvcrt.LK_NBLCK, 1)
+        # Node has no such locks: its process notes itself, and when it began.
+        try:
+            with open(self.file("owner"), encoding="ascii") as noted:
+                pid, began = noted.read().split()
+        except (FileNotFoundError, ValueError):
+            return
+        state = []
+        with contextlib.suppress(OSError):
+            with open(f"/proc/{int(pid)}/stat", encoding="latin-1") as process:
+                state = process.read().rpartition(")")[2].split()
+        if len(state) > 19 and state[19] == began and state[0] not in "ZX":
+            raise BlockingIOError(f"process {pid} has it")
+
+    def _taken(self):
+        return OSError(f"The spool {self.path} is in use: give each process a folder of its own")
+
+    def file(self, name):
+        return os.path.join(self.path, name)
+
+    def open(self, name, flags):
+        return os.open(self.file(name), flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0), 0o600)
+
+    def force(self):
+        """Puts the names of new files on disk, where the system has that."""
+        if os.name == "posix":
+            directory = os.open(self.path, os.O_RDONLY)
+            try:
+                os.fsync(directory)
+            finally:
+                os.close(directory)
+
+    def close(self):
+        self._in_use.discard(self.path)
+        os.close(self._lock)
+
+
+class _Spool:
+    """Records on disk, until the service has stored them. One thread writes, one reads; docs/clients.md has the format.
+
+    A process never writes into a file that another one has begun. So a place that was noted behind the end of such a file
+    hides no later record.
+    """
+
+    def __init__(self, path, changed, *, max_bytes, segment_bytes, force, batch_records, batch_bytes):
+        if segment_bytes < 128 * 1024 or max_bytes < 2 * segment_bytes:
+            raise ValueError("A spool's file may be full at 131072 bytes at the least, and a spool has room for two")
+        self._changed = changed
+        self._max_bytes = max_bytes
+        self._segment_bytes = segment_bytes
+        self._force = force
+        self._batch_records = batch_records
+        self._batch_bytes = batch_bytes
+        self.folder = _Folder(path)
+        try:
+            self._place = self.folder.open("acknowledged", os.O_CREAT | os.O_RDWR)
+            self._ends = self._find_segments()
+            self._active = 0
+            self._unreadable = 0
+            self._out = None
+            self._out_end = 0
+            self._in = None
+            self._in_segment = 0
+            self._given_end = 0
+            self.stopped = False
+            self.closed = False
+            self._start_behind_what_is_acknowledged()
+        except BaseException:
+            self.folder.close()
+            raise
+
+    def _find_segments(self):
+        ends = {}
+        for name in os.listdir(self.folder.path):
+            segment = _SEGMENT.fullmatch(name)
+            if segment:
+                file = self.folder.open(name, os.O_RDONLY)
+                try:
+                    size = os.fstat(file).st_size
+                    if _pread(file, len(_MAGIC), 0) == _MAGIC:
+                        ends[int(segment[1])] = size
+                    elif size > len(_MAGIC):
+                        raise OSError(f"{self.folder.file(name)} is not a spool's file of this version")
+                    else:
+                        ends[int(segment[1])] = 0
+                finally:
+                    os.close(file)
+        return ends
+
+    def _start_behind_what_is_acknowledged(self):
+        noted = _NOTED.fullmatch(_pread(self._place, 51, 0))
+        segment, offset = 0, len(_MAGIC)
+        if noted and zlib.crc32(noted[1] + b" " + noted[2]) == int(noted[3], 16):
+            segment, offset = int(noted[1]), max(offset, int(noted[2]))
+        self._last = max([segment, *self._ends])
+        for done in [number for number in self._ends if number < segment]:
+            self._delete(done)
+        self._read_segment = min(self._ends, default=self._last + 1)
+        self._read_offset = offset if self._read_segment == segment else len(_MAGIC)
+
+    @staticmethod
+    def _name(segment):
+        return f"{segment:020d}.spool"
+
+    def write(self, group):
+        """Writes records; False if stopped before. If it fails, they have to be written again."""
+        frames = bytearray()
+        for entry in group:
+            length = struct.pack(">I", len(entry.data))
+            frames += length + struct.pack(">I", zlib.crc32(entry.data, zlib.crc32(length))) + entry.data
+        with self._changed:
+            self._changed.wait_for(lambda: self.stopped or self.bytes() + len(frames) <= self._max_bytes)
+            if self.stopped:
+                return False
+            ends = self._out is None or (
+                self._out_end + len(frames) > self._segment_bytes or self._unreadable == self._active)
+        try:
+            if ends:
+                self._close_out()
+                self._begin()
+            _pwrite(self._out, frames, self._out_end)
+            if self._force:
+                getattr(os, "fdatasync", os.fsync)(self._out)
+        except OSError:
+            self._abandon()
+            raise
+        self._out_end += len(frames)
+        with self._changed:
+            self._ends[self._active] = self._out_end
+            self._changed.notify_all()
+        return True
+
+    def _begin(self):
+        self._out = self.folder.open(self._name(self._last + 1), os.O_CREAT | os.O_EXCL | os.O_WRONLY)
+        self._last += 1
+        _pwrite(self._out, _MAGIC, 0)
+        os.fsync(self._out)
+        self.folder.force()
+        self._out_end = len(_MAGIC)
+        with self._changed:
+            self._active = self._last
+            self._ends[self._active] = self._out_end
+            self._changed.notify_all()
+
+    def _abandon(self):
+        # A disk that has failed once may have dropped what was written: the records go into another file.
+        try:
+            if self._out is not None and self._active == self._last:
+                os.ftruncate(self._out, self._out_end)
+        except OSError as failure:
+            _LOG.warning("A file of the spool in %s could not be cut: %s", self.folder.path, failure)
+        self._close_out()
+
+    def _close_out(self):
+        with self._changed:
+            self._active = 0
+            self._changed.notify_all()
+        if self._out is not None:
+            out, self._out = self._out, None
+            with contextlib.suppress(OSError):
+                os.close(out)
+
+    def next(self):
+        """Waits for records, and gives the oldest; None once it is closed and empty, or stopped."""
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self.stopped or self.closed or not self._at_the_end())
+                if self.stopped or self._at_the_end():
+                    return None
+                segment = self._read_segment
+                end = self._ends.get(segment, 0)
+                complete = segment != self._active
+            if self._read_offset < end:
+                batch = self._read(segment, end, complete)
+                if batch:
+                    return batch
+            with self._changed:
+                if complete:
+                    self._next_segment()
+                else:
+                    self._unreadable = segment
+
+    def _at_the_end(self):
+        if self._read_segment == self._active or not self._ends:
+            return (self._active and self._unreadable == self._active) or (
+                self._read_offset >= self._ends.get(self._read_segment, 0))
+        return False
+
+    def _read(self, segment, end, complete):
+        if self._in_segment != segment:
+            self._close_in()
+            self._in = self.folder.open(self._name(segment), os.O_RDONLY)
+            self._in_segment = segment
+        most = self._batch_bytes + _FRAME.size + _MAX_RECORD
+        data = _pread(self._in, min(most, end - self._read_offset), self._read_offset)
+        batch, at, size = [], 0, 0
+        while at < len(data) and len(batch) < self._batch_records and size < self._batch_bytes:
+            entry = self._entry(data, at)
+            if entry is None:
+                if not batch and complete:
+                    self._set_aside(segment, data)
+                break
+            batch.append(entry)
+            size += len(entry.data) + 1
+            at += _FRAME.size + len(entry.data)
+        self._given_end = self._read_offset + at
+        return batch
+
+    @staticmethod
+    def _entry(data, at):
+        if len(data) - at < _FRAME.size:
+            return None
+        length, checksum = _FRAME.unpack_from(data, at)
+        record = data[at + _FRAME.size:at + _FRAME.size + length]
+        if not 0 < length <= _MAX_RECORD or len(record) < length:
+            return None
+        if zlib.crc32(record, zlib.crc32(data[at:at + 4])) != checksum or not record.startswith(b'{"id":"'):
+            return None
+        try:
+            return _Entry(str(uuid.UUID(record[7:43].decode("ascii"))), record)
+        except ValueError:
+            return None
+
+    def _set_aside(self, segment, data):
+        # A tail that is shorter than its record was being written when its process ended. Anything else is damage.
+        length = _FRAME.unpack_from(data)[0] if len(data) >= _FRAME.size else _MAX_RECORD
+        if not (0 < length <= _MAX_RECORD and length > len(data) - _FRAME.size):
+            damaged = self.folder.file(self._name(segment) + ".damaged")
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(damaged)
+            copy = self.folder.open(self._name(segment) + ".damaged", os.O_CREAT | os.O_EXCL | os.O_WRONLY)
+            try:
+                _pwrite(copy, _pread(self._in, os.fstat(self._in).st_size, 0), 0)
+            finally:
+                os.close(copy)
+            _LOG.error("The spool's file %s is damaged from byte %d on; the records before that are sent, what follows is"
+                       " kept there", damaged, self._read_offset)
+        with self._changed:
+            self._ends[segment] = self._read_offset
+
+    def settled(self):
+        """All that was given last is stored or refused."""
+        with self._changed:
+            self._read_offset = self._given_end
+            self._note()
+            if self._read_segment != self._active and self._read_offset >= self._ends.get(self._read_segment, 0):
+                self._next_segment()
+            self._changed.notify_all()
+
+    def _next_segment(self):
+        done = self._read_segment
+        self._read_segment = min((number for number in self._ends if number > done), default=done + 1)
+        self._read_offset = len(_MAGIC)
+        self._note()
+        self._delete(done)
+        self._changed.notify_all()
+
+    def _note(self):
+        # Not forced: if it is lost, records are sent again, and the service knows them.
+        text = b"%020d %020d" % (self._read_segment, self._read_offset)
+        try:
+            _pwrite(self._place, text + b" %08x\n" % zlib.crc32(text), 0)
+        except OSError as failure:
+            _LOG.warning("The place in the spool %s was not noted: %s", self.folder.path, failure)
+
+    def _delete(self, segment):
+        self._ends.pop(segment, None)
+        try:
+            if self._in_segment == segment:
+                self._close_in()
+            os.unlink(self.folder.file(self._name(segment)))
+        except FileNotFoundError:
+            pass
+        except OSError as failure:
+            _LOG.warning("A file of the spool whose records are stored stays: %s", failure)
+
+    def _close_in(self):
+        self._in_segment = 0
+        if self._in is not None:
+            file, self._in = self._in, None
+            os.close(file)
+
+    def end(self):
+        """Where everything written now ends."""
+        last = max(self._ends, default=0)
+        return last, self._ends.get(last, 0)
+
+    def is_behind(self, end):
+        segment, offset = end
+        if self._read_segment != segment:
+            return self._read_segment > segment
+        return self._read_offset >= min(offset, self._ends.get(segment, 0))
+
+    def bytes(self):
+        return sum(self._ends.values())
+
+    def keep_refused(self, refusal):
+        line = b'{"reason":' + json.dumps(refusal.reason).encode() + b',"record":' + refusal.record + b"}\n"
+        file = self.folder.open("refused.ndjson", os.O_CREAT | os.O_WRONLY)
+        try:
+            _pwrite(file, line, os.fstat(file).st_size)
+            os.fsync(file)
+        finally:
+            os.close(file)
+
+    def close(self):
+        """Lets go of the folder, after its threads have ended. A file of which all is stored is deleted."""
+        with self._changed:
+            written = self._active
+        self._close_out()
+        with self._changed:
+            if written and self._read_segment == written and self._read_offset >= self._ends.get(written, 0):
+                self._next_segment()
+        self._close_in()
+        os.close(self._place)
+        self.folder.close()
+
+
+class _Endpoint:
+    """Where batches are sent. It believes nobody but the service: an answer says that records are stored only if it names
+    them, and that one is refused only if it is a problem of the service's own."""
+
+    def __init__(self, url, token, timeout, context):
+        parts = urllib.parse.urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.query or parts.fragment:
+            raise ValueError("The address of the service is http:// or https://, a host, and maybe a port and a path")
+        self._parts = parts
+        self._path = parts.path.rstrip("/") + "/v1/project-logs/batch"
+        self._token = token if callable(token) else lambda: token
+        self._timeout = timeout
+        self._context = context or ssl.create_default_context() if parts.scheme == "https" else None
+        self._connection = None
+        self._lock = threading.Lock()
+        self._aborted = False
+
+    def abort(self):
+        """Ends what is under way, also if the other side says nothing."""
+        with self._lock:
+            self._aborted = True
+            self._cut()
+
+    def _expire(self, connection):
+        with self._lock:
+            if connection is self._connection:
+                self._cut()
+
+    def _cut(self):
+        sock = self._connection.sock if self._connection else None
+        if sock is not None:
+            with contextlib.suppress(OSError):
+                sock.shutdown(2)
+
+    def send(self, entries):
+        """What became of them: ("stored", None), ("refused", {index: reason}), ("split", reason) or ("later", (reason, pause))."""
+        try:
+            token = self._token()
+            if not re.fullmatch("[!-~]+", token):
+                raise ValueError("a token is made of visible ASCII characters")
+        except Exception as failure:  # Whatever the application's code raises; its text may have the token.
+            return "later", (f"There is no token: {type(failure).__name__}", None)
+        body = b'{"records":[' + b",".join(entry.data for entry in entries) + b"]}"
+        headers = {"Authorization": "Bearer " + token, "Content-Type": "application/json",
+                   "Accept": "application/json, application/problem+json"}
+        try:
+            response, text = self._exchange(body, headers)
+        except (OSError, http.client.HTTPException, ValueError) as failure:
+            self._drop()
+            return "later", (f"There is no answer: {type(failure).__name__}: {failure}", None)
+        return self._read(response, text, entries)
+
+    def _exchange(self, body, headers):
+        with self._lock:
+            if self._aborted:
+                raise OSError("the client is being closed")
+            if self._connection is None:
+                kind = http.client.HTTPSConnection if self._context else http.client.HTTPConnection
+                more = {"context": self._context} if self._context else {}
+                self._connection = kind(
+                    self._parts.hostname, self._parts.port, timeout=min(10, self._timeout), **more)
+            connection = self._connection
+        # A timeout of a socket is one for each part: only this one is for the whole.
+        limit = threading.Timer(self._timeout, self._expire, (connection,))
+        limit.daemon = True
+        limit.start()
+        try:
+            if connection.sock is None:
+                connection.connect()
+                connection.sock.settimeout(self._timeout)
+            connection.request("POST", self._path, body, headers)
+            response = connection.getresponse()
+            text = response.read(_MAX_ANSWER + 1)
+            if len(text) > _MAX_ANSWER:
+                raise OSError(f"the answer has more than {_MAX_ANSWER} bytes")
+            return response, text.decode("utf-8", "replace")
+        finally:
+            limit.cancel()
+
+    def _drop(self):
+        with self._lock:
+            if self._connection:
+                self._connection.close()
+                self._connection = None
+
+    @staticmethod
+    def _read(response, text, entries):
+        if response.status in (200, 201):
+            at = 0
+            for entry in entries:
+                at = text.find(entry.id, at)
+                if at < 0:
+                    return "later", ("The answer does not name the records: this is not the service", None)
+            return "stored", None
+        reason = f"Status {response.status}: {text[:_LONGEST_REASON]}"
+        problem = _TYPE.search(text)
+        of_service = (response.getheader("Content-Type") or "").startswith("application/problem+json")
+        if of_service and problem and problem[1] in _OF_RECORDS:
+            refused = {}
+            for pointer in _POINTER.finditer(text):
+                if int(pointer[1]) < len(entries):
+                    start, end = max(0, text.rfind("{", 0, pointer.start())), text.find("}", pointer.end())
+                    refused.setdefault(int(pointer[1]), text[start:end + 1 if end >= 0 else None][:_LONGEST_REASON])
+            return ("refused", refused) if refused else ("split", reason)
+        # A proxy may take less than the service.
+        if response.status == 413 and len(entries) > 1:
+            return "split", reason
+        pause = response.getheader("Retry-After") or ""
+        return "later", (reason, int(pause) if re.fullmatch("[0-9]{1,9}", pause) else None)
+
+
+class AuditLog:
+    """Takes records and sends them, in order and many in one request, until the service has stored them.
+
+    url, token        where to, and with which token (or a function that gives it before each request)
+    spool             a folder in which records are kept until they are stored; None for memory alone
+    spool_bytes, segment_bytes, force   how much it may hold, when a file of it is full, and whether the disk has to have it
+    buffer_records, buffer_bytes        how much may wait in memory
+    append_timeout    how many seconds an append waits while that is full, before it raises BufferFull; 0 for not at all
+    batch_records, batch_bytes          how much one request has at most
+    request_timeout   how many seconds one request may take
+    first_pause, longest_pause          seconds between attempts, which double
+    give_up_after     after how many seconds of failures the records of a request are refused; None for never
+    on_refusal        takes a RecordRefused for each record that will not be stored; by default these go into the spool's file
+                      refused.ndjson, and without a spool their ids are logged
+    ssl_context       for https, if the system's is not the right one
+
+    Any thread may append. A child process made by fork has to open its own.
+    """
+
+    def __init__(self, url, token, *, spool=None, spool_bytes=1 << 30, segment_bytes=16 << 20, force=True,
+                 buffer_records=10_000, buffer_bytes=32 << 20, append_timeout=30, batch_records=1_000, batch_bytes=900_000,
+                 request_timeout=60, first_pause=0.1, longest_pause=30, give_up_after=None, on_refusal=None,
+                 ssl_context=None):
+        self._endpoint = _Endpoint(url, token, request_timeout, ssl_context)
+        self._changed = threading.Condition()
+        self._buffer = collections.deque()
+        self._buffer_records = buffer_records
+        self._buffer_limit = max(buffer_bytes, 1 << 17)
+        self._buffer_bytes = 0
+        self._append_timeout = append_timeout
+        self._first_pause = first_pause
+        self._longest_pause = longest_pause
+        self._give_up_after = give_up_after
+        self._on_refusal = on_refusal
+        self._counts = dict.fromkeys(("appended", "stored", "refused", "turned_away", "batches", "retries"), 0)
+        self._removed = 0
+        self._last_failure = ""
+        self._ids = _Ids()
+        self._pid = os.getpid()
+        self._closed = False
+        self._stop = threading.Event()
+        self._batch = min(batch_records, 1_000), min(batch_bytes, 16_000_000)
+        self._spool = None
+        if spool is not None:
+            self._spool = _Spool(os.fspath(spool), self._changed, max_bytes=spool_bytes, segment_bytes=segment_bytes,
+                                 force=force, batch_records=self._batch[0], batch_bytes=self._batch[1])
+            self._batch = _GROUP_RECORDS, min(_GROUP_BYTES, segment_bytes // 2)
+        self._threads = [threading.Thread(target=self._send_all, name="annals-sender", daemon=True)]
+        if self._spool:
+            self._threads.append(threading.Thread(target=self._write_spool, name="annals-spooler", daemon=True))
+        for thread in self._threads:
+            thread.start()
+
+    def append(self, action, *, id=None, timestamp=None, actor=None, subject=None, outcome=None, ip_address=None,
+               message=None, metadata=None, number=None):
+        """Takes a record, and gives its receipt at once; only while the buffer is full it waits.
+
+        Raises BufferFull if it stays full, ValueError for a record of more than 65,535 bytes.
+        """
+        if os.getpid() != self._pid:
+            raise RuntimeError("This audit log belongs to the parent process: open one after the fork")
+        record_id = str(uuid.UUID(str(id))) if id else str(self._ids.next())
+        record = {"id": record_id, "timestamp": timestamp or datetime.datetime.now(datetime.timezone.utc), "action": action,
+                  "actor": actor, "subject": subject, "outcome": outcome, "ip_address": ip_address, "message": message,
+                  "metadata": metadata, "number": number}
+        # A record's own level does not count.
+        cleaned = {key: _clean(value) for key, value in record.items() if value is not None}
+        data = json.dumps(cleaned, ensure_ascii=False, separators=(",", ":")).encode()
+        if len(data) > _MAX_RECORD:
+            raise ValueError(f"The record has {len(data)} bytes; one may have {_MAX_RECORD}")
+        entry = _Entry(record_id, data)
+        with self._changed:
+            self._changed.wait_for(lambda: self._closed or self._has_room(entry), self._append_timeout)
+            if self._closed:
+                raise RuntimeError("The audit log is closed: the record was not taken")
+            if not self._has_room(entry):
+                self._counts["turned_away"] += 1
+                raise BufferFull(f"The buffer is full: {len(self._buffer)} records, {self._buffer_bytes} bytes wait")
+            self._buffer.append(entry)
+            self._buffer_bytes += entry.size()
+            self._counts["appended"] += 1
+            self._changed.notify_all()
+        return Receipt(record_id, entry.future)
+
+    def _has_room(self, entry):
+        return len(self._buffer) < self._buffer_records and self._buffer_bytes + entry.size() <= self._buffer_limit
+
+    def flush(self, timeout):
+        """Waits until all that was appended before is stored or refused; False if that takes longer."""
+        end = time.monotonic() + timeout
+        with self._changed:
+            target = self._counts["appended"]
+            if not self._changed.wait_for(lambda: self._removed >= target or self._stop.is_set(), timeout):
+                return False
+            if self._spool is None or self._removed < target:
+                return self._removed >= target
+            place = self._spool.end()
+            self._changed.wait_for(
+                lambda: self._spool.is_behind(place) or self._stop.is_set(), max(0, end - time.monotonic()))
+            return self._spool.is_behind(place)
+
+    def metrics(self):
+        """What it has done, and what it holds."""
+        with self._changed:
+            return {**self._counts, "buffered_records": len(self._buffer), "buffered_bytes": self._buffer_bytes,
+                    "spool_bytes": self._spool.bytes() if self._spool else 0, "last_failure": self._last_failure}
+
+    def close(self, timeout=30):
+        """Takes no more, and waits for what was taken; tells whether all is stored or refused.
+
+        The rest stays in the spool, for the next client; without a spool it is handed to on_refusal.
+        """
+        with self._changed:
+            if self._closed:
+                return True
+            self._closed = True
+            self._changed.notify_all()
+        settled = self.flush(timeout)
+        self._stop.set()
+        with self._changed:
+            if self._spool:
+                self._spool.stopped = True
+            self._changed.notify_all()
+        self._endpoint.abort()
+        for thread in self._threads:
+            thread.join()
+        for entry in list(self._buffer):
+            where = "written to the spool" if self._spool else "stored"
+            try:
+                self._refuse(entry, f"The client was closed before the record was {where}. {self._last_failure}")
+            except Exception:
+                _LOG.exception("Record %s is lost, as it could not be handed back", entry.id)
+        if self._spool:
+            self._spool.close()
+        return settled
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def _take(self):
+        records, limit = self._batch
+        with self._changed:
+            self._changed.wait_for(lambda: self._buffer or self._closed)
+            if self._stop.is_set() or not self._buffer:
+                return None
+            batch, size = [], 0
+            for entry in self._buffer:
+                size += len(entry.data) + 1
+                if batch and (len(batch) == records or size > limit):
+                    break
+                batch.append(entry)
+            return batch
+
+    def _remove(self, count):
+        with self._changed:
+            for _ in range(count):
+                self._buffer_bytes -= self._buffer.popleft().size()
+            self._removed += count
+            self._changed.notify_all()
+
+    def _write_spool(self):
+        while True:
+            group = self._take()
+            if group is None:
+                return
+            while True:
+                try:
+                    if not self._spool.write(group):
+                        return
+                    break
+                except Exception as failure:  # The records are still there, and nobody else writes them.
+                    self._failed(f"The spool cannot be written: {failure}")
+                    if self._stop.wait(1):
+                        return
+            for entry in group:
+                entry.future.set_result(None)
+            self._remove(len(group))
+
+    def _send_all(self):
+        while not self._stop.is_set():
+            try:
+                batch = self._spool.next() if self._spool else self._take()
+                if batch is None or not self._deliver(batch):
+                    return
+                if self._spool:
+                    self._spool.settled()
+                else:
+                    self._remove(len(batch))
+            except Exception as failure:  # The records are still there, and nobody else sends them.
+                self._failed(f"The records cannot be read or settled: {failure}")
+                self._stop.wait(self._longest_pause)
+
+    def _deliver(self, batch):
+        parts = [batch]
+        while parts:
+            part = parts.pop()
+            kind, detail = self._attempt(part)
+            if kind == "stored":
+                with self._changed:
+                    self._counts["stored"] += len(part)
+                    self._counts["batches"] += 1
+                for entry in part:
+                    if not entry.future.done():
+                        entry.future.set_result(None)
+            elif kind == "refused":
+                for index, reason in detail.items():
+                    self._refuse(part[index], reason)
+                left = [entry for index, entry in enumerate(part) if index not in detail]
+                if left:
+                    parts.append(left)
+            elif kind == "split" and len(part) > 1:
+                parts += [part[len(part) // 2:], part[:len(part) // 2]]
+            elif kind == "split":
+                self._refuse(part[0], detail)
+            elif self._stop.is_set():
+                return False
+            else:
+                for entry in part:
+                    self._refuse(entry, f"Given up: {detail[0]}")
+        return True
+
+    def _attempt(self, batch):
+        start, pause = time.monotonic(), self._first_pause
+        while True:
+            kind, detail = self._endpoint.send(batch)
+            if kind != "later":
+                self._last_failure = ""
+                return kind, detail
+            if self._stop.is_set():
+                return kind, detail
+            self._failed(detail[0])
+            if self._give_up_after is not None and time.monotonic() - start >= self._give_up_after:
+                return kind, detail
+            # Clients that failed together should not come back together.
+            jittered = pause * random.uniform(0.5, 1)
+            self._stop.wait(min(max(jittered, detail[1] or 0), self._longest_pause))
+            pause = min(pause * 2, self._longest_pause)
+            with self._changed:
+                self._counts["retries"] += 1
+
+    def _failed(self, reason):
+        if not self._last_failure:
+            _LOG.warning("Records wait, as they cannot be delivered now. %s", reason)
+        self._last_failure = reason
+
+    def _refuse(self, entry, reason):
+        refusal = RecordRefused(entry.id, reason, entry.data)
+        handled = False
+        if self._on_refusal:
+            try:
+                self._on_refusal(refusal)
+                handled = True
+            except Exception:
+                _LOG.exception("The handler of refusals has failed")
+        if not handled:
+            if self._spool:
+                self._spool.keep_refused(refusal)
+            _LOG.error("Record %s is not stored. %s", entry.id, reason)
+        with self._changed:
+            self._counts["refused"] += 1
+        if not entry.future.done():
+            entry.future.set_exception(refusal)
+
+
+class AuditHandler(logging.Handler):
+    """Makes audit records of the log lines that say so, and of no others:
+
+        logging.getLogger().addHandler(annals.AuditHandler(log))
+        logger.info("Volume was created", extra={"audit": {"action": "volume_create", "actor": {"id": "u-19283"}}})
+
+    The line is the message, unless the audit dict has one.
+    """
+
+    def __init__(self, log, level=logging.NOTSET):
+        super().__init__(level)
+        self._audit_log = log
+
+    def emit(self, record):
+        fields = getattr(record, "audit", None)
+        if not isinstance(fields, dict):
+            return
+        try:
+            time_of_line = datetime.datetime.fromtimestamp(record.created, datetime.timezone.utc)
+            self._audit_log.append(
+                **{"action": "log", "message": record.getMessage()[:8192], "timestamp": time_of_line, **fields})
+        except Exception:
+            self.handleError(record)

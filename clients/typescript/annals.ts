@@ -1,0 +1,1020 @@
+// Writes audit records to Annals, and loses none that it has acknowledged. Node 18 or newer, and nothing else.
+//
+//   const log = AuditLog.open('https://audit.example.org', token, { spool: '/var/lib/shop/audit' });
+//   log.append({ action: 'volume_create', actor: { type: 'user', id: 'u-19283' }, outcome: 'success' });
+//   await log.close();
+//
+// The guarantee, the defaults and the spool's format are described in docs/clients.md.
+
+import { randomBytes } from 'node:crypto';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+
+/** Who acted, or what was acted upon. */
+export interface Party {
+  type?: string;
+  id?: string;
+  name?: string;
+}
+
+/** One entry of the audit log. Only the action is required. */
+export interface AuditRecord {
+  id?: string;
+  action: string;
+  actor?: Party;
+  subject?: Party;
+  outcome?: string;
+  ip_address?: string;
+  message?: string;
+  /** When it happened; without it, the moment of the append. */
+  timestamp?: Date | string;
+  metadata?: Record<string, unknown>;
+  number?: { sequence: string };
+}
+
+/** A record that will not be stored, handed back so that it is not lost. */
+export interface Refusal {
+  id: string;
+  /** The whole record as JSON, as it was sent. */
+  json: string;
+  reason: string;
+}
+
+/** For one appended record. */
+export interface Receipt {
+  id: string;
+  /** Resolves once the record is safe: with a spool on disk, without one stored by the service. */
+  acknowledged: Promise<void>;
+}
+
+export interface Options {
+  /** A folder in which records are kept until they are stored; without it, they are in memory alone. */
+  spool?: string;
+  /** How many bytes the spool may have, and at how many one of its files is full: 1 GiB and 16 MiB. */
+  spoolBytes?: number;
+  segmentBytes?: number;
+  /** Whether records are acknowledged only once the disk has them; true. */
+  force?: boolean;
+  /** How much may wait in memory: 10,000 records and 32 MiB. */
+  bufferRecords?: number;
+  bufferBytes?: number;
+  /** How much one request has at most: 1,000 records and 900,000 bytes. */
+  batchRecords?: number;
+  batchBytes?: number;
+  /** How many milliseconds one request may take: 60,000. */
+  requestTimeout?: number;
+  /** Milliseconds between attempts, which double: 100, and 30,000 at most. */
+  firstPause?: number;
+  longestPause?: number;
+  /** After how many milliseconds of failures the records of a request are refused; never. */
+  giveUpAfter?: number;
+  /** Takes the records that will not be stored. By default they go into the spool's file refused.ndjson. */
+  onRefusal?: (refusal: Refusal) => void;
+}
+
+export interface Metrics {
+  appended: number;
+  stored: number;
+  refused: number;
+  turnedAway: number;
+  batches: number;
+  retries: number;
+  bufferedRecords: number;
+  bufferedBytes: number;
+  spoolBytes: number;
+  lastFailure: string;
+}
+
+/** The buffer is full: the record was not taken. Await room() before the next append. */
+export class BufferFullError extends Error {}
+
+/** What a receipt ends with whose record will not be stored. */
+export class RecordRefusedError extends Error {
+  readonly refusal: Refusal;
+
+  constructor(refusal: Refusal) {
+    super(`Record ${refusal.id}: ${refusal.reason}`);
+    this.refusal = refusal;
+  }
+}
+
+interface Entry {
+  id: string;
+  data: Buffer;
+  resolve: () => void;
+  reject: (cause: Error) => void;
+}
+
+type Answer =
+  | { kind: 'stored' }
+  | { kind: 'refused'; refused: Map<number, string> }
+  | { kind: 'split'; reason: string }
+  | { kind: 'later'; reason: string; pause?: number };
+
+const MAX_RECORD = 65_535;
+const MAX_ANSWER = 1 << 20;
+const MAX_DEPTH = 32;
+const OVERHEAD = 200;
+const GROUP_RECORDS = 4_096;
+const GROUP_BYTES = 1 << 20;
+const LONGEST_REASON = 2_000;
+const MAGIC = Buffer.from('ANNALS1\n');
+const FRAME = 8;
+const SEGMENT = /^(\d{20})\.spool$/;
+const NOTED = /^(\d{20}) (\d{20}) ([0-9a-f]{8})\n$/;
+const UNFIT = /\0|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
+// Problems with a record, rather than with whoever sends it.
+const OF_RECORDS = ['malformed-json', 'invalid-record', 'record-id-taken', 'body-too-large', 'too-many-records'];
+
+const CRC = new Uint32Array(256).map((_, byte) => {
+  let value = byte;
+  for (let bit = 0; bit < 8; bit++) {
+    value = value & 1 ? 0xedb88320 ^ (value >>> 1) : value >>> 1;
+  }
+  return value;
+});
+
+function crc32(...parts: Uint8Array[]): number {
+  let value = 0xffffffff;
+  for (const part of parts) {
+    for (const byte of part) {
+      value = CRC[(value ^ byte) & 255] ^ (value >>> 8);
+    }
+  }
+  return (value ^ 0xffffffff) >>> 0;
+}
+
+/** What JSON or the service has no place for is replaced, so that nobody can have a record refused by a value. */
+function clean(value: unknown, depth = 0): unknown {
+  if (value === null || value === undefined || typeof value === 'boolean') {
+    return value;
+  }
+  if (typeof value === 'number') {
+    return Number.isFinite(value) ? value : String(value);
+  }
+  if (value instanceof Date) {
+    return Number.isNaN(value.getTime()) ? 'Invalid Date' : value.toISOString();
+  }
+  if (typeof value !== 'object') {
+    return String(value).replace(UNFIT, '\ufffd');
+  }
+  if (depth >= MAX_DEPTH) {
+    return '…';
+  }
+  if (Array.isArray(value)) {
+    return value.map((part) => clean(part ?? null, depth + 1));
+  }
+  // Without a prototype, "__proto__" is a name like others.
+  const cleaned = Object.create(null) as Record<string, unknown>;
+  for (const [key, part] of Object.entries(value)) {
+    cleaned[key.replace(UNFIT, '\ufffd')] = clean(part, depth + 1);
+  }
+  return cleaned;
+}
+
+function ended(from: number, segment: number): string {
+  return `${String(segment).padStart(20, '0')} ${String(from).padStart(20, '0')}`;
+}
+
+/** Something that can be waited for, and happens again and again. */
+class Signal {
+  #waiting: (() => void)[] = [];
+
+  notify(): void {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    waiting.forEach((wake) => wake());
+  }
+
+  /** Resolves with whether the condition holds: as soon as it does, or at the end of the time. */
+  async until(condition: () => boolean, milliseconds = Infinity): Promise<boolean> {
+    const end = performance.now() + milliseconds;
+    while (!condition()) {
+      const left = end - performance.now();
+      if (left <= 0) {
+        return false;
+      }
+      await new Promise<void>((resolve) => {
+        const timer = left === Infinity ? undefined : setTimeout(resolve, Math.min(left, 2 ** 31 - 1));
+        this.#waiting.push(() => {
+          clearTimeout(timer);
+          resolve();
+        });
+      });
+    }
+    return true;
+  }
+}
+
+/**
+ * The folder of a spool, for one process at a time. Node has no locks of files: the process notes itself and when it began, in
+ * a file that the clients in other languages look at, too.
+ */
+class Folder {
+  static readonly inUse = new Set<string>();
+  readonly path: string;
+
+  constructor(folder: string) {
+    fs.mkdirSync(path.dirname(path.resolve(folder)), { recursive: true });
+    if (!fs.existsSync(folder)) {
+      fs.mkdirSync(folder, { mode: 0o700 });
+    }
+    this.path = fs.realpathSync(folder);
+    if (process.platform !== 'win32' && fs.statSync(this.path).mode & 0o022) {
+      throw new Error(`Others may write to the spool ${folder}: run chmod go-w on it`);
+    }
+    if (Folder.inUse.has(this.path) || this.#isLocked()) {
+      throw new Error(`The spool ${folder} is in use: give each process a folder of its own`);
+    }
+    const owner = this.file('owner');
+    fs.rmSync(owner, { force: true });
+    fs.writeFileSync(owner, `${process.pid} ${Folder.#began(process.pid) ?? 0}\n`, { flag: 'wx', mode: 0o600 });
+    Folder.inUse.add(this.path);
+  }
+
+  /** When a process began, in the system's own measure: after a restart, another one may have its number. */
+  static #began(pid: number): string | undefined {
+    try {
+      const state = fs.readFileSync(`/proc/${pid}/stat`, 'latin1').split(')').pop()?.trim().split(' ') ?? [];
+      // One that has ended, and whose end nobody has asked for, is still listed.
+      return /[ZX]/.test(state[0]) ? undefined : state[19];
+    } catch {
+      return undefined;
+    }
+  }
+
+  #isLocked(): boolean {
+    try {
+      const [pid, began] = fs.readFileSync(this.file('owner'), 'latin1').trim().split(' ');
+      if (began !== '0' && Folder.#began(Number(pid)) === began) {
+        return true;
+      }
+    } catch {
+      // Nobody has noted itself.
+    }
+    try {
+      const inode = `:${fs.statSync(this.file('lock')).ino}`;
+      const locks = fs.readFileSync('/proc/locks', 'latin1').split('\n');
+      return locks.some((lock) => lock.split(/\s+/)[5]?.endsWith(inode));
+    } catch {
+      return false;
+    }
+  }
+
+  file(name: string): string {
+    return path.join(this.path, name);
+  }
+
+  open(name: string, flags: number): number {
+    return fs.openSync(this.file(name), flags | (fs.constants.O_NOFOLLOW ?? 0), 0o600);
+  }
+
+  /** Puts the names of new files on disk, where the system has that. */
+  force(): void {
+    if (process.platform !== 'win32') {
+      const directory = fs.openSync(this.path, 'r');
+      try {
+        fs.fsyncSync(directory);
+      } finally {
+        fs.closeSync(directory);
+      }
+    }
+  }
+
+  close(): void {
+    fs.rmSync(this.file('owner'), { force: true });
+    Folder.inUse.delete(this.path);
+  }
+}
+
+function writeAll(file: number, data: Uint8Array, offset: number): void {
+  for (let done = 0; done < data.length; ) {
+    done += fs.writeSync(file, data, done, data.length - done, offset + done);
+  }
+}
+
+function readAll(file: number, length: number, offset: number): Buffer {
+  const data = Buffer.alloc(length);
+  let done = 0;
+  for (let read = -1; read !== 0 && done < length; done += read) {
+    read = fs.readSync(file, data, done, length - done, offset + done);
+  }
+  return data.subarray(0, done);
+}
+
+/**
+ * Records on disk, until the service has stored them. A process never writes into a file that another one has begun: so a place
+ * that was noted behind the end of such a file hides no later record.
+ */
+class Spool {
+  readonly changed: Signal;
+  readonly folder: Folder;
+  stopped = false;
+  #options: Required<Pick<Options, 'spoolBytes' | 'segmentBytes' | 'force' | 'batchRecords' | 'batchBytes'>>;
+  #place: number;
+  #ends = new Map<number, number>();
+  #active = 0;
+  #unreadable = 0;
+  #last = 0;
+  #out: number | undefined;
+  #outEnd = 0;
+  #readSegment = 0;
+  #readOffset = MAGIC.length;
+  #givenEnd = 0;
+
+  constructor(folder: string, changed: Signal, options: Options) {
+    this.#options = {
+      spoolBytes: options.spoolBytes ?? 2 ** 30,
+      segmentBytes: options.segmentBytes ?? 1 << 24,
+      force: options.force ?? true,
+      batchRecords: Math.min(options.batchRecords ?? 1_000, 1_000),
+      batchBytes: Math.min(options.batchBytes ?? 900_000, 16_000_000),
+    };
+    if (this.#options.segmentBytes < 131_072 || this.#options.spoolBytes < 2 * this.#options.segmentBytes) {
+      throw new RangeError("A spool's file may be full at 131072 bytes at the least, and a spool has room for two");
+    }
+    this.changed = changed;
+    this.folder = new Folder(folder);
+    try {
+      this.#place = this.folder.open('acknowledged', fs.constants.O_CREAT | fs.constants.O_RDWR);
+      this.#findSegments();
+      this.#startBehindWhatIsAcknowledged();
+    } catch (cause) {
+      this.folder.close();
+      throw cause;
+    }
+  }
+
+  #findSegments(): void {
+    for (const name of fs.readdirSync(this.folder.path)) {
+      const segment = SEGMENT.exec(name);
+      if (segment) {
+        const file = this.folder.open(name, fs.constants.O_RDONLY);
+        try {
+          const { size } = fs.fstatSync(file);
+          const isOne = readAll(file, MAGIC.length, 0).equals(MAGIC);
+          if (!isOne && size > MAGIC.length) {
+            throw new Error(`${this.folder.file(name)} is not a spool's file of this version`);
+          }
+          this.#ends.set(Number(segment[1]), isOne ? size : 0);
+        } finally {
+          fs.closeSync(file);
+        }
+      }
+    }
+  }
+
+  #startBehindWhatIsAcknowledged(): void {
+    const noted = NOTED.exec(readAll(this.#place, 51, 0).toString('latin1'));
+    let segment = 0;
+    let offset = MAGIC.length;
+    if (noted && crc32(Buffer.from(`${noted[1]} ${noted[2]}`)) === parseInt(noted[3], 16)) {
+      segment = Number(noted[1]);
+      offset = Math.max(offset, Number(noted[2]));
+    }
+    this.#last = Math.max(segment, ...this.#ends.keys());
+    for (const done of [...this.#ends.keys()].filter((number) => number < segment)) {
+      this.#delete(done);
+    }
+    this.#readSegment = this.#ends.size === 0 ? this.#last + 1 : Math.min(...this.#ends.keys());
+    this.#readOffset = this.#readSegment === segment ? offset : MAGIC.length;
+  }
+
+  static #name(segment: number): string {
+    return `${String(segment).padStart(20, '0')}.spool`;
+  }
+
+  /** Writes records; false if stopped before. If it fails, they have to be written again. */
+  async write(group: Entry[]): Promise<boolean> {
+    const frames = Buffer.concat(
+      group.flatMap(({ data }) => {
+        const header = Buffer.alloc(FRAME);
+        header.writeUInt32BE(data.length, 0);
+        header.writeUInt32BE(crc32(header.subarray(0, 4), data), 4);
+        return [header, data];
+      }),
+    );
+    await this.changed.until(() => this.stopped || this.bytes() + frames.length <= this.#options.spoolBytes);
+    if (this.stopped) {
+      return false;
+    }
+    try {
+      const isFull = this.#outEnd + frames.length > this.#options.segmentBytes;
+      if (this.#out === undefined || isFull || this.#unreadable === this.#active) {
+        this.#closeOut();
+        this.#begin();
+      }
+      const out = this.#out as number | undefined;
+      writeAll(out as number, frames, this.#outEnd);
+      if (this.#options.force) {
+        await new Promise<void>((resolve, reject) =>
+          fs.fdatasync(out as number, (cause) => (cause ? reject(cause) : resolve())),
+        );
+      }
+    } catch (cause) {
+      this.#abandon();
+      throw cause;
+    }
+    this.#outEnd += frames.length;
+    this.#ends.set(this.#active, this.#outEnd);
+    this.changed.notify();
+    return true;
+  }
+
+  #begin(): void {
+    const { O_CREAT, O_EXCL, O_WRONLY } = fs.constants;
+    this.#out = this.folder.open(Spool.#name(this.#last + 1), O_CREAT | O_EXCL | O_WRONLY);
+    this.#last++;
+    writeAll(this.#out, MAGIC, 0);
+    fs.fsyncSync(this.#out);
+    this.folder.force();
+    this.#outEnd = MAGIC.length;
+    this.#active = this.#last;
+    this.#ends.set(this.#active, this.#outEnd);
+    this.changed.notify();
+  }
+
+  #abandon(): void {
+    // A disk that has failed once may have dropped what was written: the records go into another file.
+    try {
+      if (this.#out !== undefined && this.#active === this.#last) {
+        fs.ftruncateSync(this.#out, this.#outEnd);
+      }
+    } catch (cause) {
+      console.warn(`annals: a file of the spool in ${this.folder.path} could not be cut: ${cause}`);
+    }
+    this.#closeOut();
+  }
+
+  #closeOut(): void {
+    this.#active = 0;
+    if (this.#out !== undefined) {
+      const out = this.#out;
+      this.#out = undefined;
+      fs.closeSync(out);
+    }
+    this.changed.notify();
+  }
+
+  /** Waits for records, and gives the oldest; undefined once it is stopped. */
+  async next(): Promise<Entry[] | undefined> {
+    while (true) {
+      await this.changed.until(() => this.stopped || !this.#isAtTheEnd());
+      if (this.stopped) {
+        return undefined;
+      }
+      const segment = this.#readSegment;
+      const end = this.#ends.get(segment) ?? 0;
+      const complete = segment !== this.#active;
+      if (this.#readOffset < end) {
+        const batch = this.#read(segment, end, complete);
+        if (batch.length > 0) {
+          return batch;
+        }
+      }
+      if (complete) {
+        this.#nextSegment();
+      } else {
+        this.#unreadable = segment;
+      }
+    }
+  }
+
+  #isAtTheEnd(): boolean {
+    if (this.#readSegment === this.#active || this.#ends.size === 0) {
+      const isUnreadable = this.#active !== 0 && this.#unreadable === this.#active;
+      return isUnreadable || this.#readOffset >= (this.#ends.get(this.#readSegment) ?? 0);
+    }
+    return false;
+  }
+
+  #read(segment: number, end: number, complete: boolean): Entry[] {
+    const file = this.folder.open(Spool.#name(segment), fs.constants.O_RDONLY);
+    try {
+      const most = this.#options.batchBytes + FRAME + MAX_RECORD;
+      const data = readAll(file, Math.min(most, end - this.#readOffset), this.#readOffset);
+      const batch: Entry[] = [];
+      let at = 0;
+      let size = 0;
+      while (at < data.length && batch.length < this.#options.batchRecords && size < this.#options.batchBytes) {
+        const entry = Spool.#entry(data, at);
+        if (entry === undefined) {
+          if (batch.length === 0 && complete) {
+            this.#setAside(segment, data);
+          }
+          break;
+        }
+        batch.push(entry);
+        size += entry.data.length + 1;
+        at += FRAME + entry.data.length;
+      }
+      this.#givenEnd = this.#readOffset + at;
+      return batch;
+    } finally {
+      fs.closeSync(file);
+    }
+  }
+
+  static #entry(data: Buffer, at: number): Entry | undefined {
+    if (data.length - at < FRAME) {
+      return undefined;
+    }
+    const length = data.readUInt32BE(at);
+    const record = data.subarray(at + FRAME, at + FRAME + length);
+    if (length === 0 || length > MAX_RECORD || record.length < length) {
+      return undefined;
+    }
+    const isWhole = crc32(data.subarray(at, at + 4), record) === data.readUInt32BE(at + 4);
+    const id = /^\{"id":"([0-9a-f-]{36})"/.exec(record.toString('latin1', 0, 44));
+    return isWhole && id ? { id: id[1], data: record, resolve: () => {}, reject: () => {} } : undefined;
+  }
+
+  /** A tail that is shorter than its record was being written when its process ended. Anything else is damage. */
+  #setAside(segment: number, data: Buffer): void {
+    const length = data.length >= FRAME ? data.readUInt32BE(0) : MAX_RECORD;
+    if (!(length > 0 && length <= MAX_RECORD && length > data.length - FRAME)) {
+      const name = this.folder.file(Spool.#name(segment));
+      fs.copyFileSync(name, `${name}.damaged`);
+      console.error(
+        `annals: the spool's file ${name}.damaged is damaged from byte ${this.#readOffset} on;` +
+          ' the records before that are sent, what follows is kept there',
+      );
+    }
+    this.#ends.set(segment, this.#readOffset);
+  }
+
+  /** All that was given last is stored or refused. */
+  settled(): void {
+    this.#readOffset = this.#givenEnd;
+    this.#note();
+    if (this.#readSegment !== this.#active && this.#readOffset >= (this.#ends.get(this.#readSegment) ?? 0)) {
+      this.#nextSegment();
+    }
+    this.changed.notify();
+  }
+
+  #nextSegment(): void {
+    const done = this.#readSegment;
+    const later = [...this.#ends.keys()].filter((number) => number > done);
+    this.#readSegment = later.length === 0 ? done + 1 : Math.min(...later);
+    this.#readOffset = MAGIC.length;
+    this.#note();
+    this.#delete(done);
+    this.changed.notify();
+  }
+
+  /** Not forced: if it is lost, records are sent again, and the service knows them. */
+  #note(): void {
+    const text = ended(this.#readOffset, this.#readSegment);
+    const checksum = crc32(Buffer.from(text)).toString(16).padStart(8, '0');
+    try {
+      writeAll(this.#place, Buffer.from(`${text} ${checksum}\n`), 0);
+    } catch (cause) {
+      console.warn(`annals: the place in the spool ${this.folder.path} was not noted: ${cause}`);
+    }
+  }
+
+  #delete(segment: number): void {
+    this.#ends.delete(segment);
+    try {
+      fs.rmSync(this.folder.file(Spool.#name(segment)), { force: true });
+    } catch (cause) {
+      console.warn(`annals: a file of the spool whose records are stored stays: ${cause}`);
+    }
+  }
+
+  /** Tells whether all that is written now is settled. */
+  mark(): () => boolean {
+    const segment = Math.max(0, ...this.#ends.keys());
+    const offset = this.#ends.get(segment) ?? 0;
+    return () =>
+      this.#readSegment > segment ||
+      (this.#readSegment === segment && this.#readOffset >= Math.min(offset, this.#ends.get(segment) ?? 0));
+  }
+
+  bytes(): number {
+    return [...this.#ends.values()].reduce((sum, end) => sum + end, 0);
+  }
+
+  keepRefused(refusal: Refusal): void {
+    const { O_CREAT, O_WRONLY, O_APPEND } = fs.constants;
+    const file = this.folder.open('refused.ndjson', O_CREAT | O_WRONLY | O_APPEND);
+    try {
+      fs.writeFileSync(file, `{"reason":${JSON.stringify(refusal.reason)},"record":${refusal.json}}\n`);
+      fs.fsyncSync(file);
+    } finally {
+      fs.closeSync(file);
+    }
+  }
+
+  /** Lets go of the folder. A file of which all is stored is deleted. */
+  close(): void {
+    const written = this.#active;
+    this.#closeOut();
+    if (written !== 0 && this.#readSegment === written && this.#readOffset >= (this.#ends.get(written) ?? 0)) {
+      this.#nextSegment();
+    }
+    fs.closeSync(this.#place);
+    this.folder.close();
+  }
+}
+
+/**
+ * Where batches are sent. It believes nobody but the service: an answer says that records are stored only if it names them, and
+ * that one is refused only if it is a problem of the service's own.
+ */
+class Endpoint {
+  #url: string;
+  #token: () => string;
+  #timeout: number;
+
+  constructor(url: string, token: string | (() => string), timeout: number) {
+    const parts = new URL(url);
+    if (!/^https?:$/.test(parts.protocol) || parts.username || parts.password || parts.search || parts.hash) {
+      throw new TypeError('The address of the service is http:// or https://, a host, and maybe a port and a path');
+    }
+    this.#url = `${parts.href.replace(/\/+$/, '')}/v1/project-logs/batch`;
+    this.#token = typeof token === 'string' ? () => token : token;
+    this.#timeout = timeout;
+  }
+
+  async send(entries: Entry[], stop: AbortSignal): Promise<Answer> {
+    let token: string;
+    try {
+      token = this.#token();
+      if (!/^[!-~]+$/.test(token)) {
+        throw new TypeError('a token is made of visible ASCII characters');
+      }
+    } catch (cause) {
+      // The text of what the application throws may have the token.
+      return { kind: 'later', reason: `There is no token: ${cause instanceof Error ? cause.name : 'unknown'}` };
+    }
+    const limit = new AbortController();
+    const end = () => limit.abort();
+    const timer = setTimeout(end, this.#timeout);
+    stop.addEventListener('abort', end);
+    try {
+      const response = await fetch(this.#url, {
+        method: 'POST',
+        redirect: 'manual',
+        signal: limit.signal,
+        headers: {
+          Authorization: `Bearer ${token}`,
+          'Content-Type': 'application/json',
+          Accept: 'application/json, application/problem+json',
+        },
+        body: Buffer.concat([
+          Buffer.from('{"records":['),
+          ...entries.flatMap(({ data }, index) => (index === 0 ? [data] : [Buffer.from(','), data])),
+          Buffer.from(']}'),
+        ]),
+      });
+      return Endpoint.#read(response, await Endpoint.#text(response), entries);
+    } catch (cause) {
+      const why = cause instanceof Error && cause.cause !== undefined ? cause.cause : cause;
+      return { kind: 'later', reason: `There is no answer: ${why}` };
+    } finally {
+      clearTimeout(timer);
+      stop.removeEventListener('abort', end);
+      // Whoever has not sent all of it by now is cut off.
+      limit.abort();
+    }
+  }
+
+  static async #text(response: Response): Promise<string> {
+    const parts: Uint8Array[] = [];
+    let size = 0;
+    const reader = response.body?.getReader();
+    for (let part = await reader?.read(); part !== undefined && !part.done; part = await reader?.read()) {
+      size += part.value.length;
+      if (size > MAX_ANSWER) {
+        throw new Error(`the answer has more than ${MAX_ANSWER} bytes`);
+      }
+      parts.push(part.value);
+    }
+    return Buffer.concat(parts).toString('utf8');
+  }
+
+  static #read(response: Response, text: string, entries: Entry[]): Answer {
+    if (response.status === 200 || response.status === 201) {
+      let at = 0;
+      for (const { id } of entries) {
+        at = text.indexOf(id, at);
+        if (at < 0) {
+          return { kind: 'later', reason: 'The answer does not name the records: this is not the service' };
+        }
+      }
+      return { kind: 'stored' };
+    }
+    const reason = `Status ${response.status}: ${text.slice(0, LONGEST_REASON)}`;
+    const problem = /"type"\s*:\s*"urn:annals:problem:([a-z-]+)"/.exec(text);
+    const isOfService = response.headers.get('Content-Type')?.startsWith('application/problem+json');
+    if (isOfService && problem && OF_RECORDS.includes(problem[1])) {
+      const refused = new Map<number, string>();
+      for (const pointer of text.matchAll(/"pointer"\s*:\s*"\/records\/(\d{1,9})[/"]/g)) {
+        const index = Number(pointer[1]);
+        if (index < entries.length && !refused.has(index)) {
+          const start = Math.max(0, text.lastIndexOf('{', pointer.index));
+          const end = text.indexOf('}', pointer.index);
+          refused.set(index, text.slice(start, end < 0 ? undefined : end + 1).slice(0, LONGEST_REASON));
+        }
+      }
+      return refused.size > 0 ? { kind: 'refused', refused } : { kind: 'split', reason };
+    }
+    // A proxy may take less than the service.
+    if (response.status === 413 && entries.length > 1) {
+      return { kind: 'split', reason };
+    }
+    const pause = response.headers.get('Retry-After') ?? '';
+    return { kind: 'later', reason, pause: /^\d{1,9}$/.test(pause) ? Number(pause) * 1000 : undefined };
+  }
+}
+
+/**
+ * Takes records and sends them, in order and many in one request, until the service has stored them. They have their ids before
+ * they are sent the first time: however often that is repeated, each is stored once.
+ */
+export class AuditLog {
+  #changed = new Signal();
+  #options: Options;
+  #endpoint: Endpoint;
+  #spool: Spool | undefined;
+  #buffer: Entry[] = [];
+  #bytes = 0;
+  #removed = 0;
+  #counts = { appended: 0, stored: 0, refused: 0, turnedAway: 0, batches: 0, retries: 0 };
+  #lastFailure = '';
+  #lastTick = 0n;
+  #isClosed = false;
+  #stop = new AbortController();
+  #work: Promise<unknown>;
+
+  private constructor(url: string, token: string | (() => string), options: Options) {
+    this.#options = options;
+    this.#endpoint = new Endpoint(url, token, options.requestTimeout ?? 60_000);
+    this.#spool = options.spool === undefined ? undefined : new Spool(options.spool, this.#changed, options);
+    this.#work = Promise.all([this.#sendAll(), this.#writeSpool()]);
+  }
+
+  /** Starts it. What a spool still has is sent first. The token may be a function, which is asked before each request. */
+  static open(url: string, token: string | (() => string), options: Options = {}): AuditLog {
+    return new AuditLog(url, token, options);
+  }
+
+  /** Takes a record. Throws a BufferFullError where there is no room, and a RangeError for more than 65,535 bytes. */
+  append(record: AuditRecord): Receipt {
+    if (this.#isClosed) {
+      throw new Error('The audit log is closed: the record was not taken');
+    }
+    const id = record.id === undefined ? this.#nextId() : record.id.toLowerCase();
+    if (!/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id)) {
+      throw new TypeError(`An id is a UUID, not ${id}`);
+    }
+    const data = Buffer.from(JSON.stringify({
+      id,
+      timestamp: clean(record.timestamp ?? new Date()),
+      ...Object.fromEntries(
+        Object.entries(record)
+          .filter(([key]) => key !== 'id' && key !== 'timestamp')
+          .map(([key, value]) => [key, clean(value)]),
+      ),
+    }));
+    if (data.length > MAX_RECORD) {
+      throw new RangeError(`The record has ${data.length} bytes; one may have ${MAX_RECORD}`);
+    }
+    if (!this.#hasRoom(data.length)) {
+      this.#counts.turnedAway++;
+      throw new BufferFullError(`The buffer is full: ${this.#buffer.length} records, ${this.#bytes} bytes wait`);
+    }
+    const acknowledged = new Promise<void>((resolve, reject) => this.#buffer.push({ id, data, resolve, reject }));
+    // Whoever does not look at it is told by onRefusal.
+    acknowledged.catch(() => {});
+    this.#bytes += data.length + OVERHEAD;
+    this.#counts.appended++;
+    this.#changed.notify();
+    return { id, acknowledged };
+  }
+
+  /** Waits until there is room for another record; false if there is none after that time. */
+  room(milliseconds = 30_000): Promise<boolean> {
+    return this.#changed.until(() => this.#hasRoom(MAX_RECORD), milliseconds);
+  }
+
+  #hasRoom(size: number): boolean {
+    const { bufferRecords = 10_000, bufferBytes = 1 << 25 } = this.#options;
+    return this.#buffer.length < bufferRecords && this.#bytes + size + OVERHEAD <= Math.max(bufferBytes, 1 << 17);
+  }
+
+  /** A version 7 UUID: milliseconds, 12 bits of their fraction, 62 random bits; each greater than the one before. */
+  #nextId(): string {
+    const clock = BigInt(Math.floor((performance.timeOrigin + performance.now()) * 4096));
+    this.#lastTick = clock > this.#lastTick ? clock : this.#lastTick + 1n;
+    const time = (this.#lastTick >> 12n).toString(16).padStart(12, '0');
+    const fraction = (this.#lastTick & 4095n).toString(16).padStart(3, '0');
+    const random = randomBytes(8);
+    random[0] = 0x80 | (random[0] & 0x3f);
+    const rest = random.toString('hex');
+    return `${time.slice(0, 8)}-${time.slice(8)}-7${fraction}-${rest.slice(0, 4)}-${rest.slice(4)}`;
+  }
+
+  /** Waits until all that was appended before is stored or refused; false if that takes longer. */
+  async flush(milliseconds: number): Promise<boolean> {
+    const end = performance.now() + milliseconds;
+    const target = this.#counts.appended;
+    const { signal } = this.#stop;
+    await this.#changed.until(() => this.#removed >= target || signal.aborted, milliseconds);
+    if (this.#removed < target) {
+      return false;
+    }
+    const isSettled = this.#spool?.mark() ?? (() => true);
+    await this.#changed.until(() => isSettled() || signal.aborted, Math.max(0, end - performance.now()));
+    return isSettled();
+  }
+
+  /** What it has done, and what it holds. */
+  metrics(): Metrics {
+    return {
+      ...this.#counts,
+      bufferedRecords: this.#buffer.length,
+      bufferedBytes: this.#bytes,
+      spoolBytes: this.#spool?.bytes() ?? 0,
+      lastFailure: this.#lastFailure,
+    };
+  }
+
+  /**
+   * Takes no more, and waits for what was taken; resolves with whether all is stored or refused. The rest stays in the spool, for
+   * the next client; without a spool it is handed to onRefusal.
+   */
+  async close(milliseconds = 30_000): Promise<boolean> {
+    if (this.#isClosed) {
+      return true;
+    }
+    this.#isClosed = true;
+    const isSettled = await this.flush(milliseconds);
+    this.#stop.abort();
+    if (this.#spool) {
+      this.#spool.stopped = true;
+    }
+    this.#changed.notify();
+    await this.#work;
+    for (const entry of this.#buffer) {
+      const where = this.#spool ? 'written to the spool' : 'stored';
+      try {
+        this.#refuse(entry, `The client was closed before the record was ${where}. ${this.#lastFailure}`);
+      } catch (cause) {
+        console.error(`annals: record ${entry.id} is lost, as it could not be handed back: ${cause}`);
+      }
+    }
+    this.#spool?.close();
+    return isSettled;
+  }
+
+  #take(records: number, limit: number): Entry[] {
+    let count = 0;
+    for (let size = 0; count < this.#buffer.length && count < records; count++) {
+      size += this.#buffer[count].data.length + 1;
+      if (count > 0 && size > limit) {
+        break;
+      }
+    }
+    return this.#buffer.slice(0, count);
+  }
+
+  #remove(entries: Entry[]): void {
+    this.#buffer.splice(0, entries.length);
+    entries.forEach(({ data }) => (this.#bytes -= data.length + OVERHEAD));
+    this.#removed += entries.length;
+    this.#changed.notify();
+  }
+
+  async #writeSpool(): Promise<void> {
+    const { signal } = this.#stop;
+    while (this.#spool) {
+      await this.#changed.until(() => this.#buffer.length > 0 || signal.aborted);
+      if (signal.aborted) {
+        return;
+      }
+      const group = this.#take(GROUP_RECORDS, Math.min(GROUP_BYTES, (this.#options.segmentBytes ?? 1 << 24) / 2));
+      try {
+        if (!(await this.#spool.write(group))) {
+          return;
+        }
+        this.#remove(group);
+        group.forEach((entry) => entry.resolve());
+      } catch (cause) {
+        this.#failed(`The spool cannot be written: ${cause}`);
+        await this.#changed.until(() => signal.aborted, 1_000);
+      }
+    }
+  }
+
+  async #sendAll(): Promise<void> {
+    const { signal } = this.#stop;
+    while (!signal.aborted) {
+      try {
+        const batch = await this.#next();
+        if (batch === undefined || !(await this.#deliver(batch))) {
+          return;
+        }
+        if (this.#spool) {
+          this.#spool.settled();
+        } else {
+          this.#remove(batch);
+        }
+      } catch (cause) {
+        this.#failed(`The records cannot be read or settled: ${cause}`);
+        await this.#changed.until(() => signal.aborted, this.#options.longestPause ?? 30_000);
+      }
+    }
+  }
+
+  async #next(): Promise<Entry[] | undefined> {
+    if (this.#spool) {
+      return this.#spool.next();
+    }
+    await this.#changed.until(() => this.#buffer.length > 0 || this.#stop.signal.aborted);
+    const { batchRecords = 1_000, batchBytes = 900_000 } = this.#options;
+    return this.#stop.signal.aborted
+      ? undefined
+      : this.#take(Math.min(batchRecords, 1_000), Math.min(batchBytes, 16_000_000));
+  }
+
+  async #deliver(batch: Entry[]): Promise<boolean> {
+    const parts = [batch];
+    for (let part = parts.pop(); part !== undefined; part = parts.pop()) {
+      const answer = await this.#attempt(part);
+      if (answer.kind === 'stored') {
+        this.#counts.stored += part.length;
+        this.#counts.batches++;
+        part.forEach((entry) => entry.resolve());
+      } else if (answer.kind === 'refused') {
+        const { refused } = answer;
+        part.forEach((entry, index) => refused.has(index) && this.#refuse(entry, refused.get(index) ?? ''));
+        const left = part.filter((_, index) => !refused.has(index));
+        if (left.length > 0) {
+          parts.push(left);
+        }
+      } else if (answer.kind === 'split' && part.length > 1) {
+        parts.push(part.slice(part.length / 2), part.slice(0, part.length / 2));
+      } else if (answer.kind === 'split') {
+        this.#refuse(part[0], answer.reason);
+      } else if (this.#stop.signal.aborted) {
+        return false;
+      } else {
+        part.forEach((entry) => this.#refuse(entry, `Given up: ${answer.reason}`));
+      }
+    }
+    return true;
+  }
+
+  async #attempt(batch: Entry[]): Promise<Answer> {
+    const { firstPause = 100, longestPause = 30_000, giveUpAfter = Infinity } = this.#options;
+    const { signal } = this.#stop;
+    const start = performance.now();
+    for (let pause = firstPause; ; pause = Math.min(pause * 2, longestPause)) {
+      const answer = await this.#endpoint.send(batch, signal);
+      if (answer.kind !== 'later') {
+        this.#lastFailure = '';
+        return answer;
+      }
+      if (signal.aborted) {
+        return answer;
+      }
+      this.#failed(answer.reason);
+      if (performance.now() - start >= giveUpAfter) {
+        return answer;
+      }
+      // Clients that failed together should not come back together.
+      const jittered = pause * (0.5 + Math.random() / 2);
+      await this.#changed.until(() => signal.aborted, Math.min(Math.max(jittered, answer.pause ?? 0), longestPause));
+      this.#counts.retries++;
+    }
+  }
+
+  #failed(reason: string): void {
+    if (this.#lastFailure === '') {
+      console.warn(`annals: records wait, as they cannot be delivered now. ${reason}`);
+    }
+    this.#lastFailure = reason;
+  }
+
+  #refuse(entry: Entry, reason: string): void {
+    const refusal = { id: entry.id, json: entry.data.toString('utf8'), reason };
+    let isHandled = false;
+    if (this.#options.onRefusal) {
+      try {
+        this.#options.onRefusal(refusal);
+        isHandled = true;
+      } catch (cause) {
+        console.error(`annals: the handler of refusals has failed: ${cause}`);
+      }
+    }
+    if (!isHandled) {
+      this.#spool?.keepRefused(refusal);
+      console.error(`annals: record ${entry.id} is not stored. ${reason}`);
+    }
+    this.#counts.refused++;
+    entry.reject(new RecordRefusedError(refusal));
+  }
+}

@@ -1,0 +1,49 @@
+package dev.annals.writer;
+
+import java.time.Duration;
+import java.util.Map;
+
+/** What became of a batch that was sent. */
+final class Answer {
+
+    enum Kind {
+        /** All of it is stored. */
+        STORED,
+        /** None of it is stored, because of some of its records. */
+        REFUSED,
+        /** None of it is stored, because of one of its records or of their number. */
+        SPLIT,
+        /** It may be stored, and has to be sent again. */
+        LATER
+    }
+
+    final Kind kind;
+    final String reason;
+    /** Why each record is refused, by its place in the batch. */
+    final Map<Integer, String> refused;
+    /** How long the service wants to be left alone, or null. */
+    final Duration pause;
+
+    private Answer(Kind kind, String reason, Map<Integer, String> refused, Duration pause) {
+        this.kind = kind;
+        this.reason = reason;
+        this.refused = refused;
+        this.pause = pause;
+    }
+
+    static Answer stored() {
+        return new Answer(Kind.STORED, "", Map.of(), null);
+    }
+
+    static Answer refused(Map<Integer, String> refused) {
+        return new Answer(Kind.REFUSED, "", refused, null);
+    }
+
+    static Answer split(String reason) {
+        return new Answer(Kind.SPLIT, reason, Map.of(), null);
+    }
+
+    static Answer later(String reason, Duration pause) {
+        return new Answer(Kind.LATER, reason, Map.of(), pause);
+    }
+}

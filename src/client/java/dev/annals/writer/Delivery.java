@@ -1,0 +1,178 @@
+package dev.annals.writer;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.Consumer;
+
+/**
+ * Sends what a source gives, one batch at a time, so that records stay in order. While a batch is under way, the next one
+ * gathers. A batch is over once each of its records is stored or refused.
+ */
+final class Delivery implements Runnable {
+
+    private final Source source;
+    private final Endpoint endpoint;
+    private final Retries retries;
+    private final Consumer<Refusal> refusals;
+    private final Counters counters;
+    private final CompletableFuture<Void> stop = new CompletableFuture<>();
+
+    Delivery(Source source, Endpoint endpoint, Retries retries, Consumer<Refusal> refusals, Counters counters) {
+        this.source = source;
+        this.endpoint = endpoint;
+        this.retries = retries;
+        this.refusals = refusals;
+        this.counters = counters;
+    }
+
+    /** How long it waits between attempts, and when it gives up. */
+    static final class Retries {
+        final Duration first;
+        final Duration longest;
+        /** After which time a batch is given up; null for never. */
+        final Duration limit;
+
+        Retries(Duration first, Duration longest, Duration limit) {
+            this.first = first;
+            this.longest = longest;
+            this.limit = limit;
+        }
+    }
+
+    @Override
+    public void run() {
+        while (!stop.isDone()) {
+            try {
+                List<Entry> batch = source.next();
+                if (batch == null || !deliver(batch)) {
+                    return;
+                }
+                source.settled();
+            } catch (IOException | RuntimeException e) {
+                // Whatever it is, the records are still there, and this thread is the only one to send them.
+                counters.failed("The records cannot be read or settled: " + e);
+                pause(retries.longest);
+            }
+        }
+    }
+
+    /** Ends it, also in the middle of a batch. */
+    void stop() {
+        stop.complete(null);
+    }
+
+    /** Gives true once each record is stored or refused, false if it was stopped before. */
+    // Java 11 has no other switch.
+    @SuppressWarnings("StatementSwitchToExpressionSwitch")
+    private boolean deliver(List<Entry> batch) {
+        Deque<List<Entry>> parts = new ArrayDeque<>();
+        parts.add(batch);
+        while (!parts.isEmpty()) {
+            List<Entry> part = parts.pop();
+            Answer answer = attempt(part);
+            switch (answer.kind) {
+                case STORED:
+                    counters.stored(part.size());
+                    part.forEach(record -> record.acknowledgement.complete(record.id));
+                    break;
+                case REFUSED:
+                    refuse(part, answer, parts);
+                    break;
+                case SPLIT:
+                    split(part, answer.reason, parts);
+                    break;
+                case LATER:
+                    if (stop.isDone()) {
+                        return false;
+                    }
+                    part.forEach(record -> refuse(record, "Given up: " + answer.reason));
+                    break;
+            }
+        }
+        return true;
+    }
+
+    /** Sends a batch until something comes of it. */
+    private Answer attempt(List<Entry> batch) {
+        long start = System.nanoTime();
+        Duration pause = retries.first;
+        while (true) {
+            Answer answer = endpoint.send(batch, stop);
+            if (answer.kind != Answer.Kind.LATER) {
+                counters.answered();
+                return answer;
+            }
+            if (stop.isDone()) {
+                return answer;
+            }
+            counters.failed(answer.reason);
+            if (retries.limit != null && System.nanoTime() - start >= retries.limit.toNanos()) {
+                return answer;
+            }
+            // Clients that failed together should not come back together.
+            long jitter = ThreadLocalRandom.current().nextLong(pause.toMillis() / 2 + 1);
+            pause(shorter(longer(pause.minusMillis(jitter), answer.pause), retries.longest));
+            pause = shorter(pause.multipliedBy(2), retries.longest);
+            counters.retried();
+        }
+    }
+
+    private static Duration longer(Duration one, Duration other) {
+        return other == null || one.compareTo(other) > 0 ? one : other;
+    }
+
+    private static Duration shorter(Duration one, Duration other) {
+        return one.compareTo(other) < 0 ? one : other;
+    }
+
+    private void pause(Duration time) {
+        try {
+            stop.get(time.toMillis(), TimeUnit.MILLISECONDS);
+        } catch (TimeoutException e) {
+            // As intended.
+        } catch (InterruptedException | ExecutionException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    private void refuse(List<Entry> part, Answer answer, Deque<List<Entry>> parts) {
+        List<Entry> left = new ArrayList<>();
+        for (int i = 0; i < part.size(); i++) {
+            String reason = answer.refused.get(i);
+            if (reason == null) {
+                left.add(part.get(i));
+            } else {
+                refuse(part.get(i), reason);
+            }
+        }
+        if (!left.isEmpty()) {
+            parts.push(left);
+        }
+    }
+
+    private void split(List<Entry> part, String reason, Deque<List<Entry>> parts) {
+        if (part.size() == 1) {
+            refuse(part.get(0), reason);
+        } else {
+            parts.push(part.subList(part.size() / 2, part.size()));
+            parts.push(part.subList(0, part.size() / 2));
+        }
+    }
+
+    /** If that fails, so does the batch: what is left of it, this record among it, comes again. */
+    private void refuse(Entry record, String reason) {
+        Refusal refusal = record.refusal(reason);
+        refusals.accept(refusal);
+        counters.refused();
+        record.acknowledgement.completeExceptionally(new RecordRefusedException(refusal));
+    }
+}

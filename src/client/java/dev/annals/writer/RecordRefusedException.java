@@ -1,0 +1,19 @@
+package dev.annals.writer;
+
+/** What a receipt ends with whose record will not be stored. */
+public final class RecordRefusedException extends Exception {
+
+    private static final long serialVersionUID = 1;
+
+    private final transient Refusal refusal;
+
+    RecordRefusedException(Refusal refusal) {
+        super("Record " + refusal.id() + ": " + refusal.reason());
+        this.refusal = refusal;
+    }
+
+    /** The record, and why it was refused. */
+    public Refusal refusal() {
+        return refusal;
+    }
+}

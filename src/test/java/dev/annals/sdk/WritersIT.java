@@ -1,0 +1,265 @@
+package dev.annals.sdk;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.annals.AuditLogFixture.Project;
+import dev.annals.Await;
+import dev.annals.PackagedService;
+import dev.annals.Ports;
+import dev.annals.Slow;
+import dev.annals.SqlFixture;
+import java.io.IOException;
+import java.net.URI;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.jar.JarFile;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The writing clients with their spools, in processes that are killed, against the packaged service, which is killed, too. */
+@Slow
+@Timeout(600)
+class WritersIT {
+
+    private static final int ROUNDS = 6;
+    private static final long ROUND = 1_000_000;
+    /** Of each round's records, the one whose address is none. */
+    private static final long REFUSED = 7;
+
+    private static final int SPOOLED = 500;
+
+    @TempDir
+    static Path data;
+
+    private static PackagedService service;
+
+    @TempDir
+    Path folder;
+
+    private Process writer;
+
+    @BeforeAll
+    static void start() throws Exception {
+        service = new PackagedService(data.resolve("data"));
+    }
+
+    @AfterAll
+    static void stop() {
+        if (service != null) {
+            service.close();
+        }
+    }
+
+    @AfterEach
+    void endTheWriter() throws InterruptedException {
+        if (writer != null) {
+            writer.destroyForcibly().waitFor();
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"java", "python", "typescript"})
+    void whatTheSpoolAcknowledgedArrivesOnceAndInOrderWhoeverIsKilled(String language) throws Exception {
+        SdkProgram program = program(language);
+        Project project = service.newProject();
+        Path spool = folder.resolve("spool");
+        for (int round = 1; round <= ROUNDS; round++) {
+            int before = acknowledged().size();
+            writer = start(program, project, service.uri(), spool, round * ROUND, ROUND);
+            Await.until(
+                    "records are acknowledged in round " + round,
+                    () -> acknowledged().size() > before + 50);
+            if (round % 2 == 0) {
+                service.kill();
+                pause();
+                service.restart();
+            }
+            pause();
+            assertThat(writer.isAlive()).as(output()).isTrue();
+            writer.destroyForcibly().waitFor();
+        }
+        drain(program, project, spool);
+
+        List<Long> stored = numbers(project);
+        List<Long> acknowledged = acknowledged();
+        assertThat(stored).isSorted().doesNotHaveDuplicates();
+        List<Long> refused = acknowledged.stream()
+                .filter(number -> number % ROUND == REFUSED)
+                .toList();
+        assertThat(refused).hasSize(ROUNDS);
+        assertThat(Set.copyOf(stored))
+                .containsAll(acknowledged.stream()
+                        .filter(number -> number % ROUND != REFUSED)
+                        .toList())
+                .doesNotContainAnyElementsOf(refused);
+        assertThat(Files.readString(spool.resolve("refused.ndjson")))
+                .contains(refused.stream()
+                        .map(number -> "\"number\":" + number + "}")
+                        .toList());
+        assertThat(log().checkFeed(project.id())).isEqualTo(stored.size());
+    }
+
+    @ParameterizedTest
+    @CsvSource({"java, java, Write", "python, python, write", "typescript, ts, write"})
+    void theDocumentedExampleWritesItsRecord(String language, String block, String name) throws Exception {
+        Matcher source = Pattern.compile("(?s)```" + block + "\n(.*?)```")
+                .matcher(Files.readString(Path.of("docs", "clients.md")));
+        assertThat(source.find()).isTrue();
+        Project project = service.newProject();
+
+        writer = process(SdkProgram.writer(language, source.group(1), name), project, service.uri(), folder, 0, 0)
+                .directory(folder.toFile())
+                .redirectErrorStream(true)
+                .redirectOutput(folder.resolve("errors").toFile())
+                .start();
+
+        assertThat(writer.waitFor(60, TimeUnit.SECONDS)).as(output()).isTrue();
+        assertThat(writer.exitValue()).as(output()).isZero();
+        assertThat(log().checkFeed(project.id())).isEqualTo(1);
+    }
+
+    @Test
+    void eachLanguageReplaysTheSpoolOfTheOthers() throws Exception {
+        List<String> languages = List.of("java", "python", "typescript");
+        Path spool = folder.resolve("spool");
+        URI nobody = URI.create("http://127.0.0.1:" + Ports.free());
+        Project unused = service.newProject();
+        for (int i = 0; i < languages.size(); i++) {
+            int expected = (i + 1) * SPOOLED;
+            writer = start(program(languages.get(i)), unused, nobody, spool, 10 + (long) i * SPOOLED, SPOOLED);
+            Await.until(languages.get(i) + " has spooled", () -> acknowledged().size() == expected);
+            writer.destroyForcibly().waitFor();
+        }
+        for (String language : languages) {
+            Path copy = folder.resolve(language);
+            copy(spool, copy);
+            Project project = service.newProject();
+            drain(program(language), project, copy);
+            assertThat(numbers(project)).as(language).isEqualTo(acknowledged()).hasSize(3 * SPOOLED);
+            assertThat(copy).isDirectoryNotContaining(file -> file.toString().endsWith(".spool"));
+        }
+    }
+
+    @Test
+    void noLanguageTakesASpoolThatAnotherHas() throws Exception {
+        List<String> languages = List.of("java", "python", "typescript");
+        Path spool = folder.resolve("spool");
+        for (String holder : languages) {
+            int before = acknowledged().size();
+            writer = start(program(holder), service.newProject(), service.uri(), spool, 10, ROUND);
+            Await.until(holder + " has it", () -> acknowledged().size() > before);
+            for (String language : languages) {
+                Path output = Files.createDirectories(folder.resolve(holder + "-" + language));
+                Process second = process(program(language), service.newProject(), service.uri(), spool, 0, 0)
+                        .redirectErrorStream(true)
+                        .redirectOutput(output.resolve("output").toFile())
+                        .start();
+                assertThat(second.waitFor(60, TimeUnit.SECONDS)).isTrue();
+                assertThat(Files.readString(output.resolve("output"))).contains("is in use");
+            }
+            writer.destroyForcibly().waitFor();
+        }
+    }
+
+    @Test
+    void theServiceDoesNotContainTheClientNorTheClientTheService() throws Exception {
+        Path service = Path.of("target", "quarkus-app", "app");
+        try (Stream<Path> jars = Files.list(service)) {
+            for (Path jar : jars.toList()) {
+                try (JarFile file = new JarFile(jar.toFile())) {
+                    assertThat(file.stream()).noneMatch(entry -> entry.getName().startsWith("dev/annals/writer/"));
+                }
+            }
+        }
+        try (JarFile file = new JarFile(SdkProgram.writerJar().toFile())) {
+            assertThat(file.stream().filter(entry -> entry.getName().endsWith(".class")))
+                    .isNotEmpty()
+                    .allMatch(entry -> entry.getName().startsWith("dev/annals/writer/"));
+        }
+    }
+
+    private void drain(SdkProgram program, Project project, Path spool) throws Exception {
+        writer = start(program, project, service.uri(), spool, 0, 0);
+        assertThat(writer.waitFor(240, TimeUnit.SECONDS)).as(output()).isTrue();
+        assertThat(writer.exitValue()).as(output()).isZero();
+    }
+
+    private static void pause() throws InterruptedException {
+        // Hits it as it appends, writes, sends, or waits.
+        Thread.sleep(ThreadLocalRandom.current().nextLong(400));
+    }
+
+    private static SdkProgram program(String language) throws Exception {
+        return SdkProgram.writer(language);
+    }
+
+    private Process start(SdkProgram program, Project project, URI uri, Path spool, long first, long count)
+            throws IOException {
+        return process(program, project, uri, spool, first, count)
+                .redirectOutput(ProcessBuilder.Redirect.appendTo(
+                        folder.resolve("acknowledged").toFile()))
+                .redirectError(ProcessBuilder.Redirect.appendTo(
+                        folder.resolve("errors").toFile()))
+                .start();
+    }
+
+    private static ProcessBuilder process(
+            SdkProgram program, Project project, URI uri, Path spool, long first, long count) {
+        List<String> command = new ArrayList<>(program.command());
+        command.addAll(List.of(spool.toString(), Long.toString(first), Long.toString(count)));
+        ProcessBuilder process = new ProcessBuilder(command);
+        process.environment().put("ANNALS_URL", uri.toString());
+        process.environment().put("ANNALS_TOKEN", project.token());
+        process.environment().put("PYTHONPATH", program.importsFrom().toString());
+        return process;
+    }
+
+    /** What the programs have printed, but for a line that was cut off. */
+    private List<Long> acknowledged() throws IOException {
+        Path file = folder.resolve("acknowledged");
+        String printed = Files.exists(file) ? Files.readString(file) : "";
+        return printed.substring(0, printed.lastIndexOf('\n') + 1)
+                .lines()
+                .filter(line -> !line.equals("done"))
+                .map(Long::valueOf)
+                .toList();
+    }
+
+    private String output() throws IOException {
+        Path errors = folder.resolve("errors");
+        return Files.exists(errors) ? Files.readString(errors) : "";
+    }
+
+    private static List<Long> numbers(Project project) throws Exception {
+        return log().numbers("select metadata ->> 'number' from annals.feed where project_id = '" + project.id()
+                + "' order by sequence_id");
+    }
+
+    private static SqlFixture log() throws IOException {
+        return SqlFixture.on(service.database());
+    }
+
+    private static void copy(Path from, Path to) throws IOException {
+        Files.createDirectory(to);
+        try (Stream<Path> files = Files.list(from)) {
+            for (Path file : files.toList()) {
+                Files.copy(file, to.resolve(file.getFileName()));
+            }
+        }
+    }
+}

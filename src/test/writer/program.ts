@@ -1,0 +1,28 @@
+// Appends numbers to the spool that is its first argument, from the second on, as many as the third says; prints each that is safe.
+import { writeSync } from 'node:fs';
+import { AuditLog } from './annals.js';
+
+const [spool, first, count] = process.argv.slice(2);
+const log = AuditLog.open(process.env.ANNALS_URL ?? '', process.env.ANNALS_TOKEN ?? '', {
+  spool,
+  segmentBytes: 1 << 20,
+  spoolBytes: 4 << 20,
+  bufferRecords: 1_000,
+  firstPause: 10,
+  longestPause: 500,
+});
+for (let number = Number(first); number < Number(first) + Number(count); number++) {
+  await log.room();
+  const { acknowledged } = log.append({
+    action: 'append',
+    actor: { type: 'user', id: 'u-1', name: 'Jane "J" Doe\n\0\ud800' },
+    ip_address: number % 1_000_000 === 7 ? 'no address' : '192.0.2.1',
+    metadata: { number },
+  });
+  acknowledged.then(() => writeSync(1, `${number}\n`));
+}
+while (!(await log.flush(60_000))) {
+  console.error(log.metrics());
+}
+await log.close();
+writeSync(1, 'done\n');

@@ -59,12 +59,19 @@ public final class KafkaBroker implements AutoCloseable {
     /** There somebody listens; nobody may come. */
     final ServerSocket trap;
 
+    private final List<String> options;
     private final Path directory;
     private final Process process;
     private final Admin admin;
 
-    /** Starts it, and waits until it answers. */
-    public KafkaBroker() throws Exception {
+    /** Starts one that lives for seconds, and waits until it answers. */
+    KafkaBroker() throws Exception {
+        this("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1");
+    }
+
+    /** Starts one with these options of its JVM, and waits until it answers. */
+    public KafkaBroker(String... options) throws Exception {
+        this.options = List.of(options);
         directory = Files.createTempDirectory("annals-kafka");
         List<Integer> ports = freePorts(5);
         port = ports.get(0);
@@ -195,15 +202,10 @@ public final class KafkaBroker implements AutoCloseable {
         String jars = Arrays.stream(System.getProperty("java.class.path").split(File.pathSeparator, -1))
                 .filter(entry -> entry.endsWith(".jar"))
                 .collect(Collectors.joining(File.pathSeparator));
-        List<String> command = new ArrayList<>(List.of(
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "-Xmx256m",
-                "-XX:+UseSerialGC",
-                "-XX:TieredStopAtLevel=1",
-                "-Djava.util.logging.manager=org.jboss.logmanager.LogManager",
-                "-cp",
-                jars,
-                main));
+        List<String> command = new ArrayList<>();
+        command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+        command.addAll(options);
+        command.addAll(List.of("-Djava.util.logging.manager=org.jboss.logmanager.LogManager", "-cp", jars, main));
         command.addAll(List.of(arguments));
         return new ProcessBuilder(command)
                 .redirectErrorStream(true)

@@ -60,7 +60,7 @@ public final class StreamsPart implements Part {
     public String run(BenchServer server, Settings settings) throws Exception {
         ExecutorService threads = Executors.newCachedThreadPool();
         HttpServer receiver = receiver(threads);
-        try (KafkaBroker broker = new KafkaBroker();
+        try (KafkaBroker broker = new KafkaBroker("-Xmx512m");
                 BenchDatabase database = server.createDatabase("annals_bench_streams")) {
             database.migrate();
             try (Target annals = new Targets(database)

@@ -328,7 +328,7 @@ class DocumentsIT {
                 .contains(
                         "\"action\":\"volume_create\"",
                         "\"message\":\"Volume 'cache' has been created\"",
-                        "\"resource\":{\"service.name\":\"shop\"}");
+                        "\"resource\": {\"service.name\": \"shop\"}");
     }
 
     @Test

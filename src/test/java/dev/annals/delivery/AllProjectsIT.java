@@ -139,19 +139,22 @@ class AllProjectsIT {
         assertThat(delivered.get(projects.get(1).id())).isEqualTo(upTo(RECORDS));
         assertThat(delivered.get(later.id())).isEqualTo(upTo(RECORDS));
         // The administration's own feed is one of them.
-        assertThat(delivered).hasSize(4);
+        assertThat(delivered.keySet())
+                .containsAll(List.of(projects.get(0).id(), projects.get(1).id(), later.id(), administration()));
         assertThat(receiver.faults).isEmpty();
-        get("/feeds?limit=3")
-                .then()
-                .statusCode(200)
-                .body("feeds", hasSize(3))
-                .body("feeds.lag", equalTo(List.of(0, 0, 0)));
-        String next = get("/feeds?limit=3").path("next");
-        get("/feeds?limit=3&after=" + next)
-                .then()
-                .body("feeds", hasSize(1))
-                .body("feeds[0].project_id", equalTo(later.id().toString()))
-                .body("next", nullValue());
+        List<String> feeds = new ArrayList<>();
+        String after = "";
+        do {
+            Response page = get("/feeds?limit=2" + after);
+            page.then().statusCode(200);
+            assertThat(page.<List<Integer>>path("feeds.lag")).containsOnly(0);
+            feeds.addAll(page.path("feeds.project_id"));
+            after = page.path("next") == null ? "" : "&after=" + page.path("next");
+        } while (!after.isEmpty());
+        assertThat(feeds)
+                .doesNotHaveDuplicates()
+                .hasSizeGreaterThanOrEqualTo(4)
+                .endsWith(later.id().toString());
     }
 
     @Test

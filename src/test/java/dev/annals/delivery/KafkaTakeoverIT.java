@@ -29,7 +29,7 @@ import org.junit.jupiter.api.Test;
 @Slow
 class KafkaTakeoverIT {
 
-    private static final int RECORDS = 8_000;
+    private static final int RECORDS = 3_000;
     private static final ObjectMapper JSON = new ObjectMapper();
 
     private final DatabaseUrl database = TestDatabase.createDatabase();

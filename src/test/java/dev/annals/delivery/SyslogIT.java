@@ -201,7 +201,7 @@ class SyslogIT {
         JsonNode records = JSON.readTree(given().header("Authorization", "Bearer " + project.token())
                         .get(service.uri("/v1/project-logs?limit=200"))
                         .asString())
-                .path("records");
+                .path("results");
         List<String> lines = rsyslog.lines("tcp.parsed");
         assertThat(lines).hasSameSizeAs(records);
         for (int i = 0; i < lines.size(); i++) {

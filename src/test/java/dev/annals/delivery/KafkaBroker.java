@@ -19,6 +19,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.apache.kafka.clients.admin.Admin;
@@ -114,7 +115,12 @@ public final class KafkaBroker implements AutoCloseable {
         assertThat(format.waitFor()).as(output()).isZero();
         process = java("kafka.Kafka", file("server.properties"));
         admin = Admin.create(Map.of("bootstrap.servers", server(), "request.timeout.ms", 5_000));
-        Await.until("the broker answers", this::isUp);
+        try {
+            Await.until("the broker answers", this::isUp);
+        } catch (AssertionError e) {
+            close();
+            throw e;
+        }
     }
 
     private static List<Integer> freePorts(int count) throws IOException {
@@ -218,7 +224,7 @@ public final class KafkaBroker implements AutoCloseable {
         assertThat(process.isAlive()).as(output()).isTrue();
         try {
             return !admin.describeCluster().nodes().get(10, TimeUnit.SECONDS).isEmpty();
-        } catch (ExecutionException e) {
+        } catch (ExecutionException | TimeoutException e) {
             return false;
         }
     }

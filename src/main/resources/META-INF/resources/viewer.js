@@ -9,6 +9,7 @@ import {loadDays} from './days.js';
 import {
   button, byId, count, exact, icon, line, long, make, outcomeKind, paintJson, parseJson, partyText, records,
 } from './text.js';
+import {begin as beginStreams, end as endStreams, open as openStreams} from './streams.js';
 import {begin as beginProof, end as endProof, listen, verifyRecord, verifyRows} from './verify.js';
 
 const PAGE_SIZE = 100;
@@ -105,6 +106,8 @@ const WHY_NOT = {
 };
 const ADDRESS = 'annals.address';
 const READING = ['read', 'audit', 'admin'];
+const STREAMING = ['stream', 'admin'];
+let signedIn = new AbortController();
 
 /** Leaves for the provider. The address comes back, and does not go there. */
 function leaveForProvider() {
@@ -179,6 +182,7 @@ function changeProject() {
   setSession(byId('project').value);
   history.pushState(null, '', '#');
   endProof();
+  endStreams();
   byId('detail').close();
   start();
 }
@@ -189,6 +193,18 @@ function start() {
   route(true);
   if (token && !isLink) {
     beginProof().then(verifyAll);
+    showStreams();
+  }
+}
+
+/** Where records are delivered, for whoever may see that. */
+async function showStreams() {
+  signedIn.abort();
+  signedIn = new AbortController();
+  const {signal} = signedIn;
+  const {scopes} = await askJson('v1/whoami', {signal}).catch(() => ({scopes: []}));
+  if (!signal.aborted && scopes.some((scope) => STREAMING.includes(scope))) {
+    beginStreams(signal);
   }
 }
 
@@ -217,6 +233,8 @@ function signOut(reason = '') {
     ask('v1/session', {method: 'DELETE', cookie: true}).catch(() => {});
     byId('project').hidden = true;
   }
+  signedIn.abort();
+  endStreams();
   setToken(null);
   openId = null;
   loading.abort();
@@ -878,6 +896,8 @@ on('reload', load);
 on('newest', toNewest);
 on('live', togglePause);
 on('theme', toggleTheme);
+on('streams-state', () => openStreams(signedIn.signal));
+on('close-streams', () => byId('streams').close());
 on('show-help', () => byId('help').showModal());
 on('close-detail', closeDetail);
 on('detail', closeDetail, 'cancel');

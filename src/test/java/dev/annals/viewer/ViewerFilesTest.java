@@ -28,6 +28,7 @@ class ViewerFilesTest {
         "/api.js, text/javascript",
         "/days.js, text/javascript",
         "/proof.js, text/javascript",
+        "/streams.js, text/javascript",
         "/verify.js, text/javascript",
         "/viewer.css, text/css",
         "/icon.svg, image/svg+xml"
@@ -94,7 +95,7 @@ class ViewerFilesTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"/viewer.js", "/text.js", "/api.js", "/days.js", "/proof.js", "/verify.js"})
+    @ValueSource(strings = {"/viewer.js", "/text.js", "/api.js", "/days.js", "/proof.js", "/streams.js", "/verify.js"})
     void noTextEverBecomesMarkupOrCode(String path) {
         assertThat(text(path))
                 .doesNotContainPattern(

@@ -1,0 +1,68 @@
+// Where the project's records are delivered: its streams, for whoever may see them.
+
+import {askJson} from './api.js';
+import {byId, line, make, records} from './text.js';
+
+const REFRESH_MS = 5_000;
+const LOOK_MS = 60_000;
+/** The worst one is what the button shows. */
+const STATES = ['active', 'paused', 'failing', 'stopped'];
+const TEXTS = {active: 'Delivering', paused: 'Paused', failing: 'Trying again', stopped: 'Stopped'};
+
+let timer = null;
+
+/** Shows the streams' button, and keeps it up to date; hides it where there are none. */
+export function begin(signal) {
+  end();
+  signal.addEventListener('abort', end);
+  look(signal);
+}
+
+export function end() {
+  clearTimeout(timer);
+  byId('streams').close();
+  byId('streams-state').hidden = true;
+}
+
+async function look(signal) {
+  clearTimeout(timer);
+  try {
+    draw((await askJson('v1/streams', {signal})).streams);
+  } catch (problem) {
+    if (signal.aborted) {
+      return;
+    }
+    byId('streams-error').textContent = `This may be old: ${problem.message}`;
+  }
+  timer = setTimeout(look, byId('streams').open ? REFRESH_MS : LOOK_MS, signal);
+}
+
+/** Opens the list, which is new then. */
+export function open(signal) {
+  byId('streams').showModal();
+  byId('streams-title').focus();
+  look(signal);
+}
+
+function draw(streams) {
+  const worst = STATES[Math.max(0, ...streams.map(({state}) => STATES.indexOf(state)))];
+  byId('streams-error').textContent = '';
+  byId('streams-state').hidden = streams.length === 0;
+  byId('streams-state').dataset.state = worst;
+  byId('streams-state').setAttribute('aria-label', `Streams: ${TEXTS[worst].toLowerCase()}`);
+  byId('streams-text').textContent = worst === 'active' ? 'Streams' : `Streams: ${TEXTS[worst].toLowerCase()}`;
+  byId('streams-list').replaceChildren(...streams.map(item));
+}
+
+function item(stream) {
+  const why = {stopped: stream.stop_reason, failing: stream.last_error}[stream.state];
+  return make(
+    'li',
+    {'data-state': stream.state},
+    make('p', {}, make('b', {}, line(stream.name)), ' ', make('span', {class: 'state'}, TEXTS[stream.state])),
+    make('p', {class: 'note'}, make('bdi', {}, line(stream.sink.url)), stream.all_projects ? ' · all projects' : ''),
+    make('p', {class: 'note'}, `${records(Number(stream.lag))} behind, ${records(Number(stream.delivered))} delivered`,
+      stream.dead_letters > 0 ? `, ${records(Number(stream.dead_letters))} passed by` : ''),
+    ...(why ? [make('p', {class: 'error'}, line(why))] : []),
+  );
+}

@@ -230,6 +230,12 @@ class WebhookTest {
                 .then()
                 .body("dead_letters.sequence_id", equalTo(List.of(8)))
                 .body("next", nullValue());
+        project.request()
+                .get(STREAM + "/feeds")
+                .then()
+                .statusCode(200)
+                .body("feeds.project_id", equalTo(List.of(project.id().toString())))
+                .body("feeds.dead_letters", equalTo(List.of(2)));
         receiver.requests.clear();
     }
 
@@ -402,7 +408,8 @@ class WebhookTest {
                 + "', gen_random_uuid(), '%s', 'webhook', 'https://example.org/', null, 'json', '{}', 'stop', 1, false, '0', 2)";
         log.run(make.formatted("one"), make.formatted("two"));
         assertThatThrownBy(() -> log.run(make.formatted("three"))).hasMessageContaining("has 2 streams");
-        log.run("delete from annals.stream where project_id = '" + project.id() + "'");
+        String delete = "select annals.delete_stream('" + project.id() + "', '%s')";
+        log.run(delete.formatted("one"), delete.formatted("two"));
     }
 
     @Test

@@ -32,7 +32,7 @@ class ViewerStreamsTest extends BrowserTest {
 
     @BeforeEach
     void streamToASinkThatIsAway() throws Exception {
-        sink = HttpServer.create(new InetSocketAddress(InetAddress.getByName("127.0.0.1"), 0), 0);
+        sink = HttpServer.create(new InetSocketAddress(InetAddress.getByAddress(new byte[] {127, 0, 0, 1}), 0), 0);
         sink.createContext("/", exchange -> {
             try (exchange) {
                 exchange.getRequestBody().readAllBytes();

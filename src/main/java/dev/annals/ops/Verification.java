@@ -100,20 +100,26 @@ class Verification {
             Duration pause = FIRST.compareTo(settings.interval()) < 0 ? FIRST : settings.interval();
             while (true) {
                 Thread.sleep(pause.toMillis());
+                boolean more = false;
                 try {
-                    look();
+                    more = look(settings.interval());
                 } catch (SQLException | RuntimeException e) {
                     LOG.warnf("Feeds could not be verified, and are so later: %s", e.getMessage());
                 }
-                pause = settings.interval();
+                pause = more ? Duration.ZERO : settings.interval();
             }
         } catch (InterruptedException stopped) {
             Thread.currentThread().interrupt();
         }
     }
 
-    /** Verifies all that is due. */
-    void look() throws SQLException, InterruptedException {
+    /**
+     * Verifies what is due.
+     *
+     * @param most how long to go on, to the end of a stretch: new projects, the schema and what others have found wait meanwhile
+     * @return whether more may be due
+     */
+    boolean look(Duration most) throws SQLException, InterruptedException {
         DatabaseUrl database = DatabaseUrl.configured(config)
                 .orElseThrow(() -> new IllegalStateException("a service that runs has a database"));
         try (Connection connection = database.connect()) {
@@ -121,18 +127,24 @@ class Verification {
             connection.setNetworkTimeout(Runnable::run, Math.toIntExact(LEASE.toMillis()));
             connection.setAutoCommit(false);
             if (onlyReads(connection)) {
-                return; // the instances of the primary do it
+                return false; // the instances of the primary do it
             }
+            long began = System.nanoTime();
             verifySchema(connection);
             begin(connection);
             try (Statement add = connection.createStatement()) {
                 add.executeUpdate(ADD_VERIFICATIONS.text());
             }
             connection.commit();
-            for (Due due = take(connection); due != null; due = take(connection)) {
-                verify(connection, due);
-            }
+            Due due;
+            do {
+                due = take(connection);
+                if (due != null) {
+                    verify(connection, due);
+                }
+            } while (due != null && System.nanoTime() - began < most.toNanos());
             countUnsound(connection); // the other instances may have found something
+            return due != null;
         }
     }
 

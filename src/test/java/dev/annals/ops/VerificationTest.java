@@ -10,6 +10,7 @@ import io.quarkus.test.common.QuarkusTestResource;
 import io.quarkus.test.junit.QuarkusTest;
 import jakarta.inject.Inject;
 import java.sql.Connection;
+import java.time.Duration;
 import java.util.UUID;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -67,6 +68,10 @@ class VerificationTest {
         return Math.round(metrics.get("annals.verification.records").counter().count() - before);
     }
 
+    private void look() throws Exception {
+        assertThat(verification.look(Duration.ofMinutes(1))).as("more is due").isFalse();
+    }
+
     private interface Look {
         void take() throws Exception;
     }
@@ -93,15 +98,15 @@ class VerificationTest {
     void whatIsNewIsVerifiedOnceUntilTheNextRoundBegins() throws Exception {
         append(600);
         awaitDerived(600);
-        assertThat(verifiedBy(verification::look)).isEqualTo(600);
+        assertThat(verifiedBy(this::look)).isEqualTo(600);
         append(5);
-        assertThat(verifiedBy(verification::look)).as("before it is due").isZero();
+        assertThat(verifiedBy(this::look)).as("before it is due").isZero();
         makeDue();
-        assertThat(verifiedBy(verification::look)).isEqualTo(5);
+        assertThat(verifiedBy(this::look)).isEqualTo(5);
         log.run("update annals.verification set round_at = round_at - interval '8 days' where project_id = '" + project
                 + "'");
         makeDue();
-        assertThat(verifiedBy(verification::look)).as("another round").isEqualTo(605);
+        assertThat(verifiedBy(this::look)).as("another round").isEqualTo(605);
         assertThat(unsound()).isZero();
         assertThat(log.number(events())).isZero();
     }
@@ -110,16 +115,16 @@ class VerificationTest {
     void aRecordThatWasChangedIsFoundWhenItsRoundComes() throws Exception {
         append(600);
         awaitDerived(600);
-        verification.look();
+        look();
         damage(77);
         makeDue();
-        verification.look();
+        look();
         assertThat(unsound()).as("was verified before it was changed").isZero();
 
         log.run("update annals.verification set round_at = round_at - interval '8 days' where project_id = '" + project
                 + "'");
         makeDue();
-        verification.look();
+        look();
 
         assertThat(unsound()).isEqualTo(1);
         assertThat(log.number(events())).isEqualTo(1);
@@ -134,9 +139,22 @@ class VerificationTest {
         try (Connection another = log.connect()) {
             AuditLogFixture.execute(
                     another, "select from annals.verification where project_id = '" + project + "' for update");
-            assertThat(verifiedBy(verification::look)).isZero();
+            assertThat(verifiedBy(this::look)).isZero();
         }
-        assertThat(verifiedBy(verification::look)).isEqualTo(10);
+        assertThat(verifiedBy(this::look)).isEqualTo(10);
+    }
+
+    @Test
+    void whereMoreIsAlwaysDueTheRestIsLookedAtAllTheSame() throws Exception {
+        append(10);
+        look();
+        log.run("update annals.verification set found = 1 where project_id = '" + project + "'");
+        makeDue();
+        log.insertProject();
+
+        assertThat(verification.look(Duration.ZERO)).as("more is due").isTrue();
+
+        assertThat(unsound()).isEqualTo(1);
     }
 
     @Test
@@ -145,8 +163,8 @@ class VerificationTest {
         long before = log.number(schemaEvents);
         log.run("create index planted_idx on annals.audit_record (outcome)");
         try {
-            verification.look();
-            verification.look();
+            look();
+            look();
             assertThat(log.number(schemaEvents)).isEqualTo(before + 1);
             assertThat(metrics.get("annals.verification.schema.differences")
                             .gauge()
@@ -155,7 +173,7 @@ class VerificationTest {
         } finally {
             log.run("drop index annals.planted_idx");
         }
-        verification.look();
+        look();
         assertThat(metrics.get("annals.verification.schema.differences").gauge().value())
                 .isZero();
     }

@@ -332,7 +332,8 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 begin
   insert into annals.stream_progress (stream_id, project_id, cursor)
-  select s.id, new.id, '0' from annals.stream as s where s.all_projects;
+  -- One that is just being deleted is waited for, and is not there then.
+  select s.id, new.id, '0' from annals.stream as s where s.all_projects for key share;
   return null;
 end $$;
 

@@ -11,6 +11,7 @@ import dev.annals.AuditLogFixture;
 import dev.annals.AuditLogFixture.Project;
 import dev.annals.Await;
 import dev.annals.ServiceProcess;
+import dev.annals.SqlFixture;
 import dev.annals.database.DatabaseUrl;
 import dev.annals.embedded.TestDatabase;
 import io.restassured.response.Response;
@@ -22,6 +23,10 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -81,11 +86,15 @@ class AllProjectsIT {
     }
 
     private Response set(String token, String more) {
+        return set(token, STREAM, more);
+    }
+
+    private Response set(String token, String path, String more) {
         return as(token)
                 .contentType("application/json")
                 .body("{\"sink\": {\"type\": \"webhook\", \"url\": \"" + receiver.url() + "\", \"secret\": \""
                         + Receiver.SECRET + "\"}" + more + "}")
-                .put(service.uri(STREAM));
+                .put(service.uri(path));
     }
 
     private Response get(String path) {
@@ -208,6 +217,57 @@ class AllProjectsIT {
         get("/dead-letters?project_id=" + refused).then().body("dead_letters.sequence_id", equalTo(List.of(7)));
         get("/dead-letters?project_id=" + UUID.randomUUID()).then().statusCode(404);
         get("/dead-letters?project_id=7").then().statusCode(400);
+    }
+
+    /** New projects and changes of streams take the same locks: whoever comes second waits, and nobody is turned away. */
+    @Test
+    void projectsThatAreMadeWhileStreamsChangeAreFollowedByAll() throws Exception {
+        ExecutorService threads = Executors.newFixedThreadPool(4);
+        try {
+            List<Future<?>> work = new ArrayList<>();
+            for (int i = 0; i < 2; i++) {
+                work.add(threads.submit(() -> {
+                    for (int n = 0; n < 20; n++) {
+                        service.newProject(AuditLogFixture.ADMIN_TOKEN, "read");
+                    }
+                    return null;
+                }));
+                String path = "/v1/streams/s" + i;
+                work.add(threads.submit(() -> {
+                    for (int n = 0; n < 10; n++) {
+                        assertThat(set(AuditLogFixture.ADMIN_TOKEN, path, ", \"all_projects\": true")
+                                        .statusCode())
+                                .isEqualTo(201);
+                        assertThat(as(AuditLogFixture.ADMIN_TOKEN)
+                                        .post(service.uri(path + "/pause"))
+                                        .statusCode())
+                                .isEqualTo(200);
+                        if (n < 9) {
+                            assertThat(as(AuditLogFixture.ADMIN_TOKEN)
+                                            .delete(service.uri(path))
+                                            .statusCode())
+                                    .isEqualTo(204);
+                        }
+                    }
+                    return null;
+                }));
+            }
+            for (Future<?> each : work) {
+                each.get(60, TimeUnit.SECONDS);
+            }
+        } finally {
+            threads.shutdownNow();
+        }
+        try (Connection connection = database.connect()) {
+            assertThat(SqlFixture.texts(
+                            connection,
+                            "select s.name || ' ' || p.id from annals.stream as s cross join annals.project as p"
+                                    + " where not exists (select from annals.stream_progress as followed"
+                                    + " where followed.stream_id = s.id and followed.project_id = p.id)"))
+                    .isEmpty();
+            assertThat(SqlFixture.texts(connection, "select count(*)::text from annals.stream"))
+                    .containsExactly("2");
+        }
     }
 
     @Test

@@ -9,6 +9,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -85,6 +86,19 @@ public final class StreamCommand {
 
         final String path(String rest) {
             return "/" + Connection.segment(name) + rest;
+        }
+
+        /** Prints one line for each element of a list, page after page. */
+        final void printAll(String first, String list, Function<JsonNode, String> line)
+                throws IOException, InterruptedException {
+            String after = "";
+            do {
+                JsonNode page = ask("GET", path(first + after), null);
+                page.path(list).forEach(element -> Terminal.print(line.apply(element)));
+                after = page.path("next").isNull()
+                        ? ""
+                        : "&after=" + page.path("next").asText();
+            } while (!after.isEmpty());
         }
     }
 
@@ -320,11 +334,10 @@ public final class StreamCommand {
 
         @Override
         int run() throws IOException, InterruptedException {
-            String after = "";
-            while (true) {
-                JsonNode page = ask("GET", path("/feeds?limit=200" + after), null);
-                for (JsonNode of : page.path("feeds")) {
-                    Terminal.print(String.join(
+            printAll(
+                    "/feeds?limit=200",
+                    "feeds",
+                    of -> String.join(
                             "\t",
                             of.path("project_id").asText(),
                             of.path("cursor").asText(),
@@ -332,12 +345,7 @@ public final class StreamCommand {
                             of.path("failures").asInt() == 0
                                     ? ""
                                     : of.path("last_error").asText()));
-                }
-                if (page.path("next").isNull()) {
-                    return 0;
-                }
-                after = "&after=" + page.path("next").asText();
-            }
+            return 0;
         }
     }
 
@@ -358,22 +366,16 @@ public final class StreamCommand {
 
         @Override
         int run() throws IOException, InterruptedException {
-            String after = "0" + (feed == null ? "" : "&project_id=" + Connection.segment(feed));
-            while (true) {
-                JsonNode page = ask("GET", path("/dead-letters?limit=200&after=" + after), null);
-                for (JsonNode letter : page.path("dead_letters")) {
-                    Terminal.print(String.join(
+            printAll(
+                    "/dead-letters?limit=200" + (feed == null ? "" : "&project_id=" + Connection.segment(feed)),
+                    "dead_letters",
+                    letter -> String.join(
                             "\t",
                             letter.path("sequence_id").asText(),
                             letter.path("record_id").asText(),
                             letter.path("refused_at").asText(),
                             letter.path("reason").asText()));
-                }
-                if (page.path("next").isNull()) {
-                    return 0;
-                }
-                after = page.path("next").asText() + (feed == null ? "" : "&project_id=" + Connection.segment(feed));
-            }
+            return 0;
         }
     }
 

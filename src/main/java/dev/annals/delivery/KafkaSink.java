@@ -11,7 +11,6 @@ import io.smallrye.mutiny.Uni;
 import io.vertx.core.Context;
 import io.vertx.core.Vertx;
 import java.io.IOException;
-import java.io.Serial;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
@@ -193,7 +192,7 @@ final class KafkaSink implements Sink {
         }
         Matcher text = PLACE.matcher(found.metadata());
         if (!text.matches()) {
-            throw new ForeignPlaceException("Somebody has set the offset of the group " + name()
+            throw new SinkException("Somebody has set the offset of the group " + name()
                     + ", which says where the stream stands: delete that offset, and the service's own cursor counts.");
         }
         int rewinds = Integer.parseInt(text.group(1));
@@ -338,7 +337,7 @@ final class KafkaSink implements Sink {
     }
 
     private static @Nullable String known(Throwable cause) {
-        if (cause instanceof ForeignPlaceException) {
+        if (cause instanceof SinkException) {
             return cause.getMessage();
         } else if (cause instanceof SslAuthenticationException) {
             return "TLS fails: is its certificate trusted here, and for this name?";
@@ -358,17 +357,6 @@ final class KafkaSink implements Sink {
             return "The topic does not take the record.";
         }
         return null;
-    }
-
-    /** Where the stream stands at the broker was not written by a stream; the message is for people. */
-    private static final class ForeignPlaceException extends RuntimeException {
-
-        @Serial
-        private static final long serialVersionUID = 1;
-
-        ForeignPlaceException(String why) {
-            super(why, null, false, false);
-        }
     }
 
     @Override

@@ -29,6 +29,8 @@ final class S3Requests {
     private static final DateTimeFormatter TIME =
             DateTimeFormatter.ofPattern("yyyyMMdd'T'HHmmss'Z'").withZone(ZoneOffset.UTC);
     private static final int DATE_LENGTH = 8;
+    /** The digest of no bytes. */
+    private static final String NOTHING = hex(sha256(new byte[0]));
 
     private final HttpExchange http;
     private final URI endpoint;
@@ -51,31 +53,40 @@ final class S3Requests {
         this.secretKey = secret.substring(colon + 1);
     }
 
-    /** Puts an object where there is none: 412 says that there is one. */
-    Uni<HttpExchange.Answer> putNew(String key, Map<String, String> headers, Buffer body) {
+    /**
+     * Puts an object where there is none: 412 says that there is one.
+     *
+     * @param digest SHA-256 of the body, in hexadecimal digits
+     */
+    Uni<HttpExchange.Answer> putNew(String key, Map<String, String> headers, Buffer body, String digest) {
         Map<String, String> all = new TreeMap<>(headers);
         all.put("if-none-match", "*");
-        return send(HttpMethod.PUT, "/" + bucket + "/" + key, Map.of(), all, body);
+        return send(HttpMethod.PUT, "/" + bucket + "/" + key, Map.of(), all, body, digest);
     }
 
     /** The metadata of an object. */
     Uni<HttpExchange.Answer> head(String key) {
-        return send(HttpMethod.HEAD, "/" + bucket + "/" + key, Map.of(), Map.of(), Buffer.buffer());
+        return send(HttpMethod.HEAD, "/" + bucket + "/" + key, Map.of(), Map.of(), Buffer.buffer(), NOTHING);
     }
 
     Uni<HttpExchange.Answer> delete(String key) {
-        return send(HttpMethod.DELETE, "/" + bucket + "/" + key, Map.of(), Map.of(), Buffer.buffer());
+        return send(HttpMethod.DELETE, "/" + bucket + "/" + key, Map.of(), Map.of(), Buffer.buffer(), NOTHING);
     }
 
     /** Some keys below a prefix, in their order, behind another one. */
     Uni<HttpExchange.Answer> list(String prefix, String after, int most) {
         Map<String, String> query = new TreeMap<>(
                 Map.of("list-type", "2", "max-keys", Integer.toString(most), "prefix", prefix, "start-after", after));
-        return send(HttpMethod.GET, "/" + bucket, query, Map.of(), Buffer.buffer());
+        return send(HttpMethod.GET, "/" + bucket, query, Map.of(), Buffer.buffer(), NOTHING);
     }
 
     private Uni<HttpExchange.Answer> send(
-            HttpMethod method, String path, Map<String, String> parameters, Map<String, String> headers, Buffer body) {
+            HttpMethod method,
+            String path,
+            Map<String, String> parameters,
+            Map<String, String> headers,
+            Buffer body,
+            String digest) {
         String query = new TreeMap<>(parameters)
                 .entrySet().stream()
                         .map(parameter -> parameter.getKey() + "=" + encoded(parameter.getValue()))
@@ -83,14 +94,14 @@ final class S3Requests {
         String time = TIME.format(Instant.now());
         TreeMap<String, String> signed = new TreeMap<>(headers);
         signed.put("host", authority());
-        signed.put("x-amz-content-sha256", hex(sha256(body.getBytes())));
+        signed.put("x-amz-content-sha256", digest);
         signed.put("x-amz-date", time);
         String names = String.join(";", signed.keySet());
         String canonical = method.name() + "\n" + path + "\n" + query + "\n"
                 + signed.entrySet().stream()
                         .map(header -> header.getKey() + ":" + header.getValue() + "\n")
                         .collect(Collectors.joining())
-                + "\n" + names + "\n" + signed.get("x-amz-content-sha256");
+                + "\n" + names + "\n" + digest;
         String date = time.substring(0, DATE_LENGTH);
         String scope = date + "/" + region + "/s3/aws4_request";
         String text =

@@ -74,6 +74,20 @@ final class S3Sink implements Sink {
      */
     private record Link(String name, String digest, Cursor cursor) {}
 
+    /**
+     * The bytes of an object.
+     *
+     * @param digest their SHA-256, in hexadecimal digits
+     */
+    private record Body(Buffer bytes, String digest) {
+
+        static final Body EMPTY = of(new byte[0]);
+
+        static Body of(byte[] bytes) {
+            return new Body(Buffer.buffer(bytes), S3Requests.hex(S3Requests.sha256(bytes)));
+        }
+    }
+
     /** @param secret the access key, a colon, and the secret key */
     S3Sink(NamedStream stream, String secret, HttpExchange http, Checkpoints checkpoints, Vertx vertx, Duration limit) {
         this.stream = stream;
@@ -135,20 +149,10 @@ final class S3Sink implements Sink {
         return HttpExchange.host(endpoint(url));
     }
 
-    /** The store did not do what it was asked. */
-    private static final class AnswerException extends RuntimeException {
-
-        private static final long serialVersionUID = 1;
-
-        AnswerException(String message) {
-            super(message, null, false, false);
-        }
-    }
-
     @Override
     public Uni<Cursor> begin(Cursor known) {
         return find(known.sequenceId(), FIRST_WINDOW)
-                .chain(name -> name == null ? probe(Buffer.buffer()).map(done -> known) : at(name, known))
+                .chain(name -> name == null ? probe(Body.EMPTY).map(done -> known) : at(name, known))
                 .ifNoItem()
                 .after(limit)
                 .fail();
@@ -187,7 +191,7 @@ final class S3Sink implements Sink {
             String digest = Optional.ofNullable(answer.headers().get(DIGEST)).orElse("");
             Cursor end = Cursor.parse(cursor).orElse(null);
             if (end == null || !HEX.matcher(digest).matches()) {
-                throw new AnswerException(
+                throw new SinkException(
                         "The object " + folder + name + " has not the metadata that the service gave it.");
             }
             last = new Link(name, digest, end);
@@ -197,17 +201,18 @@ final class S3Sink implements Sink {
     }
 
     /** Before the first object of a chain: a store that overwrites would keep no promise. */
-    private Uni<Void> probe(Buffer body) {
+    private Uni<Void> probe(Body object) {
+        Buffer body = object.bytes();
+        String digest = object.digest();
         String key = folder + "test-" + UUID.randomUUID();
-        return requests.putNew(key, Map.of(), body)
+        return requests.putNew(key, Map.of(), body, digest)
                 .invoke(answer -> require(answer, 200))
-                .chain(put -> requests.putNew(key, Map.of(), body))
+                .chain(put -> requests.putNew(key, Map.of(), body, digest))
                 .call(second -> requests.delete(key).onFailure().recoverWithNull())
                 .invoke(second -> {
                     if (second.status() / 100 == 2) {
-                        throw new AnswerException(
-                                "It overwrites an object in spite of If-None-Match: *, so that records"
-                                        + " could be lost. Use a store with conditional writes.");
+                        throw new SinkException("It overwrites an object in spite of If-None-Match: *, so that records"
+                                + " could be lost. Use a store with conditional writes.");
                     }
                     require(second, EXISTS);
                 })
@@ -216,7 +221,7 @@ final class S3Sink implements Sink {
 
     private static void require(HttpExchange.Answer answer, int status) {
         if (answer.status() != status) {
-            throw new AnswerException(why(answer));
+            throw new SinkException(why(answer));
         }
     }
 
@@ -253,24 +258,24 @@ final class S3Sink implements Sink {
                 .recoverWithItem(failure -> new Outcome.Failed(told(failure), null));
     }
 
-    private Uni<Outcome> put(Batch batch, Buffer body) {
+    private Uni<Outcome> put(Batch batch, Body body) {
         Link before = last;
         String name = name(before == null ? 1 : before.cursor().sequenceId() + 1) + SUFFIX;
-        String digest = S3Requests.hex(S3Requests.sha256(body.getBytes()));
         Map<String, String> headers =
-                Map.of("content-type", "application/gzip", CURSOR, batch.after().toString(), DIGEST, digest);
-        return requests.putNew(folder + name, headers, body).map(answer -> {
-            if (answer.status() == 200) {
-                last = new Link(name, digest, batch.after());
-                return new Outcome.Taken("It has the object " + folder + name + ".");
-            }
-            return answer.status() == EXISTS
-                    ? new Outcome.Elsewhere()
-                    : new Outcome.Failed(why(answer), answer.failed().after());
-        });
+                Map.of("content-type", "application/gzip", CURSOR, batch.after().toString(), DIGEST, body.digest());
+        return requests.putNew(folder + name, headers, body.bytes(), body.digest())
+                .map(answer -> {
+                    if (answer.status() == 200) {
+                        last = new Link(name, body.digest(), batch.after());
+                        return new Outcome.Taken("It has the object " + folder + name + ".");
+                    }
+                    return answer.status() == EXISTS
+                            ? new Outcome.Elsewhere()
+                            : new Outcome.Failed(why(answer), answer.failed().after());
+                });
     }
 
-    private Uni<Buffer> compressed(Batch batch, @Nullable String note) {
+    private Uni<Body> compressed(Batch batch, @Nullable String note) {
         String comment = comment(batch, note);
         return Uni.createFrom()
                 .completionStage(() ->
@@ -279,7 +284,7 @@ final class S3Sink implements Sink {
 
     private String comment(Batch batch, @Nullable String note) {
         Link before = last;
-        return SyslogMessage.ascii(new String(
+        return AsciiJson.of(new String(
                 JsonBody.toBytes(1_024, json -> {
                     json.writeStartObject();
                     json.writeStringField("project_id", stream.projectId().toString());
@@ -297,7 +302,7 @@ final class S3Sink implements Sink {
                 StandardCharsets.UTF_8));
     }
 
-    private static Buffer gzip(Batch batch, String comment) throws IOException {
+    private static Body gzip(Batch batch, String comment) throws IOException {
         GzipParameters parameters = new GzipParameters();
         parameters.setComment(comment);
         ByteArrayOutputStream bytes = new ByteArrayOutputStream();
@@ -306,12 +311,12 @@ final class S3Sink implements Sink {
                 record.writeTo(gzip);
             }
         }
-        return Buffer.buffer(bytes.toByteArray());
+        return Body.of(bytes.toByteArray());
     }
 
     @Override
     public String told(Throwable failure) {
-        if (failure instanceof AnswerException answer) {
+        if (failure instanceof SinkException answer) {
             return String.valueOf(answer.getMessage());
         } else if (failure instanceof ProblemException problem) {
             return "There is no checkpoint: " + problem.problem().detail();

@@ -135,9 +135,7 @@ class Streams {
         return failure instanceof PgException error && error.getSqlState().equals("40001");
     }
 
-    // Whoever says this is told at once; what counts is the look at each delivery. A name may be unknown for the
-    // moment, or
-    // take long.
+    /** A first look, so that a wrong host is refused at once. Each delivery looks again; a name may be unknown for the moment. */
     private Uni<Void> reachable(StreamRequest asked) {
         return lookUps.run(() -> Multi.createFrom()
                         .iterable(Sink.hosts(asked.sinkType(), asked.url()))
@@ -240,7 +238,7 @@ class Streams {
         }
     }
 
-    /** How far a stream has come in the feeds of some projects, in the order of their ids; one feed is that of its own project. */
+    /** How far a stream has come in each feed that it follows, in the order of the projects' ids. */
     Uni<List<NamedStream>> feeds(UUID projectId, String name, @Nullable UUID after, int most) {
         return find(projectId, name).chain(stream -> feeds(projectId, name, null, after, most));
     }
@@ -270,7 +268,7 @@ class Streams {
      */
     Uni<List<DeadLetter>> deadLetters(UUID projectId, String name, UUID feed, long after, int most) {
         return feeds(projectId, name, feed, null, 1)
-                .map(found -> found.stream().findFirst().orElseThrow(Streams::notFound))
+                .map(found -> found.stream().findFirst().orElseThrow(Streams::notFollowed))
                 .chain(stream -> DatabaseFailure.retried(LIST_DEAD_LETTERS
                         .bind("stream_id", stream.id())
                         .bind("project_id", feed)
@@ -311,7 +309,8 @@ class Streams {
     /** The constraint says what is wrong. */
     private static Throwable explained(PgException failure) {
         return switch (Optional.ofNullable(failure.getConstraint()).orElse("")) {
-            case "stream_known", "stream_feed_known" -> notFound();
+            case "stream_known" -> notFound();
+            case "stream_feed_known" -> notFollowed();
             case "stream_all_projects" ->
                 invalid(ALL_PROJECTS, "Only an admin can have a stream of all projects, in the project annals.");
             case "stream_all_projects_kept" ->
@@ -330,9 +329,13 @@ class Streams {
     }
 
     private static ProblemException notFound() {
+        return new ProblemException(ProblemType.NOT_FOUND, "The project has no stream with this name.");
+    }
+
+    private static ProblemException notFollowed() {
         return new ProblemException(
                 ProblemType.NOT_FOUND,
-                "The project has no stream with this name, or the stream does not follow the feed of that project.");
+                "No stream with this name follows the feed of that project: GET /v1/streams/{name}/feeds lists those that it does.");
     }
 
     private static ProblemException invalid(String pointer, String detail) {

@@ -10,7 +10,6 @@ import dev.annals.record.StoredRecord;
 import dev.annals.record.Timestamps;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
-import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -160,24 +159,8 @@ final class SyslogMessage implements RecordEncoder.Format {
 
     private byte[] message(StoredRecord stored) {
         String text = new String(JsonBody.toBytes(1_024, json -> format.write(stored, json)), StandardCharsets.UTF_8);
-        return (stream.format() == StreamFormat.CEF ? text : ascii(text.stripTrailing()))
+        return (stream.format() == StreamFormat.CEF ? text : AsciiJson.of(text.stripTrailing()))
                 .getBytes(StandardCharsets.UTF_8);
-    }
-
-    /** The same JSON. Outside its strings all is ASCII, and control characters are white space. */
-    static String ascii(String json) {
-        StringBuilder out = new StringBuilder(json.length() + 16);
-        for (int i = 0; i < json.length(); i++) {
-            char c = json.charAt(i);
-            if (c < ' ') {
-                out.append(' ');
-            } else if (c < 0x7f) {
-                out.append(c);
-            } else {
-                out.append(String.format(Locale.ROOT, "\\u%04x", (int) c));
-            }
-        }
-        return out.toString();
     }
 
     private static StoredRecord shortened(StoredRecord stored) {

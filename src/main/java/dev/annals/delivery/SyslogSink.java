@@ -156,16 +156,6 @@ final class SyslogSink implements Sink {
         }
     }
 
-    /** It ended in a way that does not show that everything was read. */
-    private static final class EndedEarlyException extends RuntimeException {
-
-        private static final long serialVersionUID = 1;
-
-        EndedEarlyException(String message) {
-            super(message, null, false, false);
-        }
-    }
-
     /** A connection with one batch, and whether somebody still waits for its end. */
     private static final class Connection extends ChannelInboundHandlerAdapter {
 
@@ -204,7 +194,7 @@ final class SyslogSink implements Sink {
 
         private void endOutput(Channel channel, @Nullable SslHandler tls) {
             if (tls != null && tls.sslCloseFuture().isDone()) {
-                emitter.fail(new EndedEarlyException("It ended the connection before it had everything."));
+                emitter.fail(new SinkException("It ended the connection before it had everything."));
                 return;
             }
             isSent = true;
@@ -226,7 +216,7 @@ final class SyslogSink implements Sink {
         private void answered(Buffer part) {
             answered += part.length();
             if (answered > MAX_ANSWER_BYTES) {
-                emitter.fail(new EndedEarlyException("It sends data, as a syslog receiver does not."));
+                emitter.fail(new SinkException("It sends data, as a syslog receiver does not."));
             }
         }
 
@@ -238,9 +228,9 @@ final class SyslogSink implements Sink {
 
         private void closed(@Nullable SslHandler tls) {
             if (!isSent || isReset) {
-                emitter.fail(new EndedEarlyException("It broke off the connection before it had read everything."));
+                emitter.fail(new SinkException("It broke off the connection before it had read everything."));
             } else if (tls != null && !isLenient && !tls.sslCloseFuture().isSuccess()) {
-                emitter.fail(new EndedEarlyException(
+                emitter.fail(new SinkException(
                         "It ended the connection without TLS's close_notify, which RFC 5425 requires; with ?" + LENIENT
                                 + " that is taken for an end as well."));
             } else {
@@ -260,7 +250,7 @@ final class SyslogSink implements Sink {
     @Override
     public String told(Throwable failure) {
         for (Throwable cause = failure; cause != null; cause = cause.getCause() == cause ? null : cause.getCause()) {
-            if (cause instanceof Targets.RefusedTargetException || cause instanceof EndedEarlyException) {
+            if (cause instanceof Targets.RefusedTargetException || cause instanceof SinkException) {
                 return String.valueOf(cause.getMessage());
             } else if (cause instanceof SSLException) {
                 return "TLS fails: is its certificate trusted here, and for this name?";

@@ -117,7 +117,7 @@ public class LogsResource {
             throw new ProblemException(
                     ProblemType.BODY_TOO_LARGE,
                     "The log records have " + bytes
-                            + " bytes with what each has of its resource and scope: send fewer at a" + " time");
+                            + " bytes with what each has of its resource and scope: send fewer at a time.");
         }
         usage.append(caller, places.size(), bytes);
         RequestBodies.Held memory = bodies.held(caller.projectId(), LogBatch.mostBytes(config));

@@ -86,8 +86,11 @@ class DocumentsIT {
             need(commandExists(tool), tool + ", as the documents do");
         }
         copyCheckout();
-        // Its tests are compiled already, here.
-        Files.writeString(checkout.resolve(".mvn/maven.config"), "-Dmaven.test.skip=true\n");
+        // All is compiled already, here; by their times, the classes are newer than their sources.
+        copyTree(Path.of("target", "classes"), checkout.resolve("target").resolve("classes"));
+        Files.writeString(
+                checkout.resolve(".mvn/maven.config"),
+                "-Dmaven.test.skip=true\n-Dmaven.compiler.useIncrementalCompilation=false\n");
         Files.writeString(checkout.resolve("psqlrc"), "\\set ON_ERROR_STOP on\n");
         port = Ports.free();
         managementPort = Ports.free();
@@ -106,7 +109,7 @@ class DocumentsIT {
         String jar = " -jar target/quarkus-app/quarkus-run.jar ";
         bash(
                         "java" + program + "-XX:ArchiveClassesAtExit=" + archive + jar
-                                + "whoami --url=http://127.0.0.1:1 --patience=0",
+                                + "tail --url=http://localhost:8080",
                         checkout.resolve("archive.log"))
                 .waitFor();
         Path java = Files.createDirectories(checkout.resolve("faster")).resolve("java");
@@ -226,8 +229,9 @@ class DocumentsIT {
     void searching() throws Exception {
         List<String> printed = runPage("searching.md");
         assertThat(printed.get(0)).contains("\"action\":\"volume_create\"").doesNotContain("door_open");
-        assertThat(printed.get(1)).contains("\"through\":");
-        assertThat(printed.get(2)).contains("202");
+        assertThat(printed.get(1)).contains("\"action\":\"volume_create\"").doesNotContain("door_open");
+        assertThat(printed.get(2)).contains("\"through\":");
+        assertThat(printed.get(3)).contains("202");
     }
 
     @Test
@@ -337,6 +341,16 @@ class DocumentsIT {
         assertThat(printed.get(0)).startsWith("{\"id\":").contains("\"action\":\"volume_create\"", "{\"results\":[");
         assertThat(printed.get(1))
                 .contains("\"action\":\"org.example.order.shipped\"", "\"subject\":{\"id\":\"order-17\"}");
+    }
+
+    private static void copyTree(Path from, Path to) throws IOException {
+        try (Stream<Path> files = Files.walk(from)) {
+            for (Path file : files.filter(Files::isRegularFile).toList()) {
+                Path copy = to.resolve(from.relativize(file).toString());
+                Files.createDirectories(copy.getParent());
+                Files.copy(file, copy, StandardCopyOption.COPY_ATTRIBUTES);
+            }
+        }
     }
 
     private static void copyCheckout() throws IOException, InterruptedException {

@@ -3,8 +3,10 @@ package dev.annals;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.BindException;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
+import java.net.Socket;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
@@ -29,6 +31,15 @@ public final class Ports {
             if (isFree(port) && GIVEN.add(port)) {
                 return port;
             }
+        }
+    }
+
+    /** Whether somebody listens there, on this machine. */
+    public static boolean isListening(int port) {
+        try (Socket socket = new Socket(InetAddress.getByAddress(new byte[] {127, 0, 0, 1}), port)) {
+            return socket.isConnected();
+        } catch (IOException e) {
+            return false;
         }
     }
 

@@ -4,11 +4,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.sun.net.httpserver.HttpServer;
 import dev.annals.embedded.TestDatabase;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -52,8 +55,13 @@ public final class ServiceProcess implements AutoCloseable {
     private static final Path CLIENT_ARCHIVE =
             Path.of("target", "test-client.jsa").toAbsolutePath();
 
-    private static final Set<String> CLIENT =
-            Set.of("tail", "append", "export", "check", "redact", "project", "token", "whoami");
+    private static final byte[] EMPTY_PAGE = """
+            {"next": null, "poll_more": "/v1/project-logs?cursor=0-00000000", "results": []}
+            """.getBytes(StandardCharsets.UTF_8);
+
+    private static final Set<String> CLIENT = Set.of(
+            "tail", "append", "export", "check", "archive", "redact", "erase", "project", "token", "grant", "hold",
+            "stream", "whoami");
 
     /** What it printed so far, on standard output and error together. */
     public final List<String> output = Collections.synchronizedList(new ArrayList<>());
@@ -158,16 +166,23 @@ public final class ServiceProcess implements AutoCloseable {
 
     private static synchronized List<String> forAMoment() throws IOException {
         if (isOld(CLIENT_ARCHIVE)) {
-            // Nobody listens there: it gives up at once.
+            // With an answer, so that it has the classes that ask and read it, too.
+            HttpServer service = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+            service.createContext("/", exchange -> {
+                try (exchange) {
+                    exchange.sendResponseHeaders(200, EMPTY_PAGE.length);
+                    exchange.getResponseBody().write(EMPTY_PAGE);
+                }
+            });
+            service.start();
+            String url = "--url=http://127.0.0.1:" + service.getAddress().getPort();
             try (ServiceProcess client = start(
-                    command(
-                            forSecondsWith(dumpTo(CLIENT_ARCHIVE)),
-                            "whoami",
-                            "--url=http://127.0.0.1:1",
-                            "--patience=0"),
+                    command(forSecondsWith(dumpTo(CLIENT_ARCHIVE)), "tail", "--json", url),
                     Map.of("ANNALS_TOKEN", "none"))) {
                 client.readToTheEnd();
                 client.process.onExit().join();
+            } finally {
+                service.stop(0);
             }
         }
         return forSecondsWith("-XX:SharedArchiveFile=" + CLIENT_ARCHIVE, "-Xshare:auto");

@@ -5,9 +5,6 @@ import static dev.annals.Tools.need;
 import dev.annals.Await;
 import dev.annals.Ports;
 import dev.annals.embedded.InstalledPostgres;
-import java.io.IOException;
-import java.net.InetAddress;
-import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -75,16 +72,8 @@ final class PgBouncer implements AutoCloseable {
                 .redirectErrorStream(true)
                 .redirectOutput(directory.resolve("pgbouncer-" + port + ".log").toFile())
                 .start();
-        Await.until("PgBouncer listens", () -> listens(port));
+        Await.until("PgBouncer listens", () -> Ports.isListening(port));
         return new PgBouncer(process, port);
-    }
-
-    private static boolean listens(int port) {
-        try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), port)) {
-            return socket.isConnected();
-        } catch (IOException e) {
-            return false;
-        }
     }
 
     /** Whether transactions of one connection may be spread over several of the server's, and prepared statements found. */

@@ -22,6 +22,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -37,6 +38,7 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
+import java.util.stream.LongStream;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -231,15 +233,22 @@ public final class FeedLoad {
     public void checkReaders() throws SQLException {
         for (Reader reader : readers) {
             String name = reader.way + " reader with limit " + reader.limit;
-            for (int i = 0; i < reader.sequenceIds.size(); i++) {
-                assertThat(reader.sequenceIds.get(i)).as(name).isEqualTo(i + 1L);
-            }
-            assertThat(reader.ids).as(name).doesNotHaveDuplicates().containsAll(committed.get(reader.project.id()));
-            assertThat(unsure)
-                    .as(name + ": records that nobody committed")
-                    .containsAll(reader.ids.stream()
-                            .filter(id -> !committed.get(reader.project.id()).contains(id))
+            assertThat(reader.sequenceIds)
+                    .as(name)
+                    .isEqualTo(LongStream.rangeClosed(1, reader.sequenceIds.size())
+                            .boxed()
                             .toList());
+            // AssertJ would look through one collection for each element of the other.
+            Set<UUID> read = new HashSet<>(reader.ids);
+            assertThat(reader.ids)
+                    .as(name + ": records read, repeated ones too")
+                    .hasSameSizeAs(read);
+            Set<UUID> skipped = new HashSet<>(committed.get(reader.project.id()));
+            skipped.removeAll(read);
+            assertThat(skipped).as(name + ": records skipped").isEmpty();
+            read.removeAll(committed.get(reader.project.id()));
+            read.removeAll(unsure);
+            assertThat(read).as(name + ": records that nobody committed").isEmpty();
         }
         // The planner takes projects that no statistics know for empty ones, and reads all of such a feed for each
         // place.

@@ -141,7 +141,8 @@ final class Crowd implements AutoCloseable {
         boolean isClosedByTheService() {
             try {
                 InputStream in = socket.getInputStream();
-                while (in.read() >= 0) {
+                byte[] some = new byte[4096];
+                while (in.read(some) >= 0) {
                     // an answer to what was half sent
                 }
                 return true;

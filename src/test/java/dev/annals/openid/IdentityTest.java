@@ -249,7 +249,7 @@ class IdentityTest extends OpenIdTest {
         String subject = somebody();
         Project project = log.newProject();
         grant(project.id().toString(), "sub", subject, "read");
-        String token = provider.mint(Map.of("claims", Map.of("sub", subject), "seconds", 20));
+        String token = provider.mint(Map.of("claims", Map.of("sub", subject), "seconds", 8));
         streamOf(token).get(60, TimeUnit.SECONDS);
         with(token)
                 .get(AuditLogFixture.LOGS)

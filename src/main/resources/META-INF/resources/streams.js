@@ -1,19 +1,23 @@
 // Where the project's records are delivered: its streams, for whoever may see them.
 
 import {askJson} from './api.js';
-import {byId, line, make, records} from './text.js';
+import {button, byId, line, make, records} from './text.js';
 
 const REFRESH_MS = 5_000;
 const LOOK_MS = 60_000;
 /** The worst one is what the button shows. */
 const STATES = ['active', 'paused', 'failing', 'stopped'];
+const TESTED = {delivered: 'took a test record', refused: 'refused a test record', failed: 'could not be sent a test record'};
 const TEXTS = {active: 'Delivering', paused: 'Paused', failing: 'Trying again', stopped: 'Stopped'};
 
 let timer = null;
+/** Of who has signed in. */
+let signedIn = null;
 
 /** Shows the streams' button, and keeps it up to date; hides it where there are none. */
 export function begin(signal) {
   end();
+  signedIn = signal;
   signal.addEventListener('abort', end);
   look(signal);
 }
@@ -21,6 +25,7 @@ export function begin(signal) {
 export function end() {
   clearTimeout(timer);
   byId('streams').close();
+  byId('streams-answer').textContent = '';
   byId('streams-state').hidden = true;
 }
 
@@ -51,7 +56,28 @@ function draw(streams) {
   byId('streams-state').dataset.state = worst;
   byId('streams-state').setAttribute('aria-label', `Streams: ${TEXTS[worst].toLowerCase()}`);
   byId('streams-text').textContent = worst === 'active' ? 'Streams' : `Streams: ${TEXTS[worst].toLowerCase()}`;
+  const focused = document.activeElement.dataset.stream;
   byId('streams-list').replaceChildren(...streams.map(item));
+  if (focused !== undefined) {
+    const buttons = [...byId('streams-list').querySelectorAll('button')];
+    (buttons.find(({dataset}) => dataset.stream === focused) ?? byId('streams-title')).focus();
+  }
+}
+
+/** Has one record sent to a stream's sink, and shows the answer. */
+async function test(name) {
+  const signal = signedIn;
+  byId('streams-answer').textContent = `A test record is on its way to ${name} …`;
+  let text;
+  try {
+    const {outcome, answer} = await askJson(`v1/streams/${encodeURIComponent(name)}/test`, {signal, method: 'POST'});
+    text = `${name} ${TESTED[outcome]}: ${line(answer)}`;
+  } catch (problem) {
+    text = `${name} was not tested: ${problem.message}`;
+  }
+  if (!signal.aborted) {
+    byId('streams-answer').textContent = text;
+  }
 }
 
 function item(stream) {
@@ -64,5 +90,6 @@ function item(stream) {
     make('p', {class: 'note'}, `${records(Number(stream.lag))} behind, ${records(Number(stream.delivered))} delivered`,
       stream.dead_letters > 0 ? `, ${records(Number(stream.dead_letters))} passed by` : ''),
     ...(why ? [make('p', {class: 'error'}, line(why))] : []),
+    button({'data-stream': stream.name}, () => test(stream.name), 'Send a test record'),
   );
 }

@@ -5,6 +5,7 @@ import dev.annals.guid.SequentialGuid;
 import dev.annals.http.JsonBody;
 import dev.annals.record.AuditRecord;
 import dev.annals.record.Party;
+import dev.annals.record.Timestamps;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -72,7 +73,7 @@ public final class SampleRecords {
             json.writeStringField("outcome", record.outcome());
             json.writeStringField("ip_address", record.ipAddress());
             json.writeStringField("message", record.message());
-            json.writeStringField("timestamp", record.timestamp().toString());
+            json.writeStringField("timestamp", Timestamps.format(record.timestamp()));
             json.writeFieldName("metadata");
             json.writeRawValue(record.metadata());
             json.writeEndObject();

@@ -20,6 +20,8 @@ import java.net.URI;
 import java.net.URISyntaxException;
 import java.net.UnknownHostException;
 import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.BiConsumer;
 import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
@@ -30,7 +32,7 @@ import org.jspecify.annotations.Nullable;
  * <p>Syslog acknowledges nothing. But a receiver sees the end of a connection only behind everything that was sent, and then ends it
  * from its side. So each batch has a connection of its own, and is acknowledged when the receiver has ended that as it should: with TLS's
  * close_notify, which nobody on the way can forge, and without a reset, which is what a receiver's system sends that has bytes left that
- * no program has read.
+ * no program has read. Without close_notify, another connection to the same receiver says whether it was killed.
  */
 final class SyslogSink implements Sink {
 
@@ -130,13 +132,67 @@ final class SyslogSink implements Sink {
             record.appendTo(frames);
         }
         return targets.resolve(HttpExchange.host(url), isEncrypted(url.toString()))
-                .chain(address -> Uni.createFrom().<Outcome>emitter(emitter -> send(address, frames, emitter)))
+                .chain(address -> isEncrypted(url.toString()) && !isLenient(url)
+                        ? sent(address, frames)
+                        : watched(address, frames))
                 .ifNoItem()
                 .after(limit)
                 .recoverWithItem(() -> new Outcome.Failed(
                         "It did not read everything and end the connection within " + limit.toMillis() + " ms.", null))
                 .onFailure()
                 .recoverWithItem(failure -> new Outcome.Failed(told(failure), null));
+    }
+
+    private Uni<Outcome> sent(InetAddress address, Buffer frames) {
+        return Uni.createFrom().emitter(emitter -> send(address, frames, emitter));
+    }
+
+    /**
+     * Sends where no {@code close_notify} is required. If a receiver is killed after it has read everything and before it has stored it,
+     * its operating system ends the connection just as the receiver would have. But then it has also ended another one, which nobody
+     * had a reason to end. Whether that one is still there is known once somebody has accepted a third: that is either the same
+     * receiver, or one that was started after all connections of the one before had ended.
+     */
+    private Uni<Outcome> watched(InetAddress address, Buffer frames) {
+        return open(address)
+                .chain(watch -> sent(address, frames)
+                        .chain(outcome -> open(address)
+                                .invoke(NetSocket::close)
+                                .chain(() -> requireOpen(watch))
+                                .replaceWith(outcome))
+                        .onTermination()
+                        .invoke(watch::close));
+    }
+
+    private Uni<NetSocket> open(InetAddress address) {
+        return Uni.createFrom().emitter(emitter -> {
+            AtomicBoolean isOver = new AtomicBoolean();
+            emitter.onTermination(() -> isOver.set(true));
+            client.connect(remote(address)).onFailure(emitter::fail).onSuccess(opened -> {
+                if (isOver.get()) {
+                    opened.close();
+                } else {
+                    emitter.complete(opened);
+                }
+            });
+        });
+    }
+
+    private static Uni<Void> requireOpen(NetSocket watch) {
+        Channel channel = ((NetSocketInternal) watch).channelHandlerContext().channel();
+        return Uni.createFrom()
+                .emitter(emitter -> channel.eventLoop()
+                        // after what the operating system knows of it by now has been read
+                        .schedule(() -> {}, 1, TimeUnit.MILLISECONDS)
+                        .addListener(read -> {
+                            if (channel.isActive()) {
+                                emitter.complete(null);
+                            } else {
+                                emitter.fail(
+                                        new SinkException(
+                                                "It ended all its connections, so it may have been killed before it had stored everything."));
+                            }
+                        }));
     }
 
     private void send(InetAddress address, Buffer frames, UniEmitter<? super Outcome> emitter) {

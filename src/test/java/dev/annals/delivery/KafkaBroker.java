@@ -62,7 +62,7 @@ public final class KafkaBroker implements AutoCloseable {
 
     private final List<String> options;
     private final Path directory;
-    private final Process process;
+    private Process process;
     private final Admin admin;
 
     /** Starts one that lives for seconds, and waits until it answers. */
@@ -113,14 +113,24 @@ public final class KafkaBroker implements AutoCloseable {
                 "--add-scram",
                 "SCRAM-SHA-512=[name=" + USER + ",password=" + SCRAM_PASSWORD + "]");
         assertThat(format.waitFor()).as(output()).isZero();
-        process = java("kafka.Kafka", file("server.properties"));
         admin = Admin.create(Map.of("bootstrap.servers", server(), "request.timeout.ms", 5_000));
         try {
-            Await.until("the broker answers", this::isUp);
+            start();
         } catch (AssertionError e) {
             close();
             throw e;
         }
+    }
+
+    /** Starts it again where it was killed. */
+    void start() throws Exception {
+        process = java("kafka.Kafka", file("server.properties"));
+        Await.until("the broker answers", this::isUp);
+    }
+
+    /** With SIGKILL. */
+    void kill() throws InterruptedException {
+        process.destroyForcibly().waitFor();
     }
 
     private static List<Integer> freePorts(int count) throws IOException {
@@ -311,7 +321,9 @@ public final class KafkaBroker implements AutoCloseable {
     public void close() throws IOException {
         admin.close(Duration.ZERO);
         trap.close();
-        process.destroyForcibly().onExit().join();
+        if (process != null) {
+            process.destroyForcibly().onExit().join();
+        }
         try (Stream<Path> files = Files.walk(directory)) {
             for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
                 Files.delete(file);

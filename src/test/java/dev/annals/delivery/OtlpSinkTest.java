@@ -16,17 +16,13 @@ import dev.annals.AuditLogFixture.Project;
 import dev.annals.Await;
 import dev.annals.Slow;
 import dev.annals.embedded.TestDatabase;
-import dev.annals.log.GoPrograms;
 import io.quarkus.test.common.QuarkusTestResource;
 import io.quarkus.test.junit.QuarkusTest;
 import io.restassured.response.Response;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.net.ServerSocket;
-import java.net.Socket;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -68,7 +64,7 @@ class OtlpSinkTest {
     private volatile Function<List<Long>, Answer> behaviour = ids -> new Answer(200, "{}");
     private HttpServer backend;
     private Project project;
-    private Process collector;
+    private Collector collector;
 
     private record Answer(int status, String body) {}
 
@@ -85,7 +81,7 @@ class OtlpSinkTest {
     void nothingIsLeft() throws Exception {
         project.wrongRequest().delete(STREAM);
         if (collector != null) {
-            collector.destroyForcibly().onExit().join();
+            collector.close();
         }
         backend.stop(0);
         threads.shutdownNow();
@@ -120,7 +116,7 @@ class OtlpSinkTest {
         return JSON.missingNode();
     }
 
-    private static long sequenceId(JsonNode record) {
+    static long sequenceId(JsonNode record) {
         return attribute(record, "annals.sequence_id").path("intValue").asLong();
     }
 
@@ -132,47 +128,9 @@ class OtlpSinkTest {
         return LongStream.rangeClosed(from, to).boxed().toList();
     }
 
-    /** A Collector before the backend, which says what the backend says. */
     private String collect() throws Exception {
-        Path program = GoPrograms.built(Path.of(".ci", "collector"));
-        int port;
-        try (ServerSocket free = new ServerSocket(0)) {
-            port = free.getLocalPort();
-        }
-        Path config = Files.writeString(folder.resolve("collector.yaml"), """
-                receivers:
-                  otlp:
-                    protocols:
-                      http:
-                        endpoint: 127.0.0.1:%d
-                exporters:
-                  otlphttp:
-                    endpoint: http://127.0.0.1:%d
-                    encoding: json
-                    compression: none
-                    sending_queue: {enabled: false}
-                    retry_on_failure: {enabled: false}
-                service:
-                  pipelines:
-                    logs: {receivers: [otlp], exporters: [otlphttp]}
-                  telemetry: {metrics: {level: none}}
-                """.formatted(
-                        port, backend.getAddress().getPort()));
-        collector = new ProcessBuilder(program.toString(), "--config", config.toString())
-                .redirectErrorStream(true)
-                .redirectOutput(folder.resolve("collector.log").toFile())
-                .start();
-        Await.until("the Collector listens", () -> {
-            assertThat(collector.isAlive())
-                    .as(Files.readString(folder.resolve("collector.log")))
-                    .isTrue();
-            try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), port)) {
-                return socket.isConnected();
-            } catch (IOException e) {
-                return false;
-            }
-        });
-        return "http://127.0.0.1:" + port + "/v1/logs";
+        collector = new Collector(folder, backend.getAddress().getPort());
+        return collector.url();
     }
 
     private String direct() {

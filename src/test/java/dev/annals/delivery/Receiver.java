@@ -6,6 +6,8 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
+import com.sun.net.httpserver.HttpsConfigurator;
+import com.sun.net.httpserver.HttpsServer;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -71,10 +73,25 @@ final class Receiver implements AutoCloseable {
     }
 
     Receiver(int port) throws IOException {
-        server = HttpServer.create(new InetSocketAddress(InetAddress.getByAddress(new byte[] {127, 0, 0, 1}), port), 0);
+        this(HttpServer.create(address(port), 0));
+    }
+
+    private Receiver(HttpServer server) {
+        this.server = server;
         server.createContext("/", this::handle);
         server.setExecutor(threads);
         server.start();
+    }
+
+    /** One with TLS. */
+    static Receiver with(Certificate certificate) throws IOException, GeneralSecurityException {
+        HttpsServer server = HttpsServer.create(address(0), 0);
+        server.setHttpsConfigurator(new HttpsConfigurator(certificate.serving()));
+        return new Receiver(server);
+    }
+
+    private static InetSocketAddress address(int port) throws IOException {
+        return new InetSocketAddress(InetAddress.getByAddress(new byte[] {127, 0, 0, 1}), port);
     }
 
     int port() {

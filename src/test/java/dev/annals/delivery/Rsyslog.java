@@ -1,49 +1,48 @@
 package dev.annals.delivery;
 
 import static dev.annals.Tools.need;
-import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.annals.Await;
 import dev.annals.Ports;
 import java.io.IOException;
-import java.net.InetAddress;
-import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 
 /**
- * An rsyslog that listens for TCP and TLS, and writes each message into a file before it reads on. It has a certificate of its own for
- * the name {@code localhost}.
+ * An rsyslog that listens for TCP and TLS, and writes each message into a file before it reads on.
  */
-final class Rsyslog implements AutoCloseable {
+public final class Rsyslog implements AutoCloseable {
 
     private static final Path PROGRAM = Path.of("/usr/sbin/rsyslogd");
-    static final String PASSWORD = "changeit";
 
-    final int tcp = Ports.free();
+    public final int tcp = Ports.free();
     final int tls = Ports.free();
+    /** Its own, for the name {@code localhost}. */
+    final Certificate certificate;
+
     private final Path directory;
     private final Path configuration;
     private Process process;
 
     /** @param driver of TLS: ossl or gtls */
-    Rsyslog(Path directory, String driver) throws Exception {
+    public Rsyslog(Path directory, String driver) throws Exception {
         need(Files.isExecutable(PROGRAM), "rsyslog");
         this.directory = directory;
-        makeCertificate();
+        certificate = new Certificate(directory);
         configuration = Files.writeString(
                 directory.resolve("rsyslog.conf"),
                 String.join(
                         "\n",
                         "global(workDirectory=\"" + directory + "\" defaultNetstreamDriver=\"" + driver + "\"",
-                        "  defaultNetstreamDriverCAFile=\"" + directory + "/certificate.pem\"",
-                        "  defaultNetstreamDriverCertFile=\"" + directory + "/certificate.pem\"",
-                        "  defaultNetstreamDriverKeyFile=\"" + directory + "/key.pem\")",
+                        "  defaultNetstreamDriverCAFile=\"" + certificate.pem() + "\"",
+                        "  defaultNetstreamDriverCertFile=\"" + certificate.pem() + "\"",
+                        "  defaultNetstreamDriverKeyFile=\"" + certificate.key() + "\")",
                         "module(load=\"imtcp\")",
                         "module(load=\"mmpstrucdata\")",
                         "template(name=\"raw\" type=\"string\" string=\"%rawmsg%\\n\")",
+                        "template(name=\"timed\" type=\"string\" string=\"%timegenerated:::date-rfc3339% %rawmsg%\\n\")",
                         "template(name=\"parsed\" type=\"string\" string=\"%jsonmesg%\\n\")",
                         ruleset("tcp"),
                         ruleset("tls"),
@@ -59,30 +58,9 @@ final class Rsyslog implements AutoCloseable {
     private String ruleset(String name) {
         return "ruleset(name=\"" + name + "\" queue.type=\"direct\") {\n"
                 + "  action(type=\"omfile\" file=\"" + directory + "/" + name + ".raw\" template=\"raw\")\n"
+                + "  action(type=\"omfile\" file=\"" + directory + "/" + name + ".timed\" template=\"timed\")\n"
                 + "  action(type=\"mmpstrucdata\")\n"
                 + "  action(type=\"omfile\" file=\"" + directory + "/" + name + ".parsed\" template=\"parsed\")\n}";
-    }
-
-    private void makeCertificate() throws Exception {
-        run("openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost"
-                + " -addext subjectAltName=DNS:localhost -keyout key.pem -out certificate.pem");
-        run(Path.of(System.getProperty("java.home"), "bin", "keytool")
-                + " -importcert -noprompt -alias rsyslog -storepass " + PASSWORD + " -file certificate.pem -keystore "
-                + trusted());
-    }
-
-    /** A store with its certificate alone. */
-    Path trusted() {
-        return directory.resolve("trusted.p12").toAbsolutePath();
-    }
-
-    private void run(String command) throws Exception {
-        Process run = new ProcessBuilder(command.split(" ", -1))
-                .directory(directory.toFile())
-                .redirectErrorStream(true)
-                .start();
-        String output = new String(run.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-        assertThat(run.waitFor()).as(output).isZero();
     }
 
     void start() throws Exception {
@@ -91,15 +69,9 @@ final class Rsyslog implements AutoCloseable {
                 .redirectErrorStream(true)
                 .redirectOutput(directory.resolve("rsyslog.log").toFile())
                 .start();
-        Await.until("rsyslog listens: " + directory.resolve("rsyslog.log"), () -> isListening(tcp) && isListening(tls));
-    }
-
-    private static boolean isListening(int port) {
-        try (Socket socket = new Socket(InetAddress.getByAddress(new byte[] {127, 0, 0, 1}), port)) {
-            return socket.isConnected();
-        } catch (IOException e) {
-            return false;
-        }
+        Await.until(
+                "rsyslog listens: " + directory.resolve("rsyslog.log"),
+                () -> Ports.isListening(tcp) && Ports.isListening(tls));
     }
 
     /** With SIGKILL. */
@@ -111,7 +83,7 @@ final class Rsyslog implements AutoCloseable {
     /**
      * What it has written.
      *
-     * @param name tcp or tls, a dot, and raw or parsed
+     * @param name tcp or tls, a dot, and raw, parsed or timed: with the time before it
      */
     List<String> lines(String name) throws IOException {
         Path file = directory.resolve(name);
@@ -124,6 +96,6 @@ final class Rsyslog implements AutoCloseable {
 
     @Override
     public void close() {
-        process.destroyForcibly();
+        process.destroyForcibly().onExit().join();
     }
 }

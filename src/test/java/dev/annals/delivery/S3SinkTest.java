@@ -11,11 +11,9 @@ import com.sun.net.httpserver.HttpServer;
 import dev.annals.AuditLogFixture;
 import dev.annals.AuditLogFixture.Project;
 import dev.annals.Await;
-import dev.annals.Ports;
 import dev.annals.Slow;
 import dev.annals.embedded.TestDatabase;
 import dev.annals.feed.Cursor;
-import dev.annals.log.GoPrograms;
 import dev.annals.proof.Checkpoint;
 import dev.annals.proof.Note;
 import io.quarkus.test.common.QuarkusTestResource;
@@ -26,7 +24,6 @@ import java.io.IOException;
 import java.io.InputStreamReader;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -47,54 +44,26 @@ import org.junit.jupiter.api.io.TempDir;
 class S3SinkTest {
 
     private static final String STREAM = "/v1/streams/archive";
-    private static final String ACCESS_KEY = "AKIDEXAMPLE";
-    private static final String SECRET_KEY = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY";
     private static final ObjectMapper JSON = new ObjectMapper();
 
     @TempDir
     Path directory;
 
     private final AuditLogFixture log = new AuditLogFixture();
-    private final int port = Ports.free();
     private Project project;
-    private Process store;
+    private ObjectStore store;
 
     @BeforeEach
     void start() throws Exception {
         project = log.newProject("read", "write", "stream");
-        Files.createDirectories(directory.resolve("bucket"));
-        startStore();
+        store = new ObjectStore(directory);
     }
 
     @AfterEach
     void stop() throws Exception {
         project.wrongRequest().delete(STREAM);
-        store.destroyForcibly().waitFor();
+        store.close();
         log.checkFeed(project.id());
-    }
-
-    /** Versity's gateway, with files as its objects. */
-    private void startStore() throws Exception {
-        ProcessBuilder gateway = new ProcessBuilder(
-                        GoPrograms.versitygw().toString(),
-                        "--region",
-                        "eu-central-1",
-                        "--port",
-                        "127.0.0.1:" + port,
-                        "posix",
-                        directory.toString())
-                .redirectErrorStream(true)
-                .redirectOutput(ProcessBuilder.Redirect.DISCARD);
-        gateway.environment().put("ROOT_ACCESS_KEY", ACCESS_KEY);
-        gateway.environment().put("ROOT_SECRET_KEY", SECRET_KEY);
-        store = gateway.start();
-        Await.until("the store listens", () -> {
-            try (Socket socket = new Socket(InetAddress.getByAddress(new byte[] {127, 0, 0, 1}), port)) {
-                return socket.isConnected();
-            } catch (IOException e) {
-                return false;
-            }
-        });
     }
 
     private Response set(String url, String secret) {
@@ -105,9 +74,7 @@ class S3SinkTest {
     }
 
     private void set() {
-        set("s3+http://127.0.0.1:" + port + "/bucket/logs/audit?region=eu-central-1", ACCESS_KEY + ":" + SECRET_KEY)
-                .then()
-                .statusCode(201);
+        set(store.url("bucket/logs/audit"), ObjectStore.KEYS).then().statusCode(201);
     }
 
     private void append(int count) throws Exception {
@@ -126,7 +93,7 @@ class S3SinkTest {
     /** The files of a generation, in the order of their names. */
     private List<Path> objects(int generation) throws IOException {
         Path folder =
-                directory.resolve("bucket/logs/audit/%s/%s/%06d".formatted(project.id(), get().path("id"), generation));
+                store.bucket.resolve("logs/audit/%s/%s/%06d".formatted(project.id(), get().path("id"), generation));
         if (!Files.isDirectory(folder)) {
             return List.of();
         }
@@ -284,9 +251,9 @@ class S3SinkTest {
         for (int kills = 1; kills <= 3; kills++) {
             int some = 5 * kills;
             Await.until(some + " objects are there", () -> objects(0).size() >= some);
-            store.destroyForcibly().waitFor();
+            store.kill();
             Await.until("that is known", () -> "failing".equals(get().path("state")));
-            startStore();
+            store.start();
         }
         awaitEnd();
         assertThat(ids(objects(0))).isEqualTo(range(1, 30_000));
@@ -295,14 +262,12 @@ class S3SinkTest {
     @Test
     void aWrongKeyIsToldAndKeepsNothing() throws Exception {
         append(1);
-        set("s3+http://127.0.0.1:" + port + "/bucket?region=eu-central-1", ACCESS_KEY + ":wrong" + SECRET_KEY)
+        set(store.url("bucket"), ObjectStore.ACCESS_KEY + ":wrong" + ObjectStore.SECRET_KEY)
                 .then()
                 .statusCode(201);
         Await.until("it fails", () -> "failing".equals(get().path("state")));
         get().then().body("last_error", containsString("SignatureDoesNotMatch"));
-        set("s3+http://127.0.0.1:" + port + "/nobody?region=eu-central-1", ACCESS_KEY + ":" + SECRET_KEY)
-                .then()
-                .statusCode(200);
+        set(store.url("nobody"), ObjectStore.KEYS).then().statusCode(200);
         Await.until("it fails", () -> get().<String>path("last_error").contains("NoSuchBucket"));
     }
 
@@ -319,7 +284,7 @@ class S3SinkTest {
         });
         careless.start();
         try {
-            set("s3+http://127.0.0.1:" + careless.getAddress().getPort() + "/bucket", ACCESS_KEY + ":" + SECRET_KEY)
+            set("s3+http://127.0.0.1:" + careless.getAddress().getPort() + "/bucket", ObjectStore.KEYS)
                     .then()
                     .statusCode(201);
             Await.until("it fails", () -> "failing".equals(get().path("state")));
@@ -339,7 +304,7 @@ class S3SinkTest {
                 "s3+https://key:secret@127.0.0.1/bucket",
                 "s3+https://127.0.0.1/bucket?region=a&x=y",
                 "s3+https://10.0.0.1/bucket")) {
-            assertThat(pointers(set(url, ACCESS_KEY + ":" + SECRET_KEY).then().extract()))
+            assertThat(pointers(set(url, ObjectStore.KEYS).then().extract()))
                     .as(url)
                     .containsExactly("/sink/url");
         }

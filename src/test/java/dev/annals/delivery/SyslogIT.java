@@ -67,8 +67,7 @@ class SyslogIT {
                         "ANNALS_STREAMS_RETRY_DELAY",
                         "100ms",
                         "JAVA_TOOL_OPTIONS",
-                        "-Djavax.net.ssl.trustStore=" + rsyslog.trusted() + " -Djavax.net.ssl.trustStorePassword="
-                                + Rsyslog.PASSWORD))
+                        rsyslog.certificate.trusting()))
                 .awaitListening();
         project = service.newProject(AuditLogFixture.ADMIN_TOKEN, "read", "write", "stream");
     }

@@ -11,8 +11,10 @@ import dev.annals.record.RecordEncoder;
 import dev.annals.record.StoredRecord;
 import io.vertx.core.Vertx;
 import io.vertx.core.net.NetClientOptions;
+import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
+import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
@@ -89,10 +91,14 @@ class SyslogSinkTest {
     }
 
     private static Sink.Outcome deliver(Peer peer, int records) throws Exception {
-        try (ServerSocket server = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+        try (ServerSocket server = new ServerSocket(0, 3, InetAddress.getLoopbackAddress())) {
             Thread thread = new Thread(() -> {
-                try (Socket socket = server.accept()) {
-                    peer.serve(socket);
+                // The first connection is there to be watched, the second has the messages.
+                try (Socket watch = server.accept()) {
+                    try (Socket socket = server.accept()) {
+                        peer.serve(socket);
+                    }
+                    watch.getInputStream().readAllBytes();
                 } catch (Exception e) {
                     // The other side has ended it.
                 }
@@ -156,6 +162,34 @@ class SyslogSinkTest {
         assertThat(why(deliver(BAD.get(peer), 100))).isNotBlank();
         // More than the operating systems of both sides keep for a program that does not read.
         assertThat(why(deliver(BAD.get(peer), 20_000))).isNotBlank();
+    }
+
+    /** As the operating system ends connections of a process that is killed after it has read, and before it has stored what it has read. */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void whoEndsAllConnectionsHasAcknowledgedNothing(boolean isStartedAgain) throws Exception {
+        ServerSocket server = new ServerSocket(0, 3, InetAddress.getLoopbackAddress());
+        String url = "syslog://127.0.0.1:" + server.getLocalPort();
+        Thread thread = new Thread(() -> {
+            try (Socket first = server.accept();
+                    Socket second = server.accept();
+                    first) {
+                second.getInputStream().readAllBytes();
+                if (!isStartedAgain) {
+                    server.close();
+                }
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        });
+        thread.start();
+        assertThat(why(deliver(url, 100)))
+                .isEqualTo(
+                        isStartedAgain
+                                ? "It ended all its connections, so it may have been killed before it had stored everything."
+                                : "No connection can be made, or it broke.");
+        thread.join();
+        server.close();
     }
 
     @Test

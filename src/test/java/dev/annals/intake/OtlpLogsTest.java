@@ -304,6 +304,8 @@ class OtlpLogsTest extends ProjectTest {
             join(good, new byte[] {0x0B}),
             join(good, OtlpWire.varint(99 << 3 | 2), OtlpWire.varint(Long.MAX_VALUE)),
             join(good, OtlpWire.varint(99 << 3 | 2), OtlpWire.varint(-1)),
+            // Cut to 32 bits, it would be the length of what follows.
+            join(good, OtlpWire.varint(99 << 3 | 2), OtlpWire.varint((1L << 32) + 1), new byte[] {1}),
             join(good, attribute(6, "x", deep)),
             join(good, attribute(6, "x", field(5, many.toByteArray()))),
             join(good, field(5, field(1, new byte[300_000]))),

@@ -68,6 +68,9 @@ class ViewerStreamsTest extends BrowserTest {
             assertThat(page.locator("#streams-list")).containsText("It answered with HTTP status 503.");
             assertThat(page.locator("#streams-list")).containsText("2 records behind, 0 records delivered");
             assertThat(page.locator("#streams-state")).hasAttribute("data-state", "failing");
+            page.locator("#streams-list button").click();
+            assertThat(page.locator("#streams-answer"))
+                    .hasText("siem could not be sent a test record: It answered with HTTP status 503.");
             checkAccess(page);
             status.set(204);
             project.request().post("/v1/streams/siem/resume").then().statusCode(200);
@@ -76,6 +79,9 @@ class ViewerStreamsTest extends BrowserTest {
                     .containsText(
                             "0 records behind, 2 records delivered",
                             new LocatorAssertions.ContainsTextOptions().setTimeout(30_000));
+            page.locator("#streams-list button").click();
+            assertThat(page.locator("#streams-answer"))
+                    .hasText("siem took a test record: It answered with HTTP status 204.");
             page.locator("#close-streams").click();
             assertThat(page.locator("#streams")).isHidden();
         }

@@ -10,7 +10,11 @@ import dev.annals.bench.Progress;
 import dev.annals.bench.Rates;
 import dev.annals.bench.Settings;
 import dev.annals.bench.Table;
+import dev.annals.database.DatabaseUrl;
+import dev.annals.delivery.Collector;
 import dev.annals.delivery.KafkaBroker;
+import dev.annals.delivery.ObjectStore;
+import dev.annals.delivery.Rsyslog;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.net.InetAddress;
@@ -20,13 +24,17 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.stream.Stream;
 
 /** How fast streams deliver, beside appends, against a program that reads the same feed and does nothing with it. */
 public final class StreamsPart implements Part {
@@ -39,9 +47,22 @@ public final class StreamsPart implements Part {
     private static final int LIMIT_SECONDS = 300;
     private static final String CONSUMER = "a bare consumer of the feed";
     private static final String WEBHOOK = "a webhook";
-    private static final String KAFKA = "Kafka";
+    private static final String POSTGRESQL = "a table in PostgreSQL";
     private static final String SECRET = "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=";
-    private static final Map<String, String> STREAMS = Map.of(WEBHOOK, "webhook", KAFKA, "kafka");
+    /** The types of the sinks, which are the names of their streams too. */
+    private static final Map<String, String> STREAMS = Map.of(
+            WEBHOOK,
+            "webhook",
+            "Kafka",
+            "kafka",
+            "syslog over TCP, to rsyslog",
+            "syslog",
+            "OpenTelemetry, to a Collector",
+            "otlp",
+            "objects in an S3-compatible store",
+            "s3",
+            POSTGRESQL,
+            "postgresql");
 
     private final ObjectMapper json = new ObjectMapper();
     private final HttpClient client = HttpClient.newHttpClient();
@@ -60,9 +81,16 @@ public final class StreamsPart implements Part {
     public String run(BenchServer server, Settings settings) throws Exception {
         ExecutorService threads = Executors.newCachedThreadPool();
         HttpServer receiver = receiver(threads);
+        int port = receiver.getAddress().getPort();
+        Path directory = Files.createTempDirectory("annals-bench-streams");
         try (KafkaBroker broker = new KafkaBroker("-Xmx512m");
+                Rsyslog rsyslog = new Rsyslog(Files.createDirectory(directory.resolve("rsyslog")), "ossl");
+                Collector collector = new Collector(directory, port);
+                ObjectStore store = new ObjectStore(Files.createDirectory(directory.resolve("store")));
+                BenchDatabase warehouse = server.createDatabase("annals_bench_warehouse");
                 BenchDatabase database = server.createDatabase("annals_bench_streams")) {
             database.migrate();
+            DatabaseUrl table = warehouse.url();
             try (Target annals = new Targets(database)
                     .startAnnalsWith(Map.of(
                             "ANNALS_STREAMS_KEY",
@@ -72,12 +100,42 @@ public final class StreamsPart implements Part {
                             "ANNALS_STREAMS_BATCH_RECORDS",
                             "" + PAGE,
                             "ANNALS_STREAMS_BATCH_BYTES",
-                            "1048576"))) {
-                return measure(annals, database, broker, receiver, settings);
+                            "1048576",
+                            "ANNALS_STREAMS_OBJECT_AGE",
+                            "1s",
+                            "ANNALS_STREAMS_CONCURRENT_PER_PROJECT",
+                            "8"))) {
+                int records = settings.choose(50_000, 200_000);
+                load(annals, database, records);
+                set(annals, "webhook", "http://127.0.0.1:" + port + "/", SECRET);
+                set(
+                        annals,
+                        "kafka",
+                        "kafka://" + broker.server() + "/" + broker.newTopic(Map.of()) + "?tls=false",
+                        null);
+                set(annals, "syslog", "syslog://127.0.0.1:" + rsyslog.tcp, null);
+                set(annals, "otlp", collector.url(), null);
+                set(annals, "s3", store.url("bucket/audit"), ObjectStore.KEYS);
+                set(
+                        annals,
+                        "postgresql",
+                        "postgresql://" + table.user() + "@127.0.0.1:" + table.port() + "/" + table.database()
+                                + "?sslmode=disable",
+                        table.password());
+                for (String stream : STREAMS.values()) {
+                    awaitDelivered(annals, stream);
+                    send(annals, "POST", "/v1/streams/" + stream + "/pause", "", 200);
+                }
+                return measure(annals, warehouse, records, settings.rounds());
             }
         } finally {
             receiver.stop(0);
             threads.shutdownNow();
+            try (Stream<Path> files = Files.walk(directory)) {
+                for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
+                    Files.delete(file);
+                }
+            }
         }
     }
 
@@ -94,25 +152,23 @@ public final class StreamsPart implements Part {
         return receiver;
     }
 
-    private String measure(
-            Target annals, BenchDatabase database, KafkaBroker broker, HttpServer receiver, Settings settings)
-            throws Exception {
-        int records = settings.choose(50_000, 400_000);
-        load(annals, database, records);
-        set(annals, "webhook", "http://127.0.0.1:" + receiver.getAddress().getPort() + "/", SECRET);
-        set(annals, "kafka", "kafka://" + broker.server() + "/" + broker.newTopic(Map.of()) + "?tls=false", null);
-        for (String stream : STREAMS.values()) {
-            awaitDelivered(annals, stream);
-            send(annals, "POST", "/v1/streams/" + stream + "/pause", "", 200);
-        }
-        List<String> variants = List.of(CONSUMER, WEBHOOK, KAFKA);
+    private String measure(Target annals, BenchDatabase warehouse, int records, int rounds) throws Exception {
+        List<String> variants = Stream.concat(
+                        Stream.of(CONSUMER), STREAMS.keySet().stream().sorted())
+                .toList();
         Table table = new Table(
                 String.format("%,d records", records), "records/s", "lowest – highest", "to the bare consumer");
         AtomicBoolean ended = new AtomicBoolean();
         Thread beside = new Thread(() -> appendBeside(annals, ended), "appends beside");
         beside.start();
         try {
-            Rates rates = Rates.ofRounds(variants, settings.rounds(), variant -> rate(annals, variant, records));
+            Rates rates = Rates.ofRounds(variants, rounds, variant -> {
+                if (variant.equals(POSTGRESQL)) {
+                    // What has to be replaced takes longer than what is new.
+                    warehouse.execute("truncate annals_record");
+                }
+                return rate(annals, variant, records);
+            });
             for (String variant : variants) {
                 table.row(
                         variant,
@@ -126,8 +182,10 @@ public final class StreamsPart implements Part {
         }
         return """
                 From the beginning of a feed to its end, batches of %,d, while another project gets %,d records per second in %d requests.
-                The webhook's receiver reads each request and answers; Kafka is one broker with its files on the same disk. The
-                consumer reads page after page, and looks for nothing but the next one.
+                Everything is on this machine: the webhook's receiver reads each request and answers, Kafka is one broker, the Collector
+                exports to that receiver, rsyslog writes each message three times, the table is in the same PostgreSQL as the feed, and
+                the store's last object of a round waits for up to a second for more. The consumer reads page after page, and looks for
+                nothing but the next one.
 
                 %s""".formatted(PAGE, REQUESTS_BESIDE * RECORDS_BESIDE, REQUESTS_BESIDE, table);
     }

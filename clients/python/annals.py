@@ -879,20 +879,27 @@ class AuditHandler(logging.Handler):
         logging.getLogger().addHandler(annals.AuditHandler(log))
         logger.info("Volume was created", extra={"audit": {"action": "volume_create", "actor": {"id": "u-19283"}}})
 
-    The line is the message, unless the audit dict has one.
+    The line is the message, unless the audit dict has one. A log line cannot fail, so a record that is not taken is an error in
+    the log "annals". At the end of the process, logging waits up to flush_timeout seconds for what is not sent; closing the
+    audit log is the application's task.
     """
 
-    def __init__(self, log, level=logging.NOTSET):
+    def __init__(self, log, level=logging.NOTSET, *, flush_timeout=10):
         super().__init__(level)
         self._audit_log = log
+        self._flush_timeout = flush_timeout
 
     def emit(self, record):
-        fields = getattr(record, "audit", None)
-        if not isinstance(fields, dict):
+        if not hasattr(record, "audit"):
             return
         try:
             time_of_line = datetime.datetime.fromtimestamp(record.created, datetime.timezone.utc)
             self._audit_log.append(
-                **{"action": "log", "message": record.getMessage()[:8192], "timestamp": time_of_line, **fields})
-        except Exception:
-            self.handleError(record)
+                **{"action": "log", "message": record.getMessage()[:8192], "timestamp": time_of_line, **record.audit})
+        except Exception as failure:  # Whatever it is, the line has to go on, and the application has to hear of it.
+            _LOG.error("The record of a line of %s was not taken: %s: %s", record.name, type(failure).__name__, failure)
+
+    def flush(self):
+        """Waits for what is not sent; what is not by then is in the spool, or with the audit log."""
+        if not self._audit_log._closed and not self._audit_log.flush(self._flush_timeout):
+            _LOG.error("Records of log lines are not sent yet: %s", self._audit_log.metrics())

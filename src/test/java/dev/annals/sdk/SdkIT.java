@@ -5,10 +5,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.sun.net.httpserver.HttpServer;
 import dev.annals.AuditLogFixture.Project;
 import dev.annals.Await;
-import dev.annals.PackagedService;
 import dev.annals.Slow;
 import dev.annals.SqlFixture;
 import java.io.IOException;
+import java.io.RandomAccessFile;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.URI;
@@ -27,13 +27,9 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.LongStream;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -41,7 +37,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 @Slow
 @Order(1)
 @Timeout(600)
-class SdkIT {
+class SdkIT extends ClientProcess {
 
     private static final int MANY = 100_000;
     private static final int KILLS = 8;
@@ -52,46 +48,17 @@ class SdkIT {
     private static final HttpClient HTTP =
             HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
 
-    @TempDir
-    static Path data;
-
-    private static PackagedService service;
-
-    @TempDir
-    Path folder;
-
-    private Process follower;
-
-    @BeforeAll
-    static void start() throws Exception {
-        service = new PackagedService(data.resolve("data"));
-    }
-
-    @AfterAll
-    static void stop() {
-        if (service != null) {
-            service.close();
-        }
-    }
-
-    @AfterEach
-    void endTheFollower() throws InterruptedException {
-        if (follower != null) {
-            follower.destroyForcibly().waitFor();
-        }
-    }
-
     @ParameterizedTest
     @ValueSource(strings = {"Tour.java", "tour.ts", "tour.py", "tour.go", "tour.rs", "tour.cs"})
     void theClientAppendsPagesPollsAndTellsProblems(String tour) throws Exception {
         SdkProgram program = SdkProgram.of(Path.of("src/test/sdk", tour));
         Project project = service.newProject();
 
-        follower = program.start(folder, service.uri(), project.token());
+        process = program.start(folder, service.uri(), project.token());
 
-        assertThat(follower.waitFor(60, TimeUnit.SECONDS)).as(output()).isTrue();
+        assertThat(process.waitFor(60, TimeUnit.SECONDS)).as(output()).isTrue();
         assertThat(output()).endsWith("tour complete" + System.lineSeparator());
-        assertThat(follower.exitValue()).isZero();
+        assertThat(process.exitValue()).isZero();
         assertThat(log().checkFeed(project.id())).isEqualTo(6);
     }
 
@@ -130,7 +97,7 @@ class SdkIT {
         Project project = service.newProject();
         load(project, MANY);
 
-        follower = program.start(folder, service.uri(), project.token());
+        process = program.start(folder, service.uri(), project.token());
         awaitEnd(new FileCopy(folder), MANY);
 
         assertThat(log().checkFeed(project.id())).isEqualTo(MANY);
@@ -149,7 +116,7 @@ class SdkIT {
                 """.formatted(name, large, small);
         append(project, records, 2);
 
-        follower = program.start(folder, service.uri(), project.token());
+        process = program.start(folder, service.uri(), project.token());
         awaitEnd(new FileCopy(folder), 2);
 
         assertThat(Files.readString(folder.resolve("records.ndjson"))).contains(name, large, small);
@@ -161,9 +128,9 @@ class SdkIT {
         Path file =
                 Path.of("src/test/resources/dev/annals/proof/leaf-vectors.json").toAbsolutePath();
 
-        follower = vectors.start(folder, service.uri(), "", Map.of("ANNALS_VECTORS", file.toString()));
+        process = vectors.start(folder, service.uri(), "", Map.of("ANNALS_VECTORS", file.toString()));
 
-        assertThat(follower.waitFor(60, TimeUnit.SECONDS)).as(output()).isTrue();
+        assertThat(process.waitFor(60, TimeUnit.SECONDS)).as(output()).isTrue();
         assertThat(output()).isEqualTo("all vectors hold" + System.lineSeparator());
     }
 
@@ -194,16 +161,16 @@ class SdkIT {
 
     /** The follower ends by itself, and leaves the copy and its checkpoint as they were. */
     private void awaitRefusal(Process started, int copied, String why) throws Exception {
-        follower = started;
-        assertThat(follower.waitFor(60, TimeUnit.SECONDS)).as(output()).isTrue();
-        assertThat(follower.exitValue()).isEqualTo(1);
+        process = started;
+        assertThat(process.waitFor(60, TimeUnit.SECONDS)).as(output()).isTrue();
+        assertThat(process.exitValue()).isEqualTo(1);
         assertThat(output()).contains("FeedNotProved", why);
         assertThat(new FileCopy(folder).sequenceIds()).isEqualTo(upTo(copied));
         assertThat(Files.readString(folder.resolve("records.ndjson.cursor"))).contains("\n" + copied + "\n");
     }
 
     /** What stands between the service and the reader, or the service itself, changes one record of a page. */
-    private static HttpServer liar(String token) throws IOException {
+    private HttpServer liar(String token) throws IOException {
         HttpServer liar = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
         liar.createContext("/", exchange -> {
             try (exchange) {
@@ -221,7 +188,7 @@ class SdkIT {
     }
 
     /** Who has the key and the database changes a record, and lets the service sign a log in which it was always so. */
-    private static void forgeHistory(Project project, int records) throws Exception {
+    private void forgeHistory(Project project, int records) throws Exception {
         String of = " where project_id = '" + project.id() + "'";
         log().run(
                         "set local session_replication_role = replica",
@@ -247,14 +214,14 @@ class SdkIT {
                 : SdkProgram.typeScript(source, "followVerified");
     }
 
-    private static Map<String, String> vkey(Project project) throws Exception {
+    private Map<String, String> vkey(Project project) throws Exception {
         Matcher vkey =
                 Pattern.compile("\"vkeys\":\\[\"([^\"]+)\"").matcher(get("/v1/project-logs/log", project.token()));
         assertThat(vkey.find()).isTrue();
         return Map.of("ANNALS_VKEY", vkey.group(1));
     }
 
-    private static String get(String path, String token) throws IOException, InterruptedException {
+    private String get(String path, String token) throws IOException, InterruptedException {
         HttpResponse<String> answer = HTTP.send(
                 HttpRequest.newBuilder(service.uri().resolve(path))
                         .header("Authorization", "Bearer " + token)
@@ -283,22 +250,22 @@ class SdkIT {
                 loaded += backlog;
             }
             long before = copy.progress();
-            follower = program.start(folder, service.uri(), project.token(), environment);
+            process = program.start(folder, service.uri(), project.token(), environment);
             while (copy.progress() == before) {
-                assertThat(follower.isAlive()).as(output()).isTrue();
+                assertThat(process.isAlive()).as(output()).isTrue();
                 Thread.sleep(1);
             }
             // Hits it between two pages, as it reads one, or as it writes one.
             Thread.sleep(
                     ThreadLocalRandom.current().nextLong(100),
                     ThreadLocalRandom.current().nextInt(1_000_000));
-            assertThat(follower.isAlive()).as(output()).isTrue();
-            follower.destroyForcibly().waitFor();
+            assertThat(process.isAlive()).as(output()).isTrue();
+            process.destroyForcibly().waitFor();
             List<Long> copied = copy.sequenceIds();
             assertThat(copied).isEqualTo(upTo(copied.size()));
         }
 
-        follower = program.start(folder, service.uri(), project.token(), environment);
+        process = program.start(folder, service.uri(), project.token(), environment);
         load(project, 5);
         awaitEnd(copy, loaded + 5);
 
@@ -307,13 +274,11 @@ class SdkIT {
     }
 
     private void awaitEnd(FeedCopy copy, int records) throws Exception {
-        List<Long> copied = copy.sequenceIds();
-        while (copied.size() < records) {
-            assertThat(follower.isAlive()).as(output()).isTrue();
+        while (copy.last() < records) {
+            assertThat(process.isAlive()).as(output()).isTrue();
             Thread.sleep(200);
-            copied = copy.sequenceIds();
         }
-        follower.destroyForcibly().waitFor();
+        process.destroyForcibly().waitFor();
         assertThat(copy.sequenceIds()).isEqualTo(upTo(records));
     }
 
@@ -340,14 +305,14 @@ class SdkIT {
                 .orElseThrow(() -> new AssertionError("docs/sdks.md has no program in " + language + " " + with));
     }
 
-    private static void load(Project project, int records) throws Exception {
+    private void load(Project project, int records) throws Exception {
         String lines = IntStream.range(0, records)
                 .mapToObj(i -> "{\"action\": \"load\", \"metadata\": {\"number\": " + i + "}}\n")
                 .collect(Collectors.joining());
         append(project, lines, records);
     }
 
-    private static void append(Project project, String lines, int records) throws Exception {
+    private void append(Project project, String lines, int records) throws Exception {
         HttpRequest request = HttpRequest.newBuilder(service.uri().resolve("/v1/project-logs/import"))
                 .header("Authorization", "Bearer " + project.token())
                 .header("Content-Type", "application/x-ndjson")
@@ -357,7 +322,7 @@ class SdkIT {
         assertThat(answer.body()).contains("\"stored\":" + records);
     }
 
-    private static SqlFixture log() throws Exception {
+    private SqlFixture log() throws Exception {
         return SqlFixture.on(service.database());
     }
 
@@ -367,11 +332,19 @@ class SdkIT {
         long progress() throws Exception;
 
         List<Long> sequenceIds() throws Exception;
+
+        /** The last of them, or 0. */
+        default long last() throws Exception {
+            List<Long> ids = sequenceIds();
+            return ids.isEmpty() ? 0 : ids.get(ids.size() - 1);
+        }
     }
 
     /** A file with one record per line, of which those bytes count that the file of the cursor says. */
     private record FileCopy(Path folder) implements FeedCopy {
         private static final Pattern SEQUENCE_ID = Pattern.compile("\"sequence_id\":(\\d+)");
+        /** Longer than any record of these tests. */
+        private static final int TAIL_BYTES = 100_000;
 
         @Override
         public long progress() throws Exception {
@@ -395,9 +368,28 @@ class SdkIT {
                     .toList();
         }
 
+        /** Without reading all of a long copy, which the follower would have to wait for. */
+        @Override
+        public long last() throws Exception {
+            long length = progress();
+            if (length == 0) {
+                return 0;
+            }
+            try (RandomAccessFile file =
+                    new RandomAccessFile(folder.resolve("records.ndjson").toFile(), "r")) {
+                byte[] tail = new byte[(int) Math.min(length, TAIL_BYTES)];
+                file.seek(length - tail.length);
+                file.readFully(tail);
+                String lines = new String(tail, StandardCharsets.UTF_8).stripTrailing();
+                return sequenceId(lines.substring(lines.lastIndexOf('\n') + 1));
+            }
+        }
+
         private static long sequenceId(String line) {
             Matcher matcher = SEQUENCE_ID.matcher(line);
-            assertThat(line).matches(text -> matcher.find()).startsWith("{").endsWith("}");
+            if (!matcher.find() || !line.startsWith("{") || !line.endsWith("}")) {
+                throw new AssertionError("no record: " + line);
+            }
             return Long.parseLong(matcher.group(1));
         }
     }

@@ -97,7 +97,7 @@ record SdkProgram(List<String> command, Path importsFrom) {
         assertThat(status).as("javac's status for " + name).isZero();
         return new SdkProgram(
                 List.of(
-                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                        javaCommand(),
                         "-cp",
                         classes + File.pathSeparator + libraries,
                         (in.find() ? in.group(1) + "." : "") + name),
@@ -198,6 +198,7 @@ record SdkProgram(List<String> command, Path importsFrom) {
 
                 [profile.dev]
                 debug = false
+                incremental = false
                 """.formatted(name, client));
         Files.writeString(folder.resolve(name + ".rs"), source);
         fetch(folder, "cargo", "fetch", "--quiet");
@@ -260,7 +261,7 @@ record SdkProgram(List<String> command, Path importsFrom) {
     static SdkProgram writer(String language, String source, String name) throws Exception {
         Path folder = Files.createDirectories(PROGRAMS.resolve("writer-" + language));
         if (language.equals("java")) {
-            return writerInJava(Files.writeString(folder.resolve(name + ".java"), source), name);
+            return writerInJava(source, name, List.of());
         }
         if (language.equals("python")) {
             need(
@@ -278,9 +279,17 @@ record SdkProgram(List<String> command, Path importsFrom) {
         return typeScript(source, name);
     }
 
-    private static SdkProgram writerInJava(Path source, String name) throws IOException {
-        String jar = writerJar().toString();
-        String classes = source.getParent().toString();
+    static String javaCommand() {
+        return Path.of(System.getProperty("java.home"), "bin", "java").toString();
+    }
+
+    /** A program that uses the writing client for Java, beside these libraries. */
+    static SdkProgram writerInJava(String source, String name, List<Path> libraries) throws IOException {
+        Path folder = Files.createDirectories(PROGRAMS.resolve("writer-java"));
+        Path file = Files.writeString(folder.resolve(name + ".java"), source);
+        String classPath = Stream.concat(Stream.of(folder, writerJar()), libraries.stream())
+                .map(Path::toString)
+                .collect(Collectors.joining(File.pathSeparator));
         int status = ToolProvider.getSystemJavaCompiler()
                 .run(
                         null,
@@ -289,21 +298,15 @@ record SdkProgram(List<String> command, Path importsFrom) {
                         "--release",
                         "11",
                         "-proc:none",
-                        "-Xlint:all",
+                        "-Xlint:all,-classfile",
                         "-Werror",
                         "-cp",
-                        jar,
+                        classPath,
                         "-d",
-                        classes,
-                        source.toString());
-        assertThat(status).as("javac's status for " + source).isZero();
-        return new SdkProgram(
-                List.of(
-                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                        "-cp",
-                        classes + File.pathSeparator + jar,
-                        name),
-                source.getParent());
+                        folder.toString(),
+                        file.toString());
+        assertThat(status).as("javac's status for " + file).isZero();
+        return new SdkProgram(List.of(javaCommand(), "-cp", classPath, name), folder);
     }
 
     /** Starts the program in this folder, with the service and the token in its environment. */

@@ -1,6 +1,5 @@
 package dev.annals.writer;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -8,6 +7,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
+import dev.annals.Answers;
 import dev.annals.Await;
 import dev.annals.BesideTheService;
 import java.io.IOException;
@@ -81,7 +81,7 @@ class AuditLogTest {
                 stored.addAll(actions);
                 StringBuilder answer = new StringBuilder("{\"results\":[");
                 records.forEach(record -> answer.append(record.get("id")).append(','));
-                send(exchange, 201, "application/json", answer + "0]}");
+                Answers.send(exchange, 201, "application/json", answer + "0]}");
             } catch (InterruptedException e) {
                 throw new IOException(e);
             }
@@ -97,11 +97,11 @@ class AuditLogTest {
 
     @Test
     void nothingIsTakenForStoredThatTheServiceDoesNotName() throws Exception {
-        answers.add((exchange, actions) -> send(exchange, 200, "text/html", "<h1>Sign in</h1>"));
-        answers.add((exchange, actions) -> send(exchange, 201, "application/json", "{\"results\":[]}"));
+        answers.add((exchange, actions) -> Answers.send(exchange, 200, "text/html", "<h1>Sign in</h1>"));
+        answers.add((exchange, actions) -> Answers.send(exchange, 201, "application/json", "{\"results\":[]}"));
         answers.add((exchange, actions) -> {
             exchange.getResponseHeaders().add("Location", "http://127.0.0.1:1/");
-            send(exchange, 307, "text/plain", "");
+            Answers.send(exchange, 307, "text/plain", "");
         });
         deliverOne(3);
     }
@@ -109,11 +109,11 @@ class AuditLogTest {
     @Test
     void nothingIsRefusedThatTheServiceDoesNotRefuse() throws Exception {
         String problem = "{\"type\":\"urn:annals:problem:invalid-record\",\"errors\":[{\"pointer\":\"/records/0/x\"}]}";
-        answers.add((exchange, actions) -> send(exchange, 422, "application/json", problem));
-        answers.add((exchange, actions) -> send(exchange, 413, "text/html", "too large for this proxy"));
-        answers.add((exchange, actions) -> problem(exchange, 401, "unauthorized", ""));
-        answers.add((exchange, actions) -> problem(exchange, 409, "project-closed", ""));
-        answers.add((exchange, actions) -> problem(exchange, 503, "queue-full", ""));
+        answers.add((exchange, actions) -> Answers.send(exchange, 422, "application/json", problem));
+        answers.add((exchange, actions) -> Answers.send(exchange, 413, "text/html", "too large for this proxy"));
+        answers.add((exchange, actions) -> Answers.problem(exchange, 401, "unauthorized", ""));
+        answers.add((exchange, actions) -> Answers.problem(exchange, 409, "project-closed", ""));
+        answers.add((exchange, actions) -> Answers.problem(exchange, 503, "queue-full", ""));
         deliverOne(5);
     }
 
@@ -157,7 +157,8 @@ class AuditLogTest {
         List<Refusal> refusals = Collections.synchronizedList(new ArrayList<>());
         try (AuditLog log = fast().onRefusal(refusals::add).open()) {
             holdFirst(log);
-            answers.add((exchange, actions) -> problem(exchange, 422, "invalid-record", "/records/1/ip_address"));
+            answers.add(
+                    (exchange, actions) -> Answers.problem(exchange, 422, "invalid-record", "/records/1/ip_address"));
             List<Receipt> receipts = new ArrayList<>();
             for (String action : List.of("a", "b", "c")) {
                 receipts.add(log.append(AuditRecord.of(action).build()));
@@ -178,7 +179,7 @@ class AuditLogTest {
     void whereTheServiceDoesNotSayWhichRecordItIsFoundOut() throws Exception {
         Answering refuseBad = (exchange, actions) -> {
             if (actions.contains("bad")) {
-                problem(exchange, 422, "invalid-record", "");
+                Answers.problem(exchange, 422, "invalid-record", "");
             }
         };
         try (AuditLog log =
@@ -276,22 +277,5 @@ class AuditLogTest {
 
     private void release() {
         held.countDown();
-    }
-
-    private static void problem(HttpExchange exchange, int status, String type, String pointer) throws IOException {
-        String errors =
-                pointer.isEmpty() ? "" : ",\"errors\":[{\"pointer\":\"" + pointer + "\",\"detail\":\"is wrong\"}]";
-        send(
-                exchange,
-                status,
-                "application/problem+json",
-                "{\"type\":\"urn:annals:problem:" + type + "\"" + errors + "}");
-    }
-
-    private static void send(HttpExchange exchange, int status, String type, String body) throws IOException {
-        byte[] bytes = body.getBytes(UTF_8);
-        exchange.getResponseHeaders().add("Content-Type", type);
-        exchange.sendResponseHeaders(status, bytes.length == 0 ? -1 : bytes.length);
-        exchange.getResponseBody().write(bytes);
     }
 }

@@ -1,0 +1,187 @@
+package dev.annals.sdk;
+
+import static dev.annals.Tools.need;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.annals.AuditLogFixture.Project;
+import dev.annals.Await;
+import dev.annals.Ports;
+import dev.annals.Slow;
+import dev.annals.SqlFixture;
+import java.io.File;
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Enumeration;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.jar.JarEntry;
+import java.util.jar.JarFile;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import javax.tools.ToolProvider;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** What {@code docs/audited.md} shows, as it stands, in applications of Quarkus and Spring, against the packaged service. */
+@Slow
+@Timeout(600)
+class AuditedIT extends ClientProcess {
+
+    private static final Path PAGE = Path.of("docs", "audited.md");
+    private static final Path APPLICATIONS = Path.of("src", "test", "writer", "audited");
+    private static final Pattern CODE = Pattern.compile("(?ms)^```java\n(.*?)^```$");
+    private static final Pattern TYPE = Pattern.compile("public (?:class|@interface) (\\w+)");
+
+    @Test
+    void eachCallInQuarkusIsARecord() throws Exception {
+        Project project = service.newProject();
+        write("## Quarkus", APPLICATIONS.resolve("quarkus"));
+        Files.move(folder.resolve("src/shop/pom.xml"), folder.resolve("pom.xml"));
+        unpack(SdkProgram.writerJar(), folder.resolve("client"));
+        need(new ProcessBuilder("sh", "-c", "command -v mvn").start().waitFor() == 0, "mvn");
+        String plugins = "org.apache.maven.plugins:maven-";
+        run(
+                List.of(
+                        "mvn",
+                        "--batch-mode",
+                        "--quiet",
+                        "-Dquarkus.platform.version=" + property("quarkus.platform.version"),
+                        plugins + "resources-plugin:" + property("resources-plugin.version") + ":resources",
+                        plugins + "compiler-plugin:" + property("compiler-plugin.version") + ":compile",
+                        "io.quarkus.platform:quarkus-maven-plugin:" + property("quarkus.platform.version") + ":build"),
+                project,
+                Map.of());
+
+        int port = Ports.free();
+        start(
+                List.of(SdkProgram.javaCommand(), "-jar", "target/quarkus-app/quarkus-run.jar"),
+                project,
+                Map.of("QUARKUS_HTTP_PORT", Integer.toString(port), "QUARKUS_HTTP_HOST", "127.0.0.1"));
+        Await.until("the application listens", () -> output().contains("Listening on"));
+        URI volumes = URI.create("http://127.0.0.1:" + port + "/volumes/");
+        assertThat(put(volumes.resolve("cache"), "u-cache")).isEqualTo(200);
+        assertThat(put(volumes.resolve("bad"), "u-bad")).isEqualTo(400);
+        assertThat(put(volumes.resolve("late"), "u-late")).isEqualTo(500);
+        process.destroy();
+        awaitEnd();
+
+        assertRecorded(project);
+    }
+
+    @Test
+    void eachCallInSpringIsARecord() throws Exception {
+        Project project = service.newProject();
+        List<Path> sources = write("## Spring", APPLICATIONS.resolve("spring"));
+        List<Path> libraries = new ArrayList<>(List.of(folder, SdkProgram.writerJar()));
+        try (Stream<Path> jars = Files.list(Path.of("target", "client", "libraries"))) {
+            jars.map(Path::toAbsolutePath).forEach(libraries::add);
+        }
+        String classPath = String.join(
+                File.pathSeparator, libraries.stream().map(Path::toString).toList());
+        List<String> compile = new ArrayList<>(List.of(
+                "--release", "17", "-parameters", "-proc:none", "-Xlint:all,-classfile", "-Werror", "-cp", classPath));
+        compile.addAll(List.of("-d", folder.toString()));
+        sources.forEach(source -> compile.add(source.toString()));
+        assertThat(ToolProvider.getSystemJavaCompiler()
+                        .run(null, System.out, System.err, compile.toArray(String[]::new)))
+                .isZero();
+
+        assertThat(run(List.of(SdkProgram.javaCommand(), "-cp", classPath, "shop.Shop"), project, Map.of()))
+                .contains("bad", "It cannot be committed");
+
+        assertRecorded(project);
+    }
+
+    private void assertRecorded(Project project) throws Exception {
+        assertThat(SqlFixture.on(service.database())
+                        .texts("select concat_ws('|', action, actor_type, actor_id, outcome) from annals.feed"
+                                + " where project_id = '" + project.id() + "' order by sequence_id"))
+                .containsExactly(
+                        "volume_create|user|u-cache|success",
+                        "volume_create|user|u-bad|failure",
+                        "volume_create|user|u-late|failure");
+    }
+
+    /** Puts the page's classes below this heading beside those of an application that uses them. */
+    private List<Path> write(String heading, Path application) throws IOException {
+        Path shop = Files.createDirectories(folder.resolve("src/shop"));
+        String page = Files.readString(PAGE);
+        String section = page.substring(page.indexOf(heading)).replaceFirst("(?s)\n## .*", "");
+        List<Path> sources = new ArrayList<>();
+        for (Matcher code = CODE.matcher(section); code.find(); ) {
+            Matcher type = TYPE.matcher(code.group(1));
+            assertThat(type.find()).isTrue();
+            sources.add(Files.writeString(shop.resolve(type.group(1) + ".java"), code.group(1)));
+        }
+        assertThat(sources).hasSize(3);
+        for (File file : application.toFile().listFiles()) {
+            sources.add(Files.copy(file.toPath(), shop.resolve(file.getName())));
+        }
+        return sources;
+    }
+
+    private static void unpack(Path jar, Path to) throws IOException {
+        try (JarFile file = new JarFile(jar.toFile())) {
+            for (Enumeration<JarEntry> entries = file.entries(); entries.hasMoreElements(); ) {
+                JarEntry entry = entries.nextElement();
+                if (entry.getName().endsWith(".class")) {
+                    Path target = to.resolve(entry.getName());
+                    Files.createDirectories(target.getParent());
+                    Files.copy(file.getInputStream(entry), target);
+                }
+            }
+        }
+    }
+
+    /** One of this project's POM. */
+    private static String property(String name) throws IOException {
+        Matcher value =
+                Pattern.compile("<" + Pattern.quote(name) + ">([^<]+)<").matcher(Files.readString(Path.of("pom.xml")));
+        assertThat(value.find()).as(name).isTrue();
+        return value.group(1);
+    }
+
+    private static int put(URI uri, String user) throws IOException, InterruptedException {
+        HttpRequest request = HttpRequest.newBuilder(uri)
+                .header("User", user)
+                .PUT(HttpRequest.BodyPublishers.noBody())
+                .build();
+        return HttpClient.newHttpClient()
+                .send(request, HttpResponse.BodyHandlers.discarding())
+                .statusCode();
+    }
+
+    private String run(List<String> command, Project project, Map<String, String> environment) throws Exception {
+        start(command, project, environment);
+        awaitEnd();
+        assertThat(process.exitValue()).as(output()).isZero();
+        return output();
+    }
+
+    private void start(List<String> command, Project project, Map<String, String> environment) throws IOException {
+        ProcessBuilder builder = new ProcessBuilder(command)
+                .directory(folder.toFile())
+                .redirectErrorStream(true)
+                .redirectOutput(folder.resolve("output").toFile());
+        builder.environment().put("ANNALS_URL", service.uri().toString());
+        builder.environment().put("ANNALS_TOKEN", project.token());
+        builder.environment().putAll(environment);
+        process = builder.start();
+    }
+
+    private void awaitEnd() throws Exception {
+        assertThat(process.waitFor(300, TimeUnit.SECONDS)).as(output()).isTrue();
+    }
+
+    private String output() throws IOException {
+        return Files.readString(folder.resolve("output"));
+    }
+}

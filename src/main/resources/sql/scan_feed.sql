@@ -17,6 +17,7 @@
 -- :recorded_by  text          token: or identity: and its id, or role: and its name
 -- :actor_id     text          of the actor, and no name; besides :actor
 -- :subject_id   text          of the subject, and no name; besides :subject
+-- :terms        text[]        what the query compares with, of which its condition takes one after the other; null: no query
 --
 -- Rows in the direction asked for: sequence_id bigint, record_id uuid, mark integer, horizon bigint, up to where records are gone,
 -- and the columns of the record, which are null for two
@@ -89,6 +90,7 @@ left join lateral (
     -- most messages fail the first test, which is much cheaper
     and (:q::text is null or case when lower(r.message) like all ((select parts from wanted)::text[])
       then annals.words(r.message) @> (select words from wanted) else false end)
+    and /* condition */ :terms::text[] is null
   offset 0) as r on true
 where r.id is not null
   or place.sequence_id = (select lowest from looked_at)

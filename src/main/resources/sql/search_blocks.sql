@@ -1,21 +1,15 @@
 -- The blocks in a part of a feed that may have what filters ask for, in the feed's order or against it.
 --
--- :project_id   uuid
--- :direction    integer       1: in the feed's order, -1: against it
--- :from         bigint        the sequence id to begin at; null: at the head
--- :blocks       integer       how many at most
--- :stretches    integer       of how many stretches of 1,048,576 places at most
--- :start        timestamptz   this and the following may be null: any; one of :action to :subject_id is not
--- :end          timestamptz   exclusive
--- :action       text
--- :actor        text          id or name
--- :subject      text          id or name
--- :outcome      text
--- :ip_address   text
--- :q            text          words
--- :recorded_by  text          token: or identity: and its id, or role: and its name
--- :actor_id     text          of the actor, and no name; besides :actor
--- :subject_id   text          of the subject, and no name; besides :subject
+-- :project_id    uuid
+-- :direction     integer       1: in the feed's order, -1: against it
+-- :from          bigint        the sequence id to begin at; null: at the head
+-- :blocks        integer       how many at most
+-- :stretches     integer       of how many stretches of 1,048,576 places at most
+-- :start         timestamptz   null: any
+-- :end           timestamptz   exclusive; null: any
+-- :alternatives  integer[]     for each key, to which alternative it belongs: a record has all keys of one of them. At least one
+-- :fields        integer[]     of each key, as annals.search_key() numbers them; a field 6 may have several words
+-- :values        text[]        of each key
 --
 -- At least one row: head bigint (the feed's last sequence id, or 0), through bigint (up to there blocks are indexed, or
 -- 0), then a block: block bigint (null: there is none), slices bigint (a bit for every 16 places, from the lowest on,
@@ -34,61 +28,54 @@ with feed as materialized (
       case when :direction::integer > 0 then 9223372036854775807 else through end) - 1) / 1024 as first_block
   from feed
 ), wanted as materialized (
-  select
-    array(
-      select distinct annals.search_key(:project_id, field, value)
-      from unnest(
-        array[1, 2, 3, 4, 5, 8, 2, 3],
-        array[:action::text, :actor::text, :subject::text, :outcome::text, :ip_address::text, :recorded_by::text,
-          :actor_id::text, :subject_id::text])
-        as v (field, value)
-      where value is not null) as fields,
-    array(select distinct annals.search_key(:project_id, 6, word) from unnest(annals.words(:q::text)) as word) as words,
-    annals.search_key(:project_id, 7, '') as any_word
+  select asked.alternative, array_agg(distinct annals.search_key(:project_id, asked.field, one.value)) as keys
+  from unnest(:alternatives::integer[], :fields::integer[], :values::text[]) as asked (alternative, field, value)
+  cross join lateral unnest(case when asked.field = 6 then annals.words(asked.value) else array[asked.value] end) as one (value)
+  group by asked.alternative
 )
 select part.head, part.through, found.block, found.slices
 from part
-cross join wanted
 left join lateral (
-  select candidate.block,
-    -- the slices that have all of it
-    (select bit_and(case when candidate.keys[at.place] = key then candidate.slices[at.place] else 0 end)
-      from unnest(wanted.fields || wanted.words) as k (k)
-      cross join lateral (select candidate.stretch | k) as s (key)
-      cross join lateral (select width_bucket(s.key, candidate.keys)) as at (place))
-    | case when :q::text is null then 0 else
-      (select bit_and(case when candidate.keys[at.place] = key then candidate.slices[at.place] else 0 end)
-        from unnest(wanted.fields || wanted.any_word) as k (k)
-        cross join lateral (select candidate.stretch | k) as s (key)
-        cross join lateral (select width_bucket(s.key, candidate.keys)) as at (place))
-      end as slices
-  from (
-    select found.block, stretch.prefix as stretch,
-      -- read once, not once per key
-      found.keys || '{}'::bigint[] as keys, found.slices || '{}'::bigint[] as slices
-    from generate_series(0, least(
-        :stretches::integer - 1,
-        abs((case when :direction::integer > 0 then (part.through - 1) / 1024 else 0 end >> 10)
-          - (part.first_block >> 10)))) as step
+  select candidate.block, candidate.slices
+  from generate_series(0, least(
+      :stretches::integer - 1,
+      abs((case when :direction::integer > 0 then (part.through - 1) / 1024 else 0 end >> 10)
+        - (part.first_block >> 10)))) as step
+  cross join lateral (
+    select annals.search_stretch((part.first_block >> 10) + step * :direction::integer << 10) as prefix,
+      (part.first_block >> 10) + step * :direction::integer as number) as stretch
+  cross join lateral (
+    select one.block, bit_or(one.slices) as slices
+    from wanted
     cross join lateral (
-      select annals.search_stretch((part.first_block >> 10) + step * :direction::integer << 10) as prefix,
-        (part.first_block >> 10) + step * :direction::integer as number) as stretch
-    cross join lateral (
-      select b.*
+      select read.block,
+        -- the slices that have all of it
+        (select bit_and(case when read.keys[at.place] = key then read.slices[at.place] else 0 end)
+          from unnest(wanted.keys) as k (k)
+          cross join lateral (select stretch.prefix | k) as s (key)
+          cross join lateral (select width_bucket(s.key, read.keys)) as at (place)) as slices
       from (
-        select project_id, block, first_timestamp, last_timestamp, keys, slices
-        from annals.search_block
-        where keys @> array(select stretch.prefix | k from unnest(wanted.fields || wanted.words) as k)
-          -- without q there is nothing more to find: no block has the key -1
-          or keys @> array(select stretch.prefix | k from unnest(
-            case when :q::text is null then array[-1::bigint] else wanted.fields || wanted.any_word end) as k)
-        offset 0) as b
-      where b.project_id = :project_id
-        and b.block >> 10 = stretch.number
-        and b.block * :direction::integer >= part.first_block * :direction::integer
-        and (:start::timestamptz is null or b.last_timestamp >= :start::timestamptz)
-        and (:end::timestamptz is null or b.first_timestamp < :end::timestamptz)
-      order by b.block * :direction::integer
-      limit :blocks::integer) as found
-    where part.first_block * 1024 < part.through
-    limit :blocks::integer) as candidate) as found on true
+        -- read once, not once per key
+        select found.block, found.keys || '{}'::bigint[] as keys, found.slices || '{}'::bigint[] as slices
+        from (
+          select b.*
+          from (
+            select project_id, block, first_timestamp, last_timestamp, keys, slices
+            from annals.search_block
+            where keys @> array(select stretch.prefix | k from unnest(wanted.keys) as k)
+            offset 0) as b
+          where b.project_id = :project_id
+            and b.block >> 10 = stretch.number
+            and b.block * :direction::integer >= part.first_block * :direction::integer
+            and (:start::timestamptz is null or b.last_timestamp >= :start::timestamptz)
+            and (:end::timestamptz is null or b.first_timestamp < :end::timestamptz)
+          order by b.block * :direction::integer
+          limit :blocks::integer) as found
+        offset 0) as read
+      -- keys and slices do not go into the sort
+      offset 0) as one
+    group by one.block
+    order by one.block * :direction::integer
+    limit :blocks::integer) as candidate
+  where part.first_block * 1024 < part.through
+  limit :blocks::integer) as found on true

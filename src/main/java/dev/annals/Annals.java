@@ -10,6 +10,7 @@ import dev.annals.cli.GrantCommand;
 import dev.annals.cli.HoldCommand;
 import dev.annals.cli.ProjectCommand;
 import dev.annals.cli.RedactCommand;
+import dev.annals.cli.SearchCommand;
 import dev.annals.cli.StreamCommand;
 import dev.annals.cli.TailCommand;
 import dev.annals.cli.TokenCommand;
@@ -51,7 +52,7 @@ import picocli.CommandLine.UnmatchedArgumentException;
         name = "annals",
         synopsisSubcommandLabel = "COMMAND",
         description =
-                "Without a command, runs the service. tail, append, export, archive, redact, erase, project, token, grant, hold and"
+                "Without a command, runs the service. tail, search, append, export, archive, redact, erase, project, token, grant, hold and"
                         + " whoami are"
                         + " clients of a running service.",
         footer = {
@@ -89,6 +90,7 @@ public final class Annals {
     private static final List<Class<?>> COMMANDS = List.of(
             Serve.class,
             TailCommand.class,
+            SearchCommand.class,
             AppendCommand.class,
             ExportCommand.class,
             CheckCommand.class,

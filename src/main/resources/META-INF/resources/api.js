@@ -63,17 +63,20 @@ export function setToken(given, fromLink = false) {
 }
 
 export class Problem extends Error {
-  constructor(status, detail, retryAfter = 0, type = '') {
+  constructor(status, detail, retryAfter = 0, type = '', position = 0) {
     super(detail);
     this.status = status;
     this.retryAfter = retryAfter;
     this.type = type;
+    // At which character of the query, from 1; 0 if it is about none.
+    this.position = position;
   }
 
   static async of(answer) {
     const problem = await answer.json().catch(() => null);
     const detail = problem?.detail ?? problem?.title ?? `The service answered with HTTP status ${answer.status}.`;
-    return new Problem(answer.status, detail, Number(answer.headers.get('Retry-After')) || 0, String(problem?.type).split(':').at(-1));
+    const type = String(problem?.type).split(':').at(-1);
+    return new Problem(answer.status, detail, Number(answer.headers.get('Retry-After')) || 0, type, problem?.position);
   }
 }
 

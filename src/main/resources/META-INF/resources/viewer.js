@@ -260,6 +260,26 @@ function fail(problem) {
   }
   byId('problem-text').textContent = problem.status === 401 ? 'This link has ended. Open it again from where you found it.' : problem.message;
   byId('problem').hidden = false;
+  if (problem.position) {
+    pointAt(problem.position);
+  }
+}
+
+/** Selects the character of the query that the service cannot take. */
+function pointAt(position) {
+  const {q} = form.elements;
+  const characters = [...q.value];
+  const start = characters.slice(0, position - 1).join('').length;
+  q.setAttribute('aria-invalid', 'true');
+  q.setAttribute('aria-describedby', 'problem-text');
+  q.focus();
+  q.setSelectionRange(start, start + (characters[position - 1] ?? '').length);
+}
+
+/** Until it is asked for again. */
+function unpoint() {
+  form.elements.q.removeAttribute('aria-invalid');
+  form.elements.q.removeAttribute('aria-describedby');
 }
 
 // ---- Rows ----------------------------------------------------------------------------------------------------------
@@ -353,6 +373,7 @@ function load() {
   loading = new AbortController();
   endReading();
   byId('problem').hidden = true;
+  unpoint();
   clearRows();
   next = firstQuery();
   readOlder(true);

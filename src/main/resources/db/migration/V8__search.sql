@@ -15,12 +15,13 @@ return array_remove(
     ' '),
   '');
 
--- A value of a field as a number of 48 bits. If two values share one, that costs a useless look and nothing else. Fields: 1
--- action, 2 actor (id or name), 3 subject (id or name), 4 outcome, 5 IP address, 6 a word of the message, 7 any word at
+-- A value of a field, in any case, as a number of 48 bits. If two values share one, that costs a useless look and nothing else.
+-- Fields: 1 action, 2 actor (id or name), 3 subject (id or name), 4 outcome, 5 IP address, 6 a word of the message, 7 any word at
 -- all, 8 who recorded it.
 create function annals.search_key(project_id uuid, field integer, value text) returns bigint
 language sql immutable parallel safe
-return hashtextextended(value, uuid_hash_extended(project_id, field)) & 281474976710655;
+return hashtextextended(case when field = 6 then value else lower(value) end, uuid_hash_extended(project_id, field))
+  & 281474976710655;
 
 -- Each stretch of 1,048,576 consecutive places has a number, 16 bits wide. So the index is asked about one stretch after
 -- the other, in feed order, however many blocks of the whole feed have a value; and it grows in few places.

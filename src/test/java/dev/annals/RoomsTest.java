@@ -40,7 +40,8 @@ class RoomsTest {
             Map.entry("sequence", Set.of("config", "database", "guid", "http", "project")),
             Map.entry("benchmark", Set.of("command", "config", "database", "embedded", "sequence")),
             Map.entry("statistics", Set.of("config", "database", "http", "project", "projection")),
-            Map.entry("search", Set.of("config", "database", "projection")),
+            Map.entry("query", Set.of("record")),
+            Map.entry("search", Set.of("config", "database", "projection", "query", "record")),
             Map.entry(
                     "feed",
                     Set.of(
@@ -51,6 +52,7 @@ class RoomsTest {
                             "http",
                             "memory",
                             "project",
+                            "query",
                             "record",
                             "search")),
             Map.entry("log", Set.of("config", "database", "feed", "http", "project", "projection", "proof", "record")),

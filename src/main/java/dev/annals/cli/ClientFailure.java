@@ -19,10 +19,21 @@ final class ClientFailure extends RuntimeException {
     private static final long serialVersionUID = 1;
 
     private final int exitCode;
+    private final int position;
 
     ClientFailure(int exitCode, String message) {
+        this(exitCode, message, 0);
+    }
+
+    /** @param position at which character of a query it is, from 1; 0 if it is about none */
+    ClientFailure(int exitCode, String message, int position) {
         super(message, null, false, false);
         this.exitCode = exitCode;
+        this.position = position;
+    }
+
+    int position() {
+        return position;
     }
 
     int exitCode() {

@@ -329,11 +329,18 @@ final class Connection {
         if (status == 403) {
             throw new ClientFailure(ClientFailure.TOKEN, problem.text());
         }
+        if (problem.position() > 0) {
+            throw new ClientFailure(ClientFailure.USAGE, problem.text(), problem.position());
+        }
         throw new ClientFailure(ClientFailure.FAILED, problem.text());
     }
 
-    /** The text of an error answer. */
-    record Problem(String type, String title, String detail) {
+    /**
+     * The text of an error answer.
+     *
+     * @param position at which character of a query it is, from 1; 0 if it is about none
+     */
+    record Problem(String type, String title, String detail, int position) {
 
         static Problem of(int status, byte[] body) {
             try {
@@ -344,7 +351,7 @@ final class Connection {
             } catch (IOException e) {
                 // not a problem from the service, but some proxy's page
             }
-            return new Problem("", "HTTP status " + status, "");
+            return new Problem("", "HTTP status " + status, "", 0);
         }
 
         static Problem of(JsonNode problem) {
@@ -357,7 +364,10 @@ final class Connection {
                 details.add(problem.path("detail").asText());
             }
             return new Problem(
-                    problem.path("type").asText(), problem.path("title").asText(), String.join(" ", details));
+                    problem.path("type").asText(),
+                    problem.path("title").asText(),
+                    String.join(" ", details),
+                    problem.path("position").asInt());
         }
 
         boolean isRewound() {

@@ -38,9 +38,12 @@ final class Filters {
     @Nullable
     String ipAddress;
 
-    @Option(names = "--q", paramLabel = "WORDS", description = "Only records whose message has all these words.")
+    @Option(
+            names = "--q",
+            paramLabel = "QUERY",
+            description = "Only records that this query matches: see annals search.")
     @Nullable
-    String words;
+    String query;
 
     @Option(
             names = "--recorded-by",
@@ -59,7 +62,7 @@ final class Filters {
         parameters.put("subject", subject);
         parameters.put("outcome", outcome);
         parameters.put("ip_address", ipAddress);
-        parameters.put("q", words);
+        parameters.put("q", query);
         parameters.put("recorded_by", recordedBy);
         return parameters;
     }

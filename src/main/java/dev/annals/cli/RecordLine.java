@@ -23,14 +23,14 @@ final class RecordLine {
         add(line, " \u2192 ", party(record.path("subject")));
         add(line, "  ", record.path("ip_address").asText());
         add(line, "  ", record.path("message").asText());
+        return line.append(redacted(record)).append('\n').toString();
+    }
+
+    /** Which fields were redacted, escaped; empty if none was. */
+    static String redacted(JsonNode record) {
         List<String> redacted = new ArrayList<>();
         record.path("redacted").fieldNames().forEachRemaining(redacted::add);
-        if (!redacted.isEmpty()) {
-            line.append("  [redacted: ")
-                    .append(Terminal.escaped(String.join(", ", redacted)))
-                    .append(']');
-        }
-        return line.append('\n').toString();
+        return redacted.isEmpty() ? "" : "  [redacted: " + Terminal.escaped(String.join(", ", redacted)) + "]";
     }
 
     private static void add(StringBuilder line, String before, String text) {
@@ -39,7 +39,8 @@ final class RecordLine {
         }
     }
 
-    private static String party(JsonNode party) {
+    /** Its name, its id or its type; empty if there is none of them. */
+    static String party(JsonNode party) {
         for (String field : new String[] {"name", "id", "type"}) {
             String text = party.path(field).asText();
             if (!text.isEmpty()) {

@@ -74,6 +74,16 @@ final class Terminal {
         error.println("annals: " + escaped(sentence));
     }
 
+    /** Prints a text on standard error, and below it a mark at one of its characters, counted from 1. */
+    @SuppressWarnings("SystemOut") // a command line tool
+    static void point(String text, int position) {
+        int end = text.offsetByCodePoints(0, Math.min(position - 1, text.codePointCount(0, text.length())));
+        String before = escaped(text.substring(0, end));
+        PrintStream error = new PrintStream(System.err, true, StandardCharsets.UTF_8);
+        error.println("  " + before + escaped(text.substring(end)));
+        error.println("  " + " ".repeat(before.codePointCount(0, before.length())) + "^");
+    }
+
     /**
      * Text in which every character is escaped that a terminal acts upon or does not show: controls (C0, C1, DEL), line and
      * paragraph separators, characters that change the direction of text, other invisible characters except the joiner of

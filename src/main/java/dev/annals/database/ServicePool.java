@@ -239,8 +239,8 @@ public class ServicePool implements PgPoolCreator {
         Session.SETTINGS.forEach(options::addProperty);
         // By default the client does not cache statements of more than 2,048 characters, so they would be parsed and
         // planned for each request: a page of 50 would take twice as long. The service has few statements, whatever
-        // their length.
-        options.setPreparedStatementCacheSqlFilter(statement -> true);
+        // their length, besides those that a query narrows, which would only drive out the others.
+        options.setPreparedStatementCacheSqlFilter(statement -> !statement.startsWith(Sql.ONCE));
         options.setConnectTimeout(Math.toIntExact(limits.connectTimeout().toMillis()));
         // With AnswerDeadline's times.
         options.setTcpKeepAlive(true);

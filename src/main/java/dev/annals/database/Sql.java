@@ -29,15 +29,23 @@ public final class Sql {
             |'[^']*'|"[^"]*"|\\$(?<tag>\\w*)\\$.*?\\$\\k<tag>\\$\
             |(?<![:\\w)\\]]):(?<bind>[a-z_]\\w*)""", Pattern.DOTALL);
 
+    /** What {@link #narrowed} replaces: a condition that holds without it. */
+    private static final Pattern CONDITION = Pattern.compile("/\\* condition \\*/ :[a-z_]+::text\\[] is null");
+
+    /** What a statement begins with that differs from request to request. */
+    static final String ONCE = "/* once */ ";
+
     private final String name;
+    private final String source;
     private final String[] binds;
     private final String text;
     private final String jdbcText;
     /** The bind of each question mark of the JDBC text. */
     private final List<Integer> jdbcPlaces = new ArrayList<>();
 
-    private Sql(String name, String source) {
+    private Sql(String name, String source, String begin) {
         this.name = name;
+        this.source = source;
         // Interned, so that comparing one with a constant compares references.
         this.binds = DECLARED.matcher(source)
                 .results()
@@ -60,7 +68,7 @@ public final class Sql {
                 jdbc.append(before).append(rest);
             }
         }
-        this.text = numbered.append(source.substring(end)).toString().strip();
+        this.text = begin + numbered.append(source.substring(end)).toString().strip();
         this.jdbcText = jdbc.append(source.substring(end)).toString().strip();
         requireAllUsed();
     }
@@ -94,7 +102,22 @@ public final class Sql {
 
     /** Reads a statement from the text of a file with this name. */
     static Sql of(String name, String source) {
-        return new Sql(name, source);
+        return new Sql(name, source, "");
+    }
+
+    /**
+     * The same statement with another condition where its file has one after the comment {@code condition}. It may use the same
+     * binds.
+     *
+     * @param condition SQL made of nothing that a caller has sent
+     * @throws IllegalStateException if the file has no place for it
+     */
+    public Sql narrowed(String condition) {
+        Matcher place = CONDITION.matcher(source);
+        if (!place.find()) {
+            throw new IllegalStateException(name + ".sql takes no condition");
+        }
+        return new Sql(name, place.replaceFirst(Matcher.quoteReplacement(condition)), ONCE);
     }
 
     /** The statement as PostgreSQL reads it: without comments, the binds as $1, $2 … in the order of their declaration. */

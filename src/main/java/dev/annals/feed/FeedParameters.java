@@ -5,12 +5,17 @@ import dev.annals.http.ProblemType;
 import dev.annals.http.RequestParameters;
 import dev.annals.project.Caller;
 import dev.annals.project.View;
+import dev.annals.query.Query;
+import dev.annals.query.QueryException;
+import dev.annals.query.QueryParser;
 import dev.annals.record.IpAddress;
 import dev.annals.record.Timestamps;
 import dev.annals.search.Filter;
 import dev.annals.search.Order;
 import jakarta.ws.rs.core.MultivaluedMap;
 import java.time.OffsetDateTime;
+import java.time.ZoneOffset;
+import java.time.temporal.ChronoUnit;
 import java.util.List;
 import java.util.Locale;
 import java.util.regex.Pattern;
@@ -45,7 +50,6 @@ public final class FeedParameters {
             .toList();
     private static final String DESCENDING = "desc";
     private static final int MAX_FILTER_LENGTH = 1024;
-    private static final int MAX_Q_LENGTH = 256;
     private static final Pattern SIZE_TEXT = Pattern.compile("0|[1-9][0-9]{0,17}");
     private static final Pattern LIMIT_TEXT = Pattern.compile("[0-9]{1,9}");
     private static final Pattern TOKEN = Pattern.compile(
@@ -56,8 +60,14 @@ public final class FeedParameters {
     private final MultivaluedMap<String, String> parameters;
     private final FeedConfig config;
     private final @Nullable View view;
+    private final @Nullable OffsetDateTime now;
 
-    private FeedParameters(MultivaluedMap<String, String> parameters, FeedConfig config, @Nullable View view) {
+    private FeedParameters(
+            MultivaluedMap<String, String> parameters,
+            FeedConfig config,
+            @Nullable View view,
+            @Nullable OffsetDateTime now) {
+        this.now = now;
         this.parameters = parameters;
         this.config = config;
         this.view = view;
@@ -70,17 +80,22 @@ public final class FeedParameters {
      * @throws ProblemException {@code invalid-parameter} or {@code invalid-cursor}
      */
     public static FeedQuery read(MultivaluedMap<String, String> parameters, FeedConfig config, Caller caller) {
-        return new FeedParameters(parameters, config, caller.view()).query();
+        return new FeedParameters(parameters, config, caller.view(), now()).feedQuery();
+    }
+
+    /** Whole seconds, so that clients who ask for the same within one share a read. */
+    private static OffsetDateTime now() {
+        return OffsetDateTime.now(ZoneOffset.UTC).truncatedTo(ChronoUnit.SECONDS);
     }
 
     /**
-     * Reads the parameters that choose records, for what follows a whole feed.
+     * Reads the parameters that choose records, for what follows a whole feed, and outlives what {@code last:} would mean.
      *
      * @throws ProblemException {@code invalid-parameter}
      */
     public static Filter filter(MultivaluedMap<String, String> parameters, FeedConfig config) {
         RequestParameters.requireKnown(parameters, FILTERS);
-        return new FeedParameters(parameters, config, null).filter();
+        return new FeedParameters(parameters, config, null, null).filter();
     }
 
     /**
@@ -126,7 +141,7 @@ public final class FeedParameters {
         return Long.parseLong(header);
     }
 
-    private FeedQuery query() {
+    private FeedQuery feedQuery() {
         RequestParameters.requireKnown(parameters, KNOWN);
         Order order = order();
         Filter filter = filter();
@@ -153,7 +168,7 @@ public final class FeedParameters {
         OffsetDateTime start = time("start");
         OffsetDateTime end = time("end");
         requireOrder(start, end);
-        return new Filter(
+        Filter filter = new Filter(
                 start,
                 end,
                 text("action"),
@@ -161,10 +176,13 @@ public final class FeedParameters {
                 text("subject"),
                 text("outcome"),
                 ipAddress(),
-                words(),
+                null,
                 recordedBy(),
                 view == null ? null : view.actorId(),
-                view == null ? null : view.subjectId());
+                view == null ? null : view.subjectId(),
+                null);
+        Query query = query();
+        return query == null ? filter : filter.and(query);
     }
 
     private Order order() {
@@ -230,19 +248,18 @@ public final class FeedParameters {
         return address;
     }
 
-    private @Nullable String words() {
+    private @Nullable Query query() {
         String value = parameters.getFirst("q");
-        // Without any word, every message would match.
-        if (value != null
-                && (value.length() > MAX_Q_LENGTH
-                        || value.indexOf('\0') >= 0
-                        || value.codePoints().noneMatch(Character::isLetterOrDigit))) {
-            throw RequestParameters.invalid(
-                    "q",
-                    "It has 1 to " + MAX_Q_LENGTH
-                            + " characters, a letter or a digit among them, and no NUL character.");
+        if (value == null) {
+            return null;
         }
-        return value;
+        try {
+            return QueryParser.parse(value, now);
+        } catch (QueryException e) {
+            throw new ProblemException(RequestParameters.invalid("q", "At " + e.getMessage() + ".")
+                    .problem()
+                    .with("position", e.position()));
+        }
     }
 
     private @Nullable String recordedBy() {

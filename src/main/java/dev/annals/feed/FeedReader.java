@@ -1,6 +1,5 @@
 package dev.annals.feed;
 
-import dev.annals.database.Binds;
 import dev.annals.database.DatabaseFailure;
 import dev.annals.database.Reads;
 import dev.annals.database.Sql;
@@ -411,15 +410,14 @@ public class FeedReader {
             @Nullable Reservation held,
             RecordEncoder.Format format) {
         Scan scan = new Scan(projectId, query, held, format);
-        Binds binds = SCAN_FEED
+        return query.filter()
+                .of(SCAN_FEED)
                 .bind("project_id", projectId)
                 .bind("direction", query.order() == Order.ASCENDING ? 1 : -1)
                 .bind("sequence_id", sequenceId)
                 .bind("first", first)
                 .bind("last", last)
-                .bind("limit", query.limit());
-        return query.filter()
-                .bind(binds)
+                .bind("limit", query.limit())
                 .execute(pool, row -> {
                     scan.add(row);
                     return TAKEN;

@@ -1,7 +1,11 @@
 package dev.annals.search;
 
 import dev.annals.database.Binds;
+import dev.annals.database.Sql;
+import dev.annals.query.Query;
 import java.time.OffsetDateTime;
+import java.util.ArrayList;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -18,6 +22,7 @@ import org.jspecify.annotations.Nullable;
  * @param recordedBy exactly this writer
  * @param actorId exactly the actor with this id: what a viewer link is limited to, whatever else is asked for
  * @param subjectId the same for the subject
+ * @param query besides, what this asks for
  */
 public record Filter(
         @Nullable OffsetDateTime start,
@@ -30,7 +35,8 @@ public record Filter(
         @Nullable String q,
         @Nullable String recordedBy,
         @Nullable String actorId,
-        @Nullable String subjectId) {
+        @Nullable String subjectId,
+        @Nullable Query query) {
 
     /** Lets every record pass. */
     public static final Filter NONE = new Filter(null, null, null, null, null, null, null, null, null);
@@ -46,17 +52,60 @@ public record Filter(
             @Nullable String ipAddress,
             @Nullable String q,
             @Nullable String recordedBy) {
-        this(start, end, action, actor, subject, outcome, ipAddress, q, recordedBy, null, null);
+        this(start, end, action, actor, subject, outcome, ipAddress, q, recordedBy, null, null, null);
     }
 
-    /** Whether it looks at nothing but timestamps. */
-    boolean isByTimeAlone() {
-        return equals(new Filter(start, end, null, null, null, null, null, null, null));
+    /**
+     * The same filter, through which only those records pass that the query asks for, too. Words and times that all of them must
+     * have become those of the filter, with which pages are cheapest.
+     */
+    public Filter and(Query asked) {
+        List<Query> parts = asked instanceof Query.All all ? all.parts() : List.of(asked);
+        OffsetDateTime from = start;
+        OffsetDateTime to = end;
+        List<String> words = new ArrayList<>(q == null ? List.of() : List.of(q));
+        List<Query> rest = new ArrayList<>(query == null ? List.of() : List.of(query));
+        for (Query part : parts) {
+            if (part instanceof Query.Time time && !time.recorded()) {
+                from = from == null || (time.start() != null && time.start().isAfter(from)) ? time.start() : from;
+                to = to == null || (time.end() != null && time.end().isBefore(to)) ? time.end() : to;
+            } else if (part instanceof Query.Message message) {
+                List<String> whole = message.prefix()
+                        ? message.words().subList(0, message.words().size() - 1)
+                        : message.words();
+                words.addAll(whole);
+                if (message.prefix() || whole.size() > 1) {
+                    rest.add(message);
+                }
+            } else {
+                rest.add(part);
+            }
+        }
+        return new Filter(
+                from,
+                to,
+                action,
+                actor,
+                subject,
+                outcome,
+                ipAddress,
+                words.isEmpty() ? null : String.join(" ", words),
+                recordedBy,
+                actorId,
+                subjectId,
+                rest.isEmpty() ? null : Query.all(rest));
     }
 
-    /** Sets the binds that every statement with filters has: {@code start} to {@code subject_id}. */
-    public Binds bind(Binds binds) {
-        return bindTimes(binds)
+    /**
+     * A statement on records for this filter, with its binds {@code start} to {@code terms} set.
+     *
+     * @param statement one with a place for a condition on {@code r}
+     */
+    public Binds of(Sql statement) {
+        Condition condition = query == null ? null : new Condition(query);
+        Sql narrowed = condition == null ? statement : statement.narrowed(condition.sql());
+        return narrowed.bind("start", start)
+                .bind("end", end)
                 .bind("action", action)
                 .bind("actor", actor)
                 .bind("subject", subject)
@@ -65,11 +114,7 @@ public record Filter(
                 .bind("q", q)
                 .bind("recorded_by", recordedBy)
                 .bind("actor_id", actorId)
-                .bind("subject_id", subjectId);
-    }
-
-    /** Sets the binds {@code start} and {@code end}. */
-    Binds bindTimes(Binds binds) {
-        return binds.bind("start", start).bind("end", end);
+                .bind("subject_id", subjectId)
+                .bind("terms", condition == null ? null : condition.terms());
     }
 }

@@ -239,16 +239,21 @@ public class SearchIndex implements Projection {
     /** @param from the place to begin at; null is the head */
     private Uni<IndexHits> find(UUID projectId, Order order, Filter filter, @Nullable Long from, int blocks) {
         boolean ascending = order == Order.ASCENDING;
-        boolean byTime = filter.isByTimeAlone();
-        Binds binds = (byTime ? SEARCH_BLOCKS_BY_TIME : SEARCH_BLOCKS)
+        IndexKeys keys = IndexKeys.of(filter);
+        Binds binds = (keys.isAnything() ? SEARCH_BLOCKS_BY_TIME : SEARCH_BLOCKS)
                 .bind("project_id", projectId)
                 .bind("direction", ascending ? 1 : -1)
                 .bind("from", from)
                 .bind("blocks", blocks)
-                .bind("stretches", STRETCHES);
-        return (byTime ? filter.bindTimes(binds) : filter.bind(binds))
-                .execute(pool)
-                .map(rows -> hits(rows, ascending, from, blocks));
+                .bind("stretches", STRETCHES)
+                .bind("start", filter.start())
+                .bind("end", filter.end());
+        if (!keys.isAnything()) {
+            binds.bind("alternatives", keys.numbers())
+                    .bind("fields", keys.fields())
+                    .bind("values", keys.values());
+        }
+        return binds.execute(pool).map(rows -> hits(rows, ascending, from, blocks));
     }
 
     private static IndexHits hits(RowSet<Row> rows, boolean ascending, @Nullable Long from, int limit) {

@@ -418,6 +418,84 @@ class ClientIT {
 
     @Test
     @Order(9)
+    void aSearchHasColumnsAtATerminalAndNdjsonInAPipe() throws Exception {
+        succeed(service.client("append"), """
+                {"action": "vault_open", "actor": {"id": "u-1", "name": "Jane"}, "outcome": "success", "message": "One"}
+                {"action": "vault_shut", "actor": {"name": "Joe\\u001b[2J"}, "outcome": "denied", "message": "Two"}
+                {"action": "vault_open", "actor": {"name": "\u00dcmit"}, "message": "Three"}
+                """);
+        Result piped = succeed(service.client("search", "action:vault_* -outcome:DENIED", "last:1h"), "");
+        assertThat(piped.output().lines().map(ClientIT::message)).containsExactly("Three", "One");
+        Result oldest = succeed(service.client("search", "-n", "1", "--oldest-first", "action:vault_*"), "");
+        assertThat(oldest.output().lines().map(ClientIT::message)).containsExactly("One");
+        assertThat(oldest.error()).contains("There may be more than these 1: see -n.");
+        assertThat(succeed(service.client("search", "--", "-action:*"), "").output())
+                .isEmpty();
+        JsonNode two = Connection.JSON.readTree(
+                succeed(service.client("search", "actor:joe* two"), "").output());
+        for (String id : List.of(two.get("id").asText(), two.get("sequence_id").asText())) {
+            for (String[] shown : new String[][] {{"1", "Two"}, {"2", "One", "Two"}, {"4", "One", "Two", "Three"}}) {
+                Result near = succeed(service.client("search", "--around=" + id, "-n", shown[0], "action:vault_*"), "");
+                assertThat(near.output().lines().map(ClientIT::message))
+                        .containsExactlyElementsOf(List.of(shown).subList(1, shown.length));
+            }
+        }
+        String three = Connection.JSON
+                .readTree(succeed(service.client("search", "three"), "").output())
+                .get("id")
+                .asText();
+        Result before = succeed(service.client("search", "--around=" + three, "-n", "4", "action:vault_*"), "");
+        assertThat(before.output().lines().map(ClientIT::message)).containsExactly("One", "Two", "Three");
+        assertFails(
+                service.client("search", "--around=00000000-0000-0000-0000-000000000000"), 1, "no record with this id");
+
+        Path script = Path.of("/usr/bin/script");
+        need(Files.exists(script), "script, which makes a terminal");
+        for (boolean colours : List.of(true, false)) {
+            ProcessBuilder typed = service.client("search", "action:vault_*");
+            if (!colours) {
+                typed.environment().put("NO_COLOR", "1");
+            }
+            typed.command(script.toString(), "-qec", "'" + String.join("' '", typed.command()) + "'", "/dev/null");
+            List<String> shown = run(typed, null).output().lines().toList();
+            assertThat(shown).hasSize(4);
+            assertThat(shown.get(1).contains("\u001b[1mvault_open\u001b[0m")).isEqualTo(colours);
+            assertThat(shown.get(2).contains("\u001b[31mdenied\u001b[0m")).isEqualTo(colours);
+            assertThat(shown.get(3).contains("\u001b[32msuccess\u001b[0m")).isEqualTo(colours);
+            List<String> plain = shown.stream()
+                    .map(line -> line.replaceAll("\u001b\\[[0-9]*m", ""))
+                    .toList();
+            assertThat(plain.get(0)).matches("TIME +ID +OUTCOME +ACTION +ACTOR +SUBJECT +ADDRESS +MESSAGE");
+            assertThat(plain.get(2)).contains("Joe\\u001b[2J").endsWith("Two");
+            for (String line : plain) {
+                assertThat(line.substring(plain.get(0).indexOf("ACTION"))).matches("(ACTION|vault_).*");
+                assertThat(line.substring(plain.get(0).indexOf("MESSAGE"))).matches("MESSAGE|One|Two|Three");
+            }
+        }
+    }
+
+    private static String message(String json) {
+        try {
+            return Connection.JSON.readTree(json).path("message").asText();
+        } catch (IOException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    @Test
+    @Order(10)
+    void anErrorInAQueryIsPointedAt() throws Exception {
+        Result wrong = run(service.client("search", "actor:jane", "acton:foo"), "");
+        assertThat(wrong.exitCode()).isEqualTo(2);
+        assertThat(wrong.output()).isEmpty();
+        assertThat(wrong.error().lines().toList().subList(0, 2))
+                .containsExactly("  actor:jane acton:foo", "             ^");
+        assertThat(wrong.error()).contains("At character 12: there is no field \"acton\"");
+        assertFails(service.client("search", "-n", "0"), 2, "-n has to be 1 or more");
+    }
+
+    @Test
+    @Order(11)
     void tokensAreListedAsTheyAre() throws Exception {
         String project = service.newProject("read").id().toString();
         String listed = succeed(asAdmin("token", "list", project), "").output();

@@ -62,6 +62,17 @@ class SqlTest {
     }
 
     @Test
+    void aConditionTakesThePlaceThatTheFileHasForIt() {
+        String file = "-- :terms  text[]\nselect 1 where /* condition */ :terms::text[] is null and true";
+
+        assertThat(Sql.of("one", file).text()).isEqualTo("select 1 where  $1::text[] is null and true");
+        assertThat(Sql.of("one", file).narrowed("(:terms::text[])[1] = '$0\\'").text())
+                .isEqualTo("/* once */ select 1 where ($1::text[])[1] = '$0\\' and true");
+        assertThatThrownBy(() -> Sql.of("none", "-- :id  uuid\nselect :id").narrowed("true"))
+                .hasMessage("none.sql takes no condition");
+    }
+
+    @Test
     void valuesTakeThePlacesOfTheirNamesInAnyOrder() {
         UUID id = UUID.randomUUID();
         Sql sql = Sql.of("two", HEADER + "select :id, :name");

@@ -277,6 +277,27 @@ class WebhookTest {
     }
 
     @Test
+    void aStreamTakesAQueryButNoneThatMovesOnWithTheClock() throws Exception {
+        append(300);
+        set(", \"q\": \"action:EV* -record OR action:even\", \"cursor\": \"100\"")
+                .then()
+                .statusCode(422)
+                .body("errors[0].pointer", equalTo("/q"))
+                .body("errors[0].detail", containsString("At character 20: "));
+        set(", \"q\": \"last:24h\"").then().statusCode(422).body("errors[0].detail", containsString("occurred_at:"));
+        set(", \"q\": \"action:EV* -(\\\"record 104\\\" OR outcome:denied)\", \"cursor\": \"100\"")
+                .then()
+                .statusCode(201);
+        Await.until("the end is reached", () -> get().<Integer>path("lag") == 0);
+        assertThat(receiver.requests.stream().flatMap(request -> request.sequenceIds().stream()))
+                .isEqualTo(LongStream.rangeClosed(101, 300)
+                        .filter(id -> id % 2 == 0 && id != 104)
+                        .boxed()
+                        .toList());
+        receiver.requests.clear();
+    }
+
+    @Test
     void aStreamHasTheFiltersOfPagesAndTheFormatsOfExports() throws Exception {
         append(300);
         set(", \"action\": \"even\", \"format\": \"cloudevents\", \"cursor\": \"100\"")

@@ -81,7 +81,7 @@ class CommandsIT {
     void aWrongCommandLineIsToldWhatThereIs() throws Exception {
         assertThat(run(2, owner, "vacuum"))
                 .isEqualTo(
-                        "There is no command vacuum; there are serve, tail, append, export, check, archive, redact, erase, project, token, grant, hold,"
+                        "There is no command vacuum; there are serve, tail, search, append, export, check, archive, redact, erase, project, token, grant, hold,"
                                 + " stream, whoami, help, migrate, verify, dump, restore, log, rebuild, sequence-benchmark and"
                                 + " generate-completion. Without one, the service runs.");
         assertThat(run(0, owner, "--help")).contains("serve", "tail", "append", "export", "migrate", "verify");

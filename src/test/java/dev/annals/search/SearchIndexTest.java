@@ -8,23 +8,21 @@ import dev.annals.database.PoolFixture;
 import dev.annals.database.Sql;
 import dev.annals.feed.Cursor;
 import dev.annals.feed.FeedPage;
-import dev.annals.feed.FeedQuery;
 import dev.annals.feed.FeedReader;
 import dev.annals.projection.RandomRecords;
 import dev.annals.projection.TestProjector;
-import dev.annals.record.EncodedRecord;
+import dev.annals.query.QueryException;
+import dev.annals.query.QueryParser;
 import dev.annals.record.Party;
 import dev.annals.record.StoredRecord;
 import io.vertx.mutiny.sqlclient.Pool;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
-import java.time.Duration;
 import java.time.OffsetDateTime;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -41,8 +39,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 @BesideTheService
 class SearchIndexTest {
 
-    private static final Duration LIMIT = Duration.ofSeconds(60);
-    private static final int PAGE_BYTES = 1 << 20;
     private static final OffsetDateTime FIRST_HOUR = OffsetDateTime.parse("2026-01-01T00:00:00Z");
     /** As the service's connections are set. */
     private static final String SERVICE_SETTINGS =
@@ -95,7 +91,7 @@ class SearchIndexTest {
                     startTheIndexAnew();
                 }
             });
-            List<Long> expected = new ArrayList<>(everyRecord(reader, project).stream()
+            List<Long> expected = new ArrayList<>(FilteredPages.everyRecord(reader, project).stream()
                     .filter(record -> record.sequenceId() <= through && passes(filter, record))
                     .map(StoredRecord::sequenceId)
                     .toList());
@@ -124,7 +120,7 @@ class SearchIndexTest {
                 new Filter(null, null, "needle", null, null, null, null, null, null),
                 new Filter(null, null, null, null, null, null, null, "NEEDLE haystack", null))) {
             for (Order order : Order.values()) {
-                FeedPage page = read(reader, project, order, null, null, 10, filter);
+                FeedPage page = FilteredPages.read(reader, project, order, null, null, 10, filter);
                 assertThat(page.records())
                         .singleElement()
                         .satisfies(record -> assertThat(record.sequenceId()).isEqualTo(3_001));
@@ -155,19 +151,25 @@ class SearchIndexTest {
             expected.add(begin + i * 1001L);
         }
         Filter rare = new Filter(null, null, "rare", null, null, null, null, "word", null);
-        assertThat(ids(read(reader, project, Order.ASCENDING, null, null, 10, rare)))
+        assertThat(FilteredPages.ids(FilteredPages.read(reader, project, Order.ASCENDING, null, null, 10, rare)))
                 .isEqualTo(expected);
         Collections.reverse(expected);
-        assertThat(ids(read(reader, project, Order.DESCENDING, null, null, 10, rare)))
+        assertThat(FilteredPages.ids(FilteredPages.read(reader, project, Order.DESCENDING, null, null, 10, rare)))
                 .isEqualTo(expected);
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"", SERVICE_SETTINGS})
-    void noStatementOfASearchReadsAWholeTable(String settings) throws SQLException {
+    void noStatementOfASearchReadsAWholeTable(String settings) throws SQLException, QueryException {
         UUID project = large().project();
-        String filters = ", null, null, 'rare', null, null, null, null, null, null, null, null";
-        String none = ", null".repeat(11);
+        String filters = ", null, null, 'rare', null, null, null, null, null, null, null, null, null";
+        String none = ", null".repeat(12);
+        String keys = ", null, null, array[0, 1, 1], array[1, 4, 6], array['rare', 'x', 'some words']";
+        Condition condition = new Condition(QueryParser.parse(
+                "-action:common (actor:a* OR metadata.a.b:c) ip:10.0.0.0/8 -\"some words\" recorded_at:2026-01-01..",
+                null));
+        String terms = filters.substring(0, filters.lastIndexOf("null")) + "array['"
+                + String.join("','", condition.terms()) + "']";
         try (Connection connection = large().log().connect()) {
             SqlFixture.execute(connection, settings);
             for (String mode : List.of("force_custom_plan", "force_generic_plan")) {
@@ -176,13 +178,17 @@ class SearchIndexTest {
                         "scan_feed: '" + project + "', 1, 150000, '{150000}', '{155000}', 200" + filters,
                         "scan_feed: '" + project + "', -1, 150000, '{145000}', '{150000}', 200" + filters,
                         "scan_feed: '" + project + "', -1, null, '{null}', '{null}', 200" + none,
-                        "search_blocks: '" + project + "', 1, 1, 8, 256" + filters,
-                        "search_blocks: '" + project + "', -1, null, 8, 256" + filters,
+                        "scan_feed narrowed: '" + project + "', 1, 150000, '{150000}', '{155000}', 200" + terms,
+                        "search_blocks: '" + project + "', 1, 1, 8, 256" + keys,
+                        "search_blocks: '" + project + "', -1, null, 8, 256" + keys,
                         "search_blocks_by_time: '" + project + "', 1, 1, 8, 256, '2030-01-01', null",
                         "read_feed: '" + project + "', 150000, 201",
                         "read_whole_records: '" + project + "', array['" + project + "'::uuid], 1000000")) {
                     String name = call.substring(0, call.indexOf(':'));
-                    String plan = plan(connection, name, call.substring(name.length() + 1));
+                    Sql statement = name.endsWith(" narrowed")
+                            ? Sql.named("scan_feed").narrowed(condition.sql())
+                            : Sql.named(name);
+                    String plan = plan(connection, statement, call.substring(name.length() + 1));
                     assertThat(plan)
                             .as(name + ", " + mode + ", " + settings)
                             .doesNotContain(
@@ -210,11 +216,9 @@ class SearchIndexTest {
         return large;
     }
 
-    private static String plan(Connection connection, String name, String binds) throws SQLException {
+    private static String plan(Connection connection, Sql statement, String binds) throws SQLException {
         SqlFixture.execute(
-                connection,
-                "prepare statement_of_test" + types(name) + " as "
-                        + Sql.named(name).text());
+                connection, "prepare statement_of_test" + types(statement.toString()) + " as " + statement.text());
         String plan =
                 String.join("\n", SqlFixture.texts(connection, "explain execute statement_of_test (" + binds + ")"));
         SqlFixture.execute(connection, "deallocate statement_of_test");
@@ -222,12 +226,13 @@ class SearchIndexTest {
     }
 
     private static String types(String name) {
-        String filters = "timestamptz, timestamptz, text, text, text, text, text, text, text, text, text)";
+        String filters = "timestamptz, timestamptz, text, text, text, text, text, text, text, text, text, text[])";
         return switch (name) {
-            case "scan_feed" -> " (uuid, integer, bigint, bigint[], bigint[], integer, " + filters;
-            case "search_blocks" -> " (uuid, integer, bigint, integer, integer, " + filters;
-            case "search_blocks_by_time" -> " (uuid, integer, bigint, integer, integer, timestamptz, timestamptz)";
-            case "read_whole_records" -> " (uuid, uuid[], bigint)";
+            case "scan_feed.sql" -> " (uuid, integer, bigint, bigint[], bigint[], integer, " + filters;
+            case "search_blocks.sql" ->
+                " (uuid, integer, bigint, integer, integer, timestamptz, timestamptz, integer[], integer[], text[])";
+            case "search_blocks_by_time.sql" -> " (uuid, integer, bigint, integer, integer, timestamptz, timestamptz)";
+            case "read_whole_records.sql" -> " (uuid, uuid[], bigint)";
             default -> " (uuid, bigint, integer)";
         };
     }
@@ -245,9 +250,9 @@ class SearchIndexTest {
         Cursor head = null;
         for (int pages = 0; ; pages++) {
             assertThat(pages).isLessThan(20_000);
-            FeedPage page = read(reader, project, order, cursor, head, limit, filter);
+            FeedPage page = FilteredPages.read(reader, project, order, cursor, head, limit, filter);
             assertThat(page.records().size()).isLessThanOrEqualTo(limit);
-            found.addAll(ids(page));
+            found.addAll(FilteredPages.ids(page));
             if (page.next() == null) {
                 return page.pollMore().sequenceId();
             }
@@ -256,37 +261,6 @@ class SearchIndexTest {
             head = page.head();
             between.accept(page);
         }
-    }
-
-    private static FeedPage read(
-            FeedReader reader,
-            UUID project,
-            Order order,
-            @Nullable Cursor cursor,
-            @Nullable Cursor head,
-            int limit,
-            Filter filter) {
-        return reader.read(project, new FeedQuery(order, cursor, head, limit, PAGE_BYTES, filter))
-                .await()
-                .atMost(LIMIT);
-    }
-
-    private static List<Long> ids(FeedPage page) {
-        return page.records().stream().map(EncodedRecord::sequenceId).toList();
-    }
-
-    private static List<StoredRecord> everyRecord(FeedReader reader, UUID project) {
-        List<StoredRecord> all = new ArrayList<>();
-        Cursor cursor = null;
-        do {
-            FeedQuery query = new FeedQuery(Order.ASCENDING, cursor, null, 1000, PAGE_BYTES, Filter.NONE);
-            cursor = reader.read(project, query, (record, out) -> all.add(record))
-                    .await()
-                    .atMost(LIMIT)
-                    .next();
-        } while (cursor != null);
-        all.sort(Comparator.comparingLong(StoredRecord::sequenceId));
-        return all;
     }
 
     private static Filter randomFilter(Random random) {

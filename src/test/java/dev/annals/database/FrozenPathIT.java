@@ -175,6 +175,13 @@ class FrozenPathIT {
             connected.add(connection);
         }
         connected.subList(1, 3).forEach(idle -> idle.closeHandler(closed::countDown));
+        // Otherwise one of the service's own, which began before the last of them was heard, would give up only some of them.
+        String heard = log.text("select clock_timestamp()");
+        Await.until(
+                "no statement is under way that began before they were heard",
+                () -> log.number("select count(*) from pg_stat_activity where application_name = 'annals'"
+                                + " and state = 'active' and query_start < '" + heard + "'")
+                        == 0);
         UnreliablePath.freeze();
         UnreliablePath.thaw();
 

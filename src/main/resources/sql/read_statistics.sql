@@ -1,4 +1,4 @@
--- Counts by day, action, actor and outcome, or by some of them.
+-- Counts by day, action, actor and outcome, or by some of them. Those that are not by actor do not depend on how many there are.
 --
 -- :project_id  uuid
 -- :start       date      may be null: from the first day on
@@ -16,7 +16,7 @@
 with source as materialized (
   select day, action, actor, outcome, record_count
   from annals.daily_count
-  where project_id = :project_id
+  where project_id = :project_id and daily_count.by_actor = :by_actor
     and day >= coalesce(:start::date, '-infinity') and day < coalesce(:end::date, 'infinity')
   limit :scan_limit + 1
 ), result as materialized (

@@ -12,7 +12,7 @@ with slice as materialized (
   limit :days
 ), counted as (
   delete from annals.daily_count
-  where project_id = :project_id and day > coalesce(:after::date, '-infinity') and day <= (select max(day) from slice)
+  where project_id = :project_id and by_actor = any ('{false,true}') and day > coalesce(:after::date, '-infinity') and day <= (select max(day) from slice)
 ), totals as (
   delete from annals.daily_total
   where project_id = :project_id and day > coalesce(:after::date, '-infinity') and day <= (select max(day) from slice)

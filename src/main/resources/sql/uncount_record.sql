@@ -4,17 +4,18 @@
 -- :project_id   uuid
 -- :sequence_id  bigint
 with record as materialized (
-  select (r."timestamp" at time zone 'UTC')::date as day,
-    annals.combination_key(r.action, coalesce(r.actor_id, r.actor_name), r.outcome) as key
+  select kind.by_actor, (r."timestamp" at time zone 'UTC')::date as day,
+    annals.combination_key(r.action, case when kind.by_actor then coalesce(r.actor_id, r.actor_name) end, r.outcome) as key
   from annals.places(:project_id, :sequence_id::bigint, :sequence_id::bigint) as place
   join annals.audit_record as r on r.project_id = :project_id and r.id = place.record_id
+  cross join (values (false), (true)) as kind (by_actor)
 ), counted as materialized (
   -- all records of a combination are counted under it, or all of them are among the further ones
-  select day,
+  select by_actor, day,
     case
       when exists (
         select from annals.daily_count as c
-        where c.project_id = :project_id and c.day = record.day and c.key = record.key)
+        where c.project_id = :project_id and c.by_actor = record.by_actor and c.day = record.day and c.key = record.key)
       then key
       else annals.combination_key(null, null, null)
     end as key
@@ -23,14 +24,22 @@ with record as materialized (
   update annals.daily_count as c
   set record_count = c.record_count - 1
   from counted
-  where c.project_id = :project_id and c.day = counted.day and c.key = counted.key and c.record_count > 1
+  where c.project_id = :project_id and c.by_actor = counted.by_actor and c.day = counted.day and c.key = counted.key
+    and c.record_count > 1
 ), removed as (
   delete from annals.daily_count as c
   using counted
-  where c.project_id = :project_id and c.day = counted.day and c.key = counted.key and c.record_count = 1
-  returning c.day, c.action
+  where c.project_id = :project_id and c.by_actor = counted.by_actor and c.day = counted.day and c.key = counted.key
+    and c.record_count = 1
+  returning c.by_actor, c.day, c.action
+), less as materialized (
+  select day, count(*) filter (where not by_actor) as combinations, count(*) filter (where by_actor) as actor_combinations
+  from removed
+  where action is not null
+  group by day
 )
 update annals.daily_total as t
-set combination_count = t.combination_count - 1
-from removed
-where t.project_id = :project_id and t.day = removed.day and removed.action is not null
+set combination_count = t.combination_count - less.combinations,
+  actor_combination_count = t.actor_combination_count - less.actor_combinations
+from less
+where t.project_id = :project_id and t.day = less.day

@@ -212,12 +212,14 @@ where projection = 'statistics' and not outdated and counted <> greatest(sequenc
 
 union all
 
-select format('the statistics count %s records on %s, and %s by action, actor and outcome', total.record_count, day,
-  coalesce(counted, 0))
+select format('the statistics count %s records on %s, and %s by %s', total.record_count, day, coalesce(counted, 0),
+  case when by_actor then 'action, actor and outcome' else 'action and outcome' end)
 from annals.daily_total as total
+cross join (values (false), (true)) as kind (by_actor)
 left join (
-  select day, sum(record_count) as counted
-  from annals.daily_count where project_id = (select id from project) group by day) as by_combination using (day)
+  select by_actor, day, sum(record_count) as counted
+  from annals.daily_count where project_id = (select id from project) group by by_actor, day) as by_combination
+  using (by_actor, day)
 where total.project_id = (select id from project) and total.record_count is distinct from counted
 
 union all

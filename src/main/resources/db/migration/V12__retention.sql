@@ -223,42 +223,58 @@ create function annals.uncount(project_id uuid, ids uuid[]) returns void
 language sql set search_path = pg_catalog, pg_temp
 as $$
   with combination as materialized (
-    select (r."timestamp" at time zone 'UTC')::date as day,
-      annals.combination_key(r.action, coalesce(r.actor_id, r.actor_name), r.outcome) as key, count(*) as record_count
+    select counted.by_actor, (r."timestamp" at time zone 'UTC')::date as day,
+      annals.combination_key(
+        r.action, case when counted.by_actor then coalesce(r.actor_id, r.actor_name) end, r.outcome) as key,
+      count(*) as record_count
     from annals.audit_record as r
+    cross join (values (false), (true)) as counted (by_actor)
     where r.project_id = $1 and r.id = any ($2)
-    group by 1, 2
+    group by 1, 2, 3
   ), counted as materialized (
-    select combination.day, coalesce(c.key, annals.combination_key(null, null, null)) as key,
+    select combination.by_actor, combination.day, coalesce(c.key, annals.combination_key(null, null, null)) as key,
       sum(combination.record_count) as record_count
     from combination
     left join annals.daily_count as c
-      on c.project_id = $1 and c.day = combination.day and c.key = combination.key
-    group by 1, 2
+      on c.project_id = $1 and c.by_actor = combination.by_actor and c.day = combination.day and c.key = combination.key
+    group by 1, 2, 3
   ), reduced as (
     update annals.daily_count as c
     set record_count = c.record_count - counted.record_count
     from counted
-    where c.project_id = $1 and c.day = counted.day and c.key = counted.key and c.record_count > counted.record_count
+    where c.project_id = $1 and c.by_actor = counted.by_actor and c.day = counted.day and c.key = counted.key
+      and c.record_count > counted.record_count
   ), removed as (
     delete from annals.daily_count as c
     using counted
-    where c.project_id = $1 and c.day = counted.day and c.key = counted.key and c.record_count <= counted.record_count
-    returning c.day, c.action
-  ), day as materialized (
-    select day, sum(record_count) as record_count,
+    where c.project_id = $1 and c.by_actor = counted.by_actor and c.day = counted.day and c.key = counted.key
+      and c.record_count <= counted.record_count
+    returning c.by_actor, c.day, c.action
+  ), kind as materialized (
+    select by_actor, day, sum(record_count) as record_count,
       case
         when exists (
           select from annals.daily_count as c
-          where c.project_id = $1 and c.day = counted.day and c.key = annals.combination_key(null, null, null))
+          where c.project_id = $1 and c.by_actor = counted.by_actor and c.day = counted.day
+            and c.key = annals.combination_key(null, null, null))
         then 0
-        else (select count(*) from removed where removed.day = counted.day and removed.action is not null)
+        else (
+          select count(*) from removed
+          where removed.by_actor = counted.by_actor and removed.day = counted.day and removed.action is not null)
       end as combination_count
     from counted
+    group by by_actor, day
+  ), day as materialized (
+    select day, max(record_count) as record_count,
+      max(combination_count) filter (where not by_actor) as combination_count,
+      max(combination_count) filter (where by_actor) as actor_combination_count
+    from kind
     group by day
   ), lessened as (
     update annals.daily_total as t
-    set record_count = t.record_count - day.record_count, combination_count = t.combination_count - day.combination_count
+    set record_count = t.record_count - day.record_count,
+      combination_count = t.combination_count - day.combination_count,
+      actor_combination_count = t.actor_combination_count - day.actor_combination_count
     from day
     where t.project_id = $1 and t.day = day.day and t.record_count > day.record_count
   )

@@ -92,7 +92,7 @@ grant execute on function annals.note_commit_row(text, text, jsonb) to public;
 grant select, update (generation) on annals.projection to annals_service;
 grant select, insert, update (sequence_id, generation) on annals.projection_checkpoint to annals_service;
 grant select, insert, update (record_count), delete on annals.daily_count to annals_service;
-grant select, insert, update (record_count, combination_count), delete on annals.daily_total to annals_service;
+grant select, insert, update (record_count, combination_count, actor_combination_count), delete on annals.daily_total to annals_service;
 grant select, insert, delete on annals.search_block to annals_service;
 grant execute on function annals.combination_key(text, text, text), annals.words(text),
   annals.search_key(uuid, integer, text), annals.search_stretch(bigint) to annals_service;

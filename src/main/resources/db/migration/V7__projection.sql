@@ -23,11 +23,13 @@ create table annals.projection_checkpoint (
   constraint projection_checkpoint_range check (sequence_id >= 0)
 ) with (fillfactor = 50); -- room for the next version of a row on its own page
 
--- How many records there are by UTC day of their timestamp, action, actor and outcome.
+-- How many records there are by UTC day of their timestamp, action and outcome; and again by day, action, actor and outcome. Each of
+-- both has a limit of its own, so that actors that somebody makes up take no place from actions.
 create table annals.daily_count (
   project_id    uuid          not null,
   record_count  bigint        not null,
   day           date          not null,
+  by_actor      boolean       not null,
   -- SHA-256 of action, actor and outcome, which together may be too long for an index.
   key           bytea         not null,
   -- null: the records of further combinations, on a day that has as many as it may have
@@ -35,15 +37,17 @@ create table annals.daily_count (
   -- its id, otherwise its name
   actor         varchar(1024),
   outcome       varchar(64),
-  constraint daily_count_pkey primary key (project_id, day, key)
+  constraint daily_count_pkey primary key (project_id, by_actor, day, key),
+  constraint daily_count_actor check (by_actor or actor is null)
 ) with (fillfactor = 80);
 
--- The same by day alone, and how many combinations the day has.
+-- The same by day alone, and how many combinations the day has: without actors, and with them.
 create table annals.daily_total (
-  project_id         uuid    not null,
-  record_count       bigint  not null,
-  day                date    not null,
-  combination_count  integer not null,
+  project_id               uuid    not null,
+  record_count             bigint  not null,
+  day                      date    not null,
+  combination_count        integer not null,
+  actor_combination_count  integer not null,
   constraint daily_total_pkey primary key (project_id, day)
 ) with (fillfactor = 50);
 

@@ -1,5 +1,6 @@
 package dev.annals.cli;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import dev.annals.command.Terminals;
 import dev.annals.follower.Page;
 import io.quarkus.runtime.annotations.RegisterForReflection;
@@ -19,7 +20,9 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** Prints the records that a query matches: columns for people at a terminal, and NDJSON for whatever reads a pipe. */
+/**
+ * Prints the records that a query matches, or counts them: columns for people at a terminal, and NDJSON for whatever reads a pipe.
+ */
 @Command(
         name = "search",
         mixinStandardHelpOptions = true,
@@ -38,6 +41,7 @@ public final class SearchCommand extends ServiceCommand {
     private static final int LARGEST_PAGE = 1_000;
     private static final int ON_A_TERMINAL = 100;
     private static final int AROUND = 20;
+    private static final int MOST_VALUES = 100;
     private static final Pattern SEQUENCE_ID = Pattern.compile("[1-9][0-9]{0,17}");
 
     @Parameters(arity = "0..*", paramLabel = "QUERY", description = "What to search for. Without one: everything.")
@@ -62,7 +66,14 @@ public final class SearchCommand extends ServiceCommand {
     @Nullable
     String around;
 
-    @Option(names = "--json", description = "Print NDJSON at a terminal, too.")
+    @Option(
+            names = "--facets",
+            description =
+                    "Count the records in place of printing them: the most frequent values of each field (-n of them, 10 unless it"
+                            + " is given), and how many records there are in each interval of time.")
+    boolean facets;
+
+    @Option(names = "--json", description = "Print JSON at a terminal, too.")
     boolean json;
 
     private final OutputStream output = Terminal.output();
@@ -75,11 +86,20 @@ public final class SearchCommand extends ServiceCommand {
         if (around != null && oldestFirst) {
             throw new ClientFailure(ClientFailure.USAGE, "--around has an order of its own: leave --oldest-first out.");
         }
+        if (facets && (around != null || oldestFirst || (most != null && most > MOST_VALUES))) {
+            throw new ClientFailure(
+                    ClientFailure.USAGE,
+                    "--facets counts records in no order: leave --around and --oldest-first out, and give -n "
+                            + MOST_VALUES + " at most.");
+        }
         String text = String.join(" ", query);
         boolean terminal = Terminals.isTerminal(1);
-        RecordTable table = terminal && !json ? new RecordTable(System.getenv("NO_COLOR") == null) : null;
+        boolean colours = System.getenv("NO_COLOR") == null;
+        RecordTable table = terminal && !json ? new RecordTable(colours) : null;
         try {
-            if (around == null) {
+            if (facets) {
+                count(text, terminal && !json ? new FacetTable(colours) : null);
+            } else if (around == null) {
                 search(text, most != null ? most : terminal ? ON_A_TERMINAL : Long.MAX_VALUE, table);
             } else {
                 searchAround(text, place(around), table);
@@ -91,6 +111,32 @@ public final class SearchCommand extends ServiceCommand {
             throw failure;
         }
         return 0;
+    }
+
+    private void count(String text, @Nullable FacetTable table) throws IOException, InterruptedException {
+        Map<String, @Nullable String> parameters = new LinkedHashMap<>();
+        parameters.put("q", text.isBlank() ? null : text);
+        parameters.put("top", most == null ? null : most.toString());
+        byte[] answer = service.send(
+                service.request(Connection.FEED + "/facets" + Connection.query(parameters))
+                        .build(),
+                Duration.ZERO);
+        JsonNode counts = Connection.JSON.readTree(answer);
+        ByteArrayOutputStream printed = new ByteArrayOutputStream();
+        if (table != null) {
+            printed.writeBytes(table.rows(counts).getBytes(StandardCharsets.UTF_8));
+        } else {
+            printed.writeBytes(answer);
+            printed.write('\n');
+        }
+        printed.writeTo(output);
+        output.flush();
+        if (!counts.path("complete").asBoolean()) {
+            Terminal.say("There are more than were counted: these are the records behind the sequence id "
+                    + counts.path("from").asLong() + ". Narrow the query down, as with last:24h.");
+        } else if (table != null) {
+            Terminal.say("Records: " + counts.path("total").asLong());
+        }
     }
 
     private void search(String text, long wanted, @Nullable RecordTable table)

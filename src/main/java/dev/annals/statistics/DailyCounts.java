@@ -13,7 +13,7 @@ import java.util.UUID;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
-/** Counts records by UTC day of their timestamp, action, actor and outcome. */
+/** Counts records by UTC day of their timestamp, action and outcome; and apart from that, by their actor besides. */
 @ApplicationScoped
 public class DailyCounts implements Projection {
 

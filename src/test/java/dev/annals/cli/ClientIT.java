@@ -474,6 +474,40 @@ class ClientIT {
         }
     }
 
+    @Test
+    @Order(9)
+    void facetsAreColumnsAtATerminalAndJsonInAPipe() throws Exception {
+        succeed(service.client("append"), """
+                {"action": "tally_open", "actor": {"id": "u-1", "name": "Jane"}, "outcome": "success"}
+                {"action": "tally_open", "actor": {"name": "Joe\\u001b[2J"}, "outcome": "denied"}
+                {"action": "tally_shut", "actor": {"id": "u-1", "name": "Jane"}}
+                """);
+        JsonNode piped =
+                Connection.JSON.readTree(succeed(service.client("search", "--facets", "-n", "1", "action:tally_*"), "")
+                        .output());
+        assertThat(piped.path("total").asInt()).isEqualTo(3);
+        assertThat(piped.path("facets").path(0).path("values").toString())
+                .isEqualTo("[{\"value\":\"tally_open\",\"count\":2}]");
+        assertFails(service.client("search", "--facets", "--oldest-first"), 2, "in no order");
+        assertFails(service.client("search", "--facets", "-n", "101"), 2, "100 at most");
+
+        Path script = Path.of("/usr/bin/script");
+        need(Files.exists(script), "script, which makes a terminal");
+        ProcessBuilder typed = service.client("search", "--facets", "action:tally_*");
+        typed.environment().put("NO_COLOR", "1");
+        typed.command(script.toString(), "-qec", "'" + String.join("' '", typed.command()) + "'", "/dev/null");
+        assertThat(run(typed, null).output().lines().toList().subList(0, 8))
+                .containsExactly(
+                        "ACTION       2  tally_open",
+                        "             1  tally_shut",
+                        "ACTOR        2  u-1  Jane",
+                        "             1  Joe\\u001b[2J",
+                        "SUBJECT         (3 without)",
+                        "OUTCOME      1  denied",
+                        "             1  success",
+                        "                (1 without)");
+    }
+
     private static String message(String json) {
         try {
             return Connection.JSON.readTree(json).path("message").asText();

@@ -267,7 +267,7 @@ class ProjectorTest {
 
     private List<List<String>> stored() throws SQLException {
         return read("""
-                select day, action, actor, outcome, record_count from annals.daily_count where project_id = ?
+                select day, action, coalesce(actor, by_actor::text), outcome, record_count from annals.daily_count where project_id = ?
                 union all
                 select day, null, null, 'total', record_count from annals.daily_total where project_id = ?
                 order by 1, 2, 3, 4
@@ -276,7 +276,10 @@ class ProjectorTest {
 
     private List<List<String>> expected() throws SQLException {
         return read("""
-                select ("timestamp" at time zone 'UTC')::date, action, coalesce(actor_id, actor_name), outcome, count(*)
+                select ("timestamp" at time zone 'UTC')::date, action, coalesce(actor_id, actor_name, 'true'), outcome, count(*)
+                from annals.feed where project_id = ? group by 1, 2, 3, 4
+                union all
+                select ("timestamp" at time zone 'UTC')::date, action, 'false', outcome, count(*)
                 from annals.feed where project_id = ? group by 1, 2, 3, 4
                 union all
                 select ("timestamp" at time zone 'UTC')::date, null, null, 'total', count(*)
@@ -290,8 +293,9 @@ class ProjectorTest {
         try (Connection connection = log.connect();
                 PreparedStatement select = connection.prepareStatement(sql)) {
             for (UUID project : projects) {
-                select.setObject(1, project);
-                select.setObject(2, project);
+                for (int bind = 1; bind <= select.getParameterMetaData().getParameterCount(); bind++) {
+                    select.setObject(bind, project);
+                }
                 List<String> rows = new ArrayList<>();
                 try (ResultSet row = select.executeQuery()) {
                     while (row.next()) {

@@ -115,7 +115,7 @@ class RedactedProjectionsTest {
                     .await()
                     .atMost(LIMIT);
             assertThat(log.texts(
-                            "select coalesce(actor, '-') || record_count from annals.daily_count where action = 'a'"
+                            "select coalesce(actor, '-') || record_count from annals.daily_count where by_actor and action = 'a'"
                                     + " order by 1 desc"))
                     .isEqualTo(place == 1 ? List.of("Jane1", "-1") : List.of("-2"));
         }

@@ -99,6 +99,34 @@ class StatisticsIT extends ProjectTest {
         assertThat(answer.<Integer>path("others")).isEqualTo(20);
         assertThat(answer.<List<String>>path("results.actor")).doesNotContain("ö".repeat(1000) + 20);
         assertThat(get("").<Integer>path("results[0].count")).isEqualTo(60);
+        assertThat(rows("action,outcome")).containsExactly("a null=60");
+        assertThat(get("?by=action,outcome").<Integer>path("others")).isZero();
+    }
+
+    /** Actions have a limit of their own. */
+    @ParameterizedTest
+    @ValueSource(ints = {1, 7, 1000})
+    void aDayWithTooManyActionsCountsTheFurtherOnesTogether(int records) throws SQLException {
+        try (Connection connection = log.connectAsWriter();
+                PreparedStatement insert = connection.prepareStatement("""
+                        insert into annals.audit_record (project_id, action, outcome, actor_id, "timestamp")
+                        select ?, 'a' || n % 12, nullif('o' || n % 2, 'o1'), n, '2026-01-01' from generate_series(0, 59) n
+                        """)) {
+            insert.setObject(1, project.id());
+            insert.executeUpdate();
+            connection.commit();
+        }
+        project(new DailyCounts(new Limits(10, 1, 1), records));
+        ExtractableResponse<Response> answer = get("?by=day,action,outcome");
+        assertThat(answer.<List<Object>>path("results")).hasSize(11);
+        assertThat(answer.<Integer>path("others")).isEqualTo(10);
+        assertThat(answer.<List<Integer>>path("results.count")).containsOnly(5, 10);
+        assertThat(answer.<List<String>>path("results.action")).doesNotContain("a10", "a11");
+        assertThat(get("?by=actor").<Integer>path("others")).isEqualTo(50);
+        assertThat(get("?by=outcome").<List<Integer>>path("results.count").stream()
+                        .mapToInt(Integer::intValue)
+                        .sum())
+                .isEqualTo(60);
     }
 
     @Test

@@ -282,7 +282,12 @@ class VerifySeesEverythingIT {
                 plants,
                 "statistics lack a combination",
                 "by action, actor and outcome",
-                "delete from annals.daily_count where action = 'whole'");
+                "delete from annals.daily_count where action = 'whole' and by_actor");
+        plant(
+                plants,
+                "statistics lack a combination of action and outcome",
+                "by action and outcome",
+                "delete from annals.daily_count where action = 'whole' and not by_actor");
         plant(
                 plants,
                 "the log is ahead of the feed",

@@ -105,7 +105,7 @@ class ViewerPictureTest {
             page.locator("#take-over").click();
             page.locator("#close-proof").click();
             page.locator("#rows tr:has(.badge.failure)").first().click();
-            assertThat(page.locator("pre")).isVisible();
+            assertThat(page.locator("#detail pre")).isVisible();
             assertThat(page.locator("#detail-proof")).containsText("Proved at size");
             // The projection counts a moment behind the feed.
             assertThat(page.locator("#histogram-text"))

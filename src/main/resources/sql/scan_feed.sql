@@ -6,18 +6,7 @@
 -- :first        bigint[]      the ranges, each from its lowest sequence id; null: as many places before the head as :limit says
 -- :last         bigint[]      to its highest one; null: the head. The place at :sequence_id belongs to them
 -- :limit        integer       how many records at most
--- :start        timestamptz   this and the following may be null: any
--- :end          timestamptz   exclusive
--- :action       text
--- :actor        text          id or name
--- :subject      text          id or name
--- :outcome      text
--- :ip_address   text
--- :q            text          words
--- :recorded_by  text          token: or identity: and its id, or role: and its name
--- :actor_id     text          of the actor, and no name; besides :actor
--- :subject_id   text          of the subject, and no name; besides :subject
--- :terms        text[]        what the query compares with, of which its condition takes one after the other; null: no query
+-- and those of passes.sql.
 --
 -- Rows in the direction asked for: sequence_id bigint, record_id uuid, mark integer, horizon bigint, up to where records are gone,
 -- and the columns of the record, which are null for two
@@ -38,8 +27,6 @@ with head as materialized (
   cross join head
 ), looked_at as materialized (
   select min(first) as lowest, max(last) as highest from range
-), wanted as materialized (
-  select annals.words(:q::text) as words, array(select '%' || word || '%' from unnest(annals.words(:q::text)) as word) as parts
 )
 select
   place.sequence_id,
@@ -76,21 +63,7 @@ left join lateral (
   select * from annals.audit_record as r
   where r.project_id = :project_id and r.id = place.record_id
     and place.turn > coalesce(:sequence_id::bigint * :direction::integer, -9223372036854775807)
-    -- filters; null is any
-    and (:start::timestamptz is null or r."timestamp" >= :start)
-    and (:end::timestamptz is null or r."timestamp" < :end)
-    and (:action::text is null or r.action = :action)
-    and (:actor::text is null or r.actor_id = :actor or r.actor_name = :actor)
-    and (:subject::text is null or r.subject_id = :subject or r.subject_name = :subject)
-    and (:actor_id::text is null or r.actor_id = :actor_id)
-    and (:subject_id::text is null or r.subject_id = :subject_id)
-    and (:outcome::text is null or r.outcome = :outcome)
-    and (:ip_address::text is null or host(r.ip_address) = :ip_address)
-    and (:recorded_by::text is null or annals.recorder(r.recorded_by_token, r.recorded_by_role) = :recorded_by)
-    -- most messages fail the first test, which is much cheaper
-    and (:q::text is null or case when lower(r.message) like all ((select parts from wanted)::text[])
-      then annals.words(r.message) @> (select words from wanted) else false end)
-    and /* condition */ :terms::text[] is null
+    and /* include passes */
   offset 0) as r on true
 where r.id is not null
   or place.sequence_id = (select lowest from looked_at)

@@ -6,6 +6,7 @@ import dev.annals.config.SettingsCheck;
 import dev.annals.connection.ConnectionConfig;
 import dev.annals.delivery.DeliveryConfig;
 import dev.annals.export.ExportConfig;
+import dev.annals.facets.FacetsConfig;
 import dev.annals.feed.FeedConfig;
 import dev.annals.http.BodyConfig;
 import dev.annals.live.LiveConfig;
@@ -33,6 +34,7 @@ final class Settings {
             ConnectionConfig.class,
             DeliveryConfig.class,
             ExportConfig.class,
+            FacetsConfig.class,
             FeedConfig.class,
             LiveConfig.class,
             LogConfig.class,

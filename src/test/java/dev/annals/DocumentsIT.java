@@ -230,8 +230,9 @@ class DocumentsIT {
         List<String> printed = runPage("searching.md");
         assertThat(printed.get(0)).contains("\"action\":\"volume_create\"").doesNotContain("door_open");
         assertThat(printed.get(1)).contains("\"action\":\"volume_create\"").doesNotContain("door_open");
-        assertThat(printed.get(2)).contains("\"through\":");
-        assertThat(printed.get(3)).contains("202");
+        assertThat(printed.get(2)).contains("\"complete\":true", "\"value\":\"jane@example.org\"");
+        assertThat(printed.get(3)).contains("\"through\":", "\"others\":0");
+        assertThat(printed.get(4)).contains("202");
     }
 
     @Test

@@ -72,6 +72,7 @@ class RoomsTest {
             Map.entry(
                     "append",
                     Set.of("config", "database", "feed", "guid", "http", "live", "project", "record", "sequence")),
+            Map.entry("facets", Set.of("config", "database", "feed", "http", "memory", "project", "search")),
             Map.entry("export", Set.of("config", "database", "feed", "http", "memory", "project", "record", "search")),
             Map.entry("intake", Set.of("append", "guid", "http", "project", "record")),
             Map.entry(
@@ -123,6 +124,7 @@ class RoomsTest {
                             "delivery",
                             "embedded",
                             "export",
+                            "facets",
                             "feed",
                             "guid",
                             "http",

@@ -18,7 +18,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A statement of the service. Each is a file of its own, {@code sql/<name>.sql}. Its header declares the binds, one per line,
- * as {@code -- :name  type}; below, {@code :name} stands for the value, as often as it is needed.
+ * as {@code -- :name  type}; below, {@code :name} stands for the value, as often as it is needed. Where several statements have a
+ * part in common, it is a file, too, with the declarations of its binds, and each has the comment {@code include} and its name.
  */
 public final class Sql {
 
@@ -28,6 +29,8 @@ public final class Sql {
             (?<comment>\\n?[ \\t]*--[^\\n]*|/\\*.*?\\*/)\
             |'[^']*'|"[^"]*"|\\$(?<tag>\\w*)\\$.*?\\$\\k<tag>\\$\
             |(?<![:\\w)\\]]):(?<bind>[a-z_]\\w*)""", Pattern.DOTALL);
+
+    private static final Pattern INCLUDE = Pattern.compile("/\\* include ([a-z_]+) \\*/");
 
     /** What {@link #narrowed} replaces: a condition that holds without it. */
     private static final Pattern CONDITION = Pattern.compile("/\\* condition \\*/ :[a-z_]+::text\\[] is null");
@@ -89,12 +92,16 @@ public final class Sql {
      * @throws IllegalStateException if there is none, or if it does not use exactly the binds that it declares
      */
     public static Sql named(String name) {
+        return of(name, read(name));
+    }
+
+    private static String read(String name) {
         String resource = "/sql/" + name + ".sql";
         try (InputStream file = Sql.class.getResourceAsStream(resource)) {
             if (file == null) {
                 throw new IllegalStateException("missing resource " + resource);
             }
-            return of(name, new String(file.readAllBytes(), StandardCharsets.UTF_8));
+            return new String(file.readAllBytes(), StandardCharsets.UTF_8);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
@@ -102,7 +109,15 @@ public final class Sql {
 
     /** Reads a statement from the text of a file with this name. */
     static Sql of(String name, String source) {
-        return new Sql(name, source, "");
+        return new Sql(
+                name,
+                INCLUDE.matcher(source).replaceAll(part -> Matcher.quoteReplacement(included(part.group(1)))),
+                "");
+    }
+
+    // On lines of its own, since its header is made of comments.
+    private static String included(String name) {
+        return "\n" + read(name).strip() + "\n";
     }
 
     /**

@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.stream.Collectors;
 
 /**
- * A query as a condition on a record {@code r}, for {@code scan_feed.sql}. What the query says stands in the terms alone, which
+ * A query as a condition on a record {@code r}, for {@code passes.sql}. What the query says stands in the terms alone, which
  * are bound. Each part is true or false, and never null, so that its exclusion is the opposite.
  */
 final class Condition {

@@ -74,6 +74,44 @@ public final class ScanPlan {
         return last.toArray(Long[]::new);
     }
 
+    /**
+     * Cuts off the beginning of a plan against the feed's order.
+     *
+     * @param places how many at most
+     */
+    public ScanPlan takeBack(long places) {
+        ScanPlan taken = new ScanPlan(false, places);
+        int range = 0;
+        while (range < first.size() && taken.add(first.get(range), last.get(range))) {
+            range++;
+        }
+        first.subList(0, range).clear();
+        last.subList(0, range).clear();
+        if (!first.isEmpty() && taken.lowest() <= last.get(0)) {
+            last.set(0, taken.lowest() - 1);
+        }
+        return taken;
+    }
+
+    /** Whether there is nothing to look at. */
+    public boolean isEmpty() {
+        return first.isEmpty();
+    }
+
+    /** How many places it has. */
+    public long places() {
+        long places = 0;
+        for (int range = 0; range < first.size(); range++) {
+            places += last.get(range) - first.get(range) + 1;
+        }
+        return places;
+    }
+
+    /** The lowest sequence id of all, against the feed's order. */
+    public long lowest() {
+        return first.isEmpty() ? Long.MAX_VALUE : first.get(first.size() - 1);
+    }
+
     /** The highest sequence id of all, in the feed's order. */
     public long highest() {
         return last.isEmpty() ? 0 : last.get(last.size() - 1);

@@ -196,11 +196,22 @@ public class SearchIndex implements Projection {
                         ? Uni.createFrom().item(hits)
                         : find(projectId, Order.DESCENDING, filter, hits.covered() - 1, MANY_BLOCKS)
                                 .map(more -> together(hits, more)))
-                .map(hits -> planBack(before, hits));
+                .map(hits -> planBack(before, hits, config.scanLimit()));
     }
 
-    private ScanPlan planBack(@Nullable Long before, IndexHits hits) {
-        ScanPlan plan = new ScanPlan(false, config.scanLimit());
+    /**
+     * Where to look for all records before a place that pass, the newest first; and for the place itself. What is not in the plan is
+     * left for the next one, before {@link ScanPlan#lowest}.
+     *
+     * @param places the largest number of places to look at
+     */
+    public Uni<ScanPlan> planBack(UUID projectId, long before, Filter filter, long places) {
+        return find(projectId, Order.DESCENDING, filter, before - 1, MANY_BLOCKS)
+                .map(hits -> planBack(before, hits, places));
+    }
+
+    private static ScanPlan planBack(@Nullable Long before, IndexHits hits, long places) {
+        ScanPlan plan = new ScanPlan(false, places);
         long highest = before == null ? hits.head() : before - 1;
         if (before != null || highest > 0) {
             plan.addPlace(before == null ? highest : before);

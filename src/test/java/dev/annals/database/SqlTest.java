@@ -73,6 +73,18 @@ class SqlTest {
     }
 
     @Test
+    void aPartThatSeveralStatementsShareBringsItsBinds() {
+        Sql sql = Sql.of("one", "-- :limit  integer\nselect 1 where /* include passes */\nlimit :limit");
+
+        assertThat(sql.text())
+                .doesNotContain("/*")
+                .contains("\"timestamp\" >= $2", "host(r.ip_address) = $8", "limit $1");
+        assertThat(sql.narrowed("(:terms::text[])[1] = r.action").text()).contains("and ($13::text[])[1] = r.action");
+        assertThatThrownBy(() -> Sql.of("one", "select 1 where /* include absent */"))
+                .hasMessage("missing resource /sql/absent.sql");
+    }
+
+    @Test
     void valuesTakeThePlacesOfTheirNamesInAnyOrder() {
         UUID id = UUID.randomUUID();
         Sql sql = Sql.of("two", HEADER + "select :id, :name");

@@ -36,6 +36,8 @@ class AnswerHeadersTest extends ProjectTest {
                 GET|/v1/project-logs/019a9d5e-5b00-7b52-9e0d-3f6a1c2b4d5e|
                 GET|/v1/project-logs/export|
                 GET|/v1/project-logs/export?format=csv|
+                GET|/v1/project-logs/facets|
+                HEAD|/v1/project-logs/facets|
                 GET|/v1/project-logs/statistics?start=2026-01-01&end=2026-01-02|
                 GET|/v1/sequences/none|
                 POST|/v1/project-logs|{"action": "a"}

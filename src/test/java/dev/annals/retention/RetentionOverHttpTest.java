@@ -171,6 +171,8 @@ class RetentionOverHttpTest {
                         .mapToInt(Integer::intValue)
                         .sum())
                 .isEqualTo(1200);
+        assertThat(get(LOGS + "/facets").<Integer>path("total")).isEqualTo(1200);
+        assertThat(get(LOGS + "/facets?action=act").<Boolean>path("complete")).isTrue();
     }
 
     @Test

@@ -14,7 +14,7 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /** Reads pages with filters, for tests that compare them with all records. */
-final class FilteredPages {
+public final class FilteredPages {
 
     private static final Duration LIMIT = Duration.ofSeconds(60);
     private static final int PAGE_BYTES = 1 << 20;
@@ -38,7 +38,8 @@ final class FilteredPages {
         return page.records().stream().map(EncodedRecord::sequenceId).toList();
     }
 
-    static List<StoredRecord> everyRecord(FeedReader reader, UUID project) {
+    /** All records of a feed, in its order. */
+    public static List<StoredRecord> everyRecord(FeedReader reader, UUID project) {
         List<StoredRecord> all = new ArrayList<>();
         Cursor cursor = null;
         do {

@@ -179,6 +179,9 @@ class SearchIndexTest {
                         "scan_feed: '" + project + "', -1, 150000, '{145000}', '{150000}', 200" + filters,
                         "scan_feed: '" + project + "', -1, null, '{null}', '{null}', 200" + none,
                         "scan_feed narrowed: '" + project + "', 1, 150000, '{150000}', '{155000}', 200" + terms,
+                        "count_facets: '" + project + "', 150001, '{145000}', '{150000}', 'hour', 7" + filters,
+                        "count_facets narrowed: '" + project + "', 150001, '{145000}', '{150000}', 'hour', 7" + terms,
+                        "read_facets: '" + project + "', '{150000}', '{1}', '{7}', '{1}', 7",
                         "search_blocks: '" + project + "', 1, 1, 8, 256" + keys,
                         "search_blocks: '" + project + "', -1, null, 8, 256" + keys,
                         "search_blocks_by_time: '" + project + "', 1, 1, 8, 256, '2030-01-01', null",
@@ -186,7 +189,7 @@ class SearchIndexTest {
                         "read_whole_records: '" + project + "', array['" + project + "'::uuid], 1000000")) {
                     String name = call.substring(0, call.indexOf(':'));
                     Sql statement = name.endsWith(" narrowed")
-                            ? Sql.named("scan_feed").narrowed(condition.sql())
+                            ? Sql.named(name.replace(" narrowed", "")).narrowed(condition.sql())
                             : Sql.named(name);
                     String plan = plan(connection, statement, call.substring(name.length() + 1));
                     assertThat(plan)
@@ -229,6 +232,8 @@ class SearchIndexTest {
         String filters = "timestamptz, timestamptz, text, text, text, text, text, text, text, text, text, text[])";
         return switch (name) {
             case "scan_feed.sql" -> " (uuid, integer, bigint, bigint[], bigint[], integer, " + filters;
+            case "count_facets.sql" -> " (uuid, bigint, bigint[], bigint[], text, bigint, " + filters;
+            case "read_facets.sql" -> " (uuid, bigint[], integer[], bigint[], integer[], bigint)";
             case "search_blocks.sql" ->
                 " (uuid, integer, bigint, integer, integer, timestamptz, timestamptz, integer[], integer[], text[])";
             case "search_blocks_by_time.sql" -> " (uuid, integer, bigint, integer, integer, timestamptz, timestamptz)";

@@ -1,0 +1,291 @@
+package dev.annals.facets;
+
+import dev.annals.database.DatabaseFailure;
+import dev.annals.database.Reads;
+import dev.annals.database.Sql;
+import dev.annals.http.Bulkhead;
+import dev.annals.http.JsonBody;
+import dev.annals.http.ProblemException;
+import dev.annals.http.RequestParameters;
+import dev.annals.search.ScanPlan;
+import dev.annals.search.SearchIndex;
+import io.smallrye.mutiny.Multi;
+import io.smallrye.mutiny.Uni;
+import io.vertx.mutiny.sqlclient.Pool;
+import io.vertx.mutiny.sqlclient.Row;
+import io.vertx.mutiny.sqlclient.RowSet;
+import io.vertx.pgclient.PgException;
+import jakarta.enterprise.context.ApplicationScoped;
+import java.security.SecureRandom;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.UUID;
+import java.util.function.LongPredicate;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Counts the records that pass a filter, from the newest back to the oldest: at the places that the index names, as pages do, a few
+ * thousand with each statement. PostgreSQL groups them by hashes of their values; only the values that are shown are read.
+ *
+ * <p>A count that is not over in time, or in memory, ends where it is, and says so.
+ */
+@ApplicationScoped
+class Facets {
+
+    private static final Sql READ_BOUNDS = Sql.named("read_bounds");
+    private static final Sql LIMIT_STATEMENT = Sql.named("limit_statement");
+    private static final Sql COUNT_FACETS = Sql.named("count_facets");
+    private static final Sql READ_FACETS = Sql.named("read_facets");
+
+    /** How many intervals there are at most where nobody asks for their length. */
+    private static final int FEW_INTERVALS = 120;
+
+    private static final int MOST_INTERVALS = 1_000;
+
+    /** Places that one statement looks at: at first, and later, if none of them takes long. */
+    private static final int FIRST_PLACES = 1_000;
+
+    private static final int MOST_PLACES = 8_000;
+    private static final int FEWEST_PLACES = 100;
+    private static final long SHORT_NANOS = 50_000_000;
+    private static final long LONG_NANOS = 4 * SHORT_NANOS;
+
+    /** What a row becomes that was taken as it arrived. */
+    private static final Boolean TAKEN = true;
+
+    /** PostgreSQL's query_canceled. */
+    private static final String CANCELLED = "57014";
+
+    private static final SecureRandom RANDOM = new SecureRandom();
+
+    private final Pool pool;
+    private final SearchIndex index;
+    private final FacetsConfig config;
+    private final Bulkhead counting;
+
+    Facets(@Reads Pool pool, SearchIndex index, FacetsConfig config) {
+        this.pool = pool;
+        this.index = index;
+        this.config = config;
+        this.counting = new Bulkhead(
+                config.concurrent(), config.waiting(), config.maxWait(), "Too many requests count records: try again.");
+    }
+
+    /** How many bytes a request may take at first; see {@link #count}. */
+    static long firstMemory(FacetsRequest request) {
+        // A value and its name, as JSON and before.
+        long values = 8_192L * Count.FIELDS.size() * Math.max(request.top(), Count.TOP_OUTCOMES);
+        return 1_048_576 + values;
+    }
+
+    /**
+     * Counts.
+     *
+     * @param memory whether the request may hold so many bytes altogether, from {@link #firstMemory} on
+     * @return the answer, as JSON. Fails with {@code invalid-parameter} if the intervals would be too many, and with
+     *     {@code overloaded} if too many are counting
+     */
+    Uni<byte[]> count(UUID projectId, FacetsRequest request, LongPredicate memory) {
+        return Uni.createFrom().deferred(() -> {
+            Timeline timeline = timeline(request);
+            requireLength(request, timeline);
+            return counting.run(() -> DatabaseFailure.retried(
+                            READ_BOUNDS.bind("project_id", projectId).execute(pool))
+                    .chain(rows -> new Walk(
+                                    projectId,
+                                    request,
+                                    timeline,
+                                    memory,
+                                    rows.iterator().next())
+                            .answer()));
+        });
+    }
+
+    private static Timeline timeline(FacetsRequest request) {
+        return request.interval() == null
+                ? new Timeline(request.filter(), Interval.MINUTE, FEW_INTERVALS)
+                : new Timeline(request.filter(), request.interval(), MOST_INTERVALS);
+    }
+
+    private static void requireLength(FacetsRequest request, Timeline timeline) {
+        if (request.interval() != null && timeline.interval() != request.interval()) {
+            throw RequestParameters.invalid(
+                    FacetsRequest.INTERVAL,
+                    "The range has more than " + MOST_INTERVALS + " of them: take "
+                            + timeline.interval().text() + ", a shorter range, or none.");
+        }
+    }
+
+    /** One request's way back through the feed. */
+    private final class Walk {
+
+        private final UUID projectId;
+        private final FacetsRequest request;
+        private final Count count;
+        private final LongPredicate memory;
+        private final long through;
+        private final long horizon;
+        private final long seed = RANDOM.nextLong();
+        private final long deadline = System.nanoTime() + config.time().toNanos();
+
+        private @Nullable ScanPlan plan;
+        /** The records that the plan is for are before this one. */
+        private long before;
+        /** Where the plan ends. */
+        private long lowest;
+        /** The records behind this one are counted. */
+        private long from;
+
+        private long looked;
+        private int places = FIRST_PLACES;
+
+        Walk(UUID projectId, FacetsRequest request, Timeline timeline, LongPredicate memory, Row bounds) {
+            this.projectId = projectId;
+            this.request = request;
+            this.count = new Count(timeline);
+            this.memory = memory;
+            this.through = bounds.getLong("head");
+            this.horizon = bounds.getLong("horizon");
+            this.before = through + 1;
+            this.from = through;
+        }
+
+        Uni<byte[]> answer() {
+            return Multi.createBy()
+                    .repeating()
+                    .uni(this::step)
+                    .whilst(more -> more)
+                    .collect()
+                    .last()
+                    .chain(this::values)
+                    .map(values -> JsonBody.toBytes(4_096, json -> count.write(extent(), request.top(), values, json)));
+        }
+
+        private boolean isComplete() {
+            return from <= horizon;
+        }
+
+        private Count.Extent extent() {
+            return new Count.Extent(through, isComplete() ? 0 : from, isComplete());
+        }
+
+        /** Counts a piece; gives whether to go on. */
+        private Uni<Boolean> step() {
+            if (isComplete()) {
+                return Uni.createFrom().item(false);
+            }
+            ScanPlan ahead = plan;
+            if (ahead != null && !ahead.isEmpty()) {
+                return countNext(ahead);
+            }
+            return DatabaseFailure.retried(
+                            index.planBack(projectId, before, request.filter(), config.records() - looked))
+                    .chain(made -> {
+                        plan = made;
+                        lowest = made.lowest();
+                        return countNext(made);
+                    });
+        }
+
+        private Uni<Boolean> countNext(ScanPlan ahead) {
+            ScanPlan piece = ahead.takeBack(places);
+            Count.Piece[] taken = {null};
+            long began = System.nanoTime();
+            return DatabaseFailure.retried(pool.withTransaction(connection -> {
+                                // Anew with each try.
+                                Count.Piece rows = count.new Piece();
+                                taken[0] = rows;
+                                return LIMIT_STATEMENT
+                                        .bind(
+                                                "millis",
+                                                config.statementTimeout().toMillis())
+                                        .execute(connection)
+                                        .chain(() -> request.filter()
+                                                .of(COUNT_FACETS)
+                                                .bind("project_id", projectId)
+                                                .bind("before", before)
+                                                .bind("first", piece.first())
+                                                .bind("last", piece.last())
+                                                .bind(
+                                                        "interval",
+                                                        count.timeline()
+                                                                .interval()
+                                                                .counted()
+                                                                .text())
+                                                .bind("seed", seed)
+                                                .execute(connection, row -> {
+                                                    rows.take(row);
+                                                    return TAKEN;
+                                                }));
+                            })
+                            .replaceWith(true)
+                            .onFailure(Facets::wasCancelled)
+                            .recoverWithItem(false))
+                    .map(inTime -> inTime && counted(ahead, piece, taken[0], System.nanoTime() - began));
+        }
+
+        private boolean counted(ScanPlan ahead, ScanPlan piece, Count.Piece rows, long nanos) {
+            rows.add();
+            looked += piece.places();
+            from = piece.lowest() - 1;
+            if (ahead.isEmpty()) {
+                before = lowest;
+            }
+            if (nanos < SHORT_NANOS) {
+                places = Math.min(MOST_PLACES, 2 * places);
+            } else if (nanos > LONG_NANOS) {
+                places = Math.max(FEWEST_PLACES, places / 2);
+            }
+            return !isComplete()
+                    && looked < config.records()
+                    && System.nanoTime() < deadline
+                    && memory.test(firstMemory(request) + count.bytes());
+        }
+
+        private Uni<List<Count.Value>> values() {
+            try {
+                requireLength(request, count.timeline());
+            } catch (ProblemException tooFine) {
+                return Uni.createFrom().failure(tooFine);
+            }
+            List<Long> places = new ArrayList<>();
+            List<Integer> fields = new ArrayList<>();
+            List<Long> keys = new ArrayList<>();
+            List<Integer> counts = new ArrayList<>();
+            for (int field = 0; field < Count.FIELDS.size(); field++) {
+                for (Tally.Group group : count.top(field, request.top())) {
+                    places.add(group.newest());
+                    fields.add(field);
+                    keys.add(group.key());
+                    counts.add(group.count());
+                }
+            }
+            return DatabaseFailure.retried(READ_FACETS
+                    .bind("project_id", projectId)
+                    .bind("sequence_id", places.toArray(Long[]::new))
+                    .bind("field", fields.toArray(Integer[]::new))
+                    .bind("key", keys.toArray(Long[]::new))
+                    .bind("record_count", counts.toArray(Integer[]::new))
+                    .bind("seed", seed)
+                    .execute(pool)
+                    .map(Facets::values));
+        }
+    }
+
+    private static List<Count.Value> values(RowSet<Row> rows) {
+        List<Count.Value> values = new ArrayList<>();
+        for (Row row : rows) {
+            values.add(new Count.Value(
+                    row.getInteger("field"),
+                    row.getLong("key"),
+                    row.getInteger("record_count"),
+                    row.getString("value"),
+                    row.getString("name")));
+        }
+        return values;
+    }
+
+    private static boolean wasCancelled(Throwable failure) {
+        return failure instanceof PgException error && CANCELLED.equals(error.getSqlState());
+    }
+}

@@ -1,0 +1,55 @@
+package dev.annals.facets;
+
+import dev.annals.config.ConfigLimits.Durations;
+import dev.annals.config.ConfigLimits.Max;
+import dev.annals.config.ConfigLimits.Min;
+import io.quarkus.runtime.annotations.RegisterForReflection;
+import io.smallrye.config.ConfigMapping;
+import io.smallrye.config.WithDefault;
+import java.time.Duration;
+
+/** Limits on facets. All counts are per instance of the service. */
+@ConfigMapping(prefix = "annals.facets")
+// A native executable would have none of these methods to ask for their limits.
+@RegisterForReflection(fields = false)
+public interface FacetsConfig {
+
+    /**
+     * How many records a request may look at, not counting those that the index rules out. After that its answer says that
+     * it is incomplete, and has the newest ones.
+     */
+    @WithDefault("200000")
+    @Min(1)
+    @Max(10_000_000)
+    int records();
+
+    /** How long a request may look at records. After that its answer is incomplete, too. */
+    @WithDefault("5s")
+    @Durations(min = "10ms", max = "1M")
+    Duration time();
+
+    /**
+     * How long one statement may look at records, where {@code annals.database.statement-timeout} is not shorter. Each looks
+     * at a few thousand at most, and at fewer where that takes long.
+     */
+    @WithDefault("2s")
+    @Durations(min = "10ms", max = "1M")
+    Duration statementTimeout();
+
+    /** How many requests are counted at a time; each takes a connection from the pool for reads. */
+    @WithDefault("2")
+    @Min(1)
+    @Max(1_000)
+    int concurrent();
+
+    /** How many further requests may wait; the next one fails at once. */
+    @WithDefault("32")
+    @Min(0)
+    @Max(10_000)
+    int waiting();
+
+    /** How long a request may take, including its wait. */
+    @WithDefault("15s")
+    @Durations(min = "10ms", max = "10M")
+    Duration maxWait();
+}

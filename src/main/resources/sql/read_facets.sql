@@ -1,0 +1,34 @@
+-- The values that stand behind keys of count_facets.sql.
+--
+-- :project_id    uuid
+-- :sequence_id   bigint[]   of each key, a record that has the value
+-- :field         integer[]  of each, as in count_facets.sql
+-- :key           bigint[]
+-- :record_count  integer[]  how many records have it
+-- :seed          bigint     of the keys
+--
+-- Rows by field, the most frequent first, then by value: field integer, key bigint, record_count integer, value text, name text (of a
+-- party with an id: the name it has there). A value is missing that was redacted or has expired since.
+select wanted.field, wanted.key, wanted.record_count, found.value, found.name
+from unnest(:sequence_id::bigint[], :field::integer[], :key::bigint[], :record_count::integer[])
+  as wanted (sequence_id, field, key, record_count)
+cross join lateral annals.places(:project_id, wanted.sequence_id, wanted.sequence_id) as place
+cross join lateral (
+  select
+    case wanted.field
+      when 0 then r.action
+      when 1 then coalesce(r.actor_id, r.actor_name)
+      when 2 then coalesce(r.subject_id, r.subject_name)
+      when 3 then r.outcome
+      when 4 then host(r.ip_address)
+      when 5 then annals.recorder(r.recorded_by_token, r.recorded_by_role)
+    end as value,
+    case
+      when wanted.field = 1 and r.actor_id is not null then r.actor_name
+      when wanted.field = 2 and r.subject_id is not null then r.subject_name
+    end as name
+  from annals.audit_record as r
+  where r.project_id = :project_id and r.id = place.record_id
+  offset 0) as found
+where hashtextextended(found.value, :seed::bigint) = wanted.key
+order by wanted.field, wanted.record_count desc, found.value collate "C"

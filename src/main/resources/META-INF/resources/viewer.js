@@ -7,6 +7,7 @@ import {
 } from './api.js';
 import * as columns from './columns.js';
 import {loadDays} from './days.js';
+import {endFacets, loadFacets, suggest} from './facets.js';
 import {wordsOf} from './query.js';
 import {recordView} from './record.js';
 import * as list from './rows.js';
@@ -275,6 +276,7 @@ function signOut(reason = '') {
   signedIn.abort();
   endStreams();
   share.end();
+  endFacets();
   setToken(null);
   openId = null;
   loading.abort();
@@ -388,7 +390,7 @@ async function loadAround() {
     list.reveal(index, 'center');
   }
   if (ends.newer !== null) {
-    showDays(signal);
+    showCounts(signal);
   }
 }
 
@@ -438,7 +440,7 @@ async function readOn(end, isFirst = false) {
       found += page.results.length;
       if ((isFirst && pages === 0) || (end === 'newer' && ends.newer === null)) {
         follow(queryOf(page.poll_more), signal);
-        showDays(signal);
+        showCounts(signal);
       }
     }
     endReading();
@@ -504,7 +506,8 @@ const endInSight = new IntersectionObserver(
     }
   }, {rootMargin: '600px'});
 
-function showDays(signal) {
+function showCounts(signal) {
+  loadFacets({filters, asked, signal, select: (chosen) => go(chosen, wide.matches ? openId : null)});
   if (isLink) {
     return;
   }
@@ -591,7 +594,7 @@ function showArrived() {
   if (Date.now() - announced > ANNOUNCE_MS) {
     announced = Date.now();
     byId('announce').textContent = `${records(missed)} new`;
-    setTimeout(showDays, DAYS_MS, loading.signal);
+    setTimeout(showCounts, DAYS_MS, loading.signal);
   }
   if (!paused && !detached && scrollY <= SETTLED_PX) {
     take('newer', arrived.splice(0), true);
@@ -909,6 +912,9 @@ function openRow(event) {
 function toggleFilters() {
   const expanded = form.classList.toggle('expanded');
   byId('more-filters').setAttribute('aria-expanded', expanded);
+  if (expanded) {
+    suggest();
+  }
 }
 
 const on = (id, handler, type = 'click') => byId(id).addEventListener(type, handler);

@@ -15,7 +15,9 @@ const MAX_METADATA = 8;
 const PATH = /^metadata(?:\.(?:[^\s".,:()]{1,100}|"(?:[^"\\,]|\\["\\]){1,100}")){1,8}$/;
 const NAME = /\.(?:"((?:[^"\\]|\\.)*)"|([^."]+))/g;
 /** In rem; messages take what is left. */
-const WIDTHS = {time: 11, action: 13, actor: 12.5, subject: 14, outcome: 6.5, ip_address: 10, recorded_by: 13, recorded_at: 11, message: 16, number: 5.5};
+const WIDTHS = {
+  time: 11, action: 13, actor: 12.5, subject: 14, outcome: 6.5, ip_address: 10, recorded_by: 13, recorded_at: 11, message: 16, number: 5.5,
+};
 const METADATA_WIDTH = 9;
 
 /** Known columns in their order, and behind them those of metadata. */
@@ -23,7 +25,8 @@ function cleaned(names) {
   const wanted = new Set([...ALWAYS, ...names]);
   const paths = [...wanted].filter((name) => PATH.test(name)).slice(0, MAX_METADATA);
   const known = Object.keys(NAMES).filter((name) => wanted.has(name));
-  return [...known.filter((name) => name !== 'message' && name !== 'number'), ...paths, ...known.filter((name) => name === 'message' || name === 'number')];
+  const isLast = (name) => name === 'message' || name === 'number';
+  return [...known.filter((name) => !isLast(name)), ...paths, ...known.filter(isLast)];
 }
 
 const read = (text) => (text ? cleaned(text.split(',')) : USUAL);
@@ -86,7 +89,9 @@ function choose(names) {
 
 function drawChoice() {
   const box = (name) => {
-    const input = make('input', {type: 'checkbox', ...(columns.includes(name) && {checked: ''}), ...(ALWAYS.includes(name) && {disabled: ''})});
+    const input = make('input', {
+      type: 'checkbox', ...(columns.includes(name) && {checked: ''}), ...(ALWAYS.includes(name) && {disabled: ''}),
+    });
     input.addEventListener('change', () => {
       choose(input.checked ? [...columns, name] : columns.filter((other) => other !== name));
       byId('columns-list').querySelector(`[data-column="${name}"] input`).focus();

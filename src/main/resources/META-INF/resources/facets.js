@@ -92,9 +92,10 @@ function drawValue(field, {value, name, count: number}, highest, complete) {
   const text = line(name ?? value);
   return make('li', {},
     share,
-    button({class: 'value-only', 'aria-pressed': isOn, 'aria-label': `${isOn ? 'Any' : 'Only this'} ${label}: ${text}, ${atLeast(number, complete)}`,
-      title: line(name === undefined ? value : `${name} · ${value}`)},
-      () => select(isOn ? others : {...filters, [field]: value}),
+    button({
+      class: 'value-only', 'aria-pressed': isOn, title: line(name === undefined ? value : `${name} · ${value}`),
+      'aria-label': `${isOn ? 'Any' : 'Only this'} ${label}: ${text}, ${atLeast(number, complete)}`,
+    }, () => select(isOn ? others : {...filters, [field]: value}),
       make('bdi', {}, text), make('span', {class: 'count'}, `${complete ? '' : '≥ '}${count.format(number)}`)),
     button({class: 'only', 'aria-label': `Exclude this ${label}: ${text}`, title: 'Exclude'},
       () => select({...others, q: withTerm(filters.q, `-${term(queried, value)}`)}),

@@ -43,7 +43,7 @@ export const copyButton = (label, text) => button({}, ({currentTarget}) => copy(
 /**
  * The panel's content.
  *
- * @param filters those that are on
+ * @param filters tells those that are on, which others may be by the time of a click
  * @param go shows what passes other filters
  * @param around the address of what was recorded around this record and passes the filters
  * @param link the address of this record alone
@@ -55,16 +55,17 @@ export function recordView(record, {filters, go, around, link, paintMessage}) {
 
   /** Shows only, or all but, the records that have this value, by a filter or a field of queries; copies it as it is shown. */
   function actions({label, text, filter, field, search = text}) {
-    const only = filter ? {...filters, [filter]: search} : {...filters, q: withTerm(filters.q, term(field, search))};
-    const not = {...filters, q: withTerm(filters.q, `-${term(field, search)}`)};
-    const offered = (wanted) => field && search !== '' && search.length <= MAX_QUERY && (wanted.q ?? '').length <= MAX_QUERY
-      && Object.keys(wanted).some((name) => wanted[name] !== filters[name]);
+    const withQuery = (added) => ({...filters(), q: withTerm(filters().q, added)});
+    const only = () => (filter ? {...filters(), [filter]: search} : withQuery(term(field, search)));
+    const not = () => withQuery(`-${term(field, search)}`);
+    const offered = (wanted) => field && search !== '' && search.length <= MAX_QUERY && (wanted().q ?? '').length <= MAX_QUERY
+      && Object.entries(wanted()).some(([name, value]) => value !== filters()[name]);
     const act = (name, title, clicked) =>
       button({class: `only ${name}`, 'aria-label': `${title} this ${line(label)}`, title}, clicked, icon(ICONS[name]));
     return make('span', {class: 'acts'},
       act('take', 'Copy', ({currentTarget}) => copy(text, currentTarget)),
-      ...(offered(not) ? [act('exclude', 'Exclude', () => go(not))] : []),
-      ...(offered(only) ? [act('show', 'Only', () => go(only))] : []));
+      ...(offered(not) ? [act('exclude', 'Exclude', () => go(not()))] : []),
+      ...(offered(only) ? [act('show', 'Only', () => go(only()))] : []));
   }
 
   /** A value on a line of its own; none if there is no value. */
@@ -102,7 +103,9 @@ export function recordView(record, {filters, go, around, link, paintMessage}) {
   const metadata = leaves(record.metadata);
   return [
     make('div', {id: 'detail-proof', class: 'proof', role: 'status'}),
-    ...(record.message ? [make('div', {class: 'said'}, long(record.message, 'p', paintMessage), actions({label: 'Message', text: record.message}))] : []),
+    ...(record.message
+      ? [make('div', {class: 'said'}, long(record.message, 'p', paintMessage), actions({label: 'Message', text: record.message}))]
+      : []),
     make('nav', {class: 'around', 'aria-labelledby': 'around-title'},
       make('h3', {id: 'around-title'}, 'Around this record'),
       ...sameAs.map(([label, like]) => make('a', {href: around(like, record)}, label))),

@@ -223,6 +223,8 @@ function changeProject() {
   history.pushState(null, '', '#');
   endProof();
   endStreams();
+  share.end();
+  endFacets();
   byId('detail').close();
   start();
 }
@@ -511,7 +513,8 @@ function showCounts(signal) {
   if (isLink) {
     return;
   }
-  loadDays({filters: asked, labels: LABELS, newest: ends.newer === null ? list.newest() : undefined, select: (chosen) => go(chosen), signal});
+  const newest = ends.newer === null ? list.newest() : undefined;
+  loadDays({filters: asked, labels: LABELS, newest, select: (chosen) => go(chosen), signal});
 }
 
 // ---- Live ----------------------------------------------------------------------------------------------------------
@@ -826,7 +829,7 @@ function showDetail(record) {
   openRecord = record;
   byId('detail-title').replaceChildren(list.value(record.action));
   byId('detail-body').replaceChildren(...recordView(record, {
-    filters,
+    filters: () => filters,
     go: (wanted) => go(wanted, wide.matches ? openId : null),
     around,
     paintMessage: list.highlighted,
@@ -864,7 +867,8 @@ const SINGLE_KEYS = {
 };
 
 function pressed(event) {
-  if (!token || event.ctrlKey || event.metaKey || event.altKey || event.isComposing || document.querySelector('dialog:modal:not(#detail)')) {
+  if (!token || event.ctrlKey || event.metaKey || event.altKey || event.isComposing
+    || document.querySelector('dialog:modal:not(#detail), :popover-open')) {
     return;
   }
   const writes = event.target.closest('input:not([type="checkbox"])');

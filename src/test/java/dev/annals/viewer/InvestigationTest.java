@@ -74,6 +74,9 @@ class InvestigationTest extends BrowserTest {
             label(page, "Exclude this Actor").click();
             assertThat(page.locator("input[name=q]")).hasValue("(action:grant OR action:login) -actor:u-1");
             assertThat(rows(page)).hasCount(1);
+            label(page, "Exclude this Outcome").click();
+            assertThat(page.locator("input[name=q]"))
+                    .hasValue("(action:grant OR action:login) -actor:u-1 -outcome:denied");
 
             page.navigate(service + "#");
             assertThat(rows(page)).hasCount(2);

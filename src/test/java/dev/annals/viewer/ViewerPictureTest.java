@@ -111,6 +111,7 @@ class ViewerPictureTest {
             assertThat(page.locator("#histogram-text"))
                     .hasText(Pattern.compile("^" + String.format(Locale.ROOT, "%,d", count)));
             page.evaluate("scrollTo(0, 0)");
+            assertThat(page.locator("#rows tr .mark").first()).hasAttribute("data-state", "proved");
             page.screenshot(new Page.ScreenshotOptions().setPath(Path.of(System.getProperty("viewer.pictures"), name)));
         }
     }

@@ -14,14 +14,16 @@ const dayName = new Intl.DateTimeFormat('en-GB', {weekday: 'short', day: 'numeri
 const shortDay = new Intl.DateTimeFormat('en-GB', {day: 'numeric', month: 'short', timeZone: 'UTC'});
 const dayWithYear = new Intl.DateTimeFormat('en-GB', {day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC'});
 const KINDS = ['success', 'other', 'failure'];
+/** The filters that the statistics know. */
+const STATISTICS = ['action', 'outcome'];
 /** How many days the last day shown lies back; it begins with the newest record's. */
 let daysBack = null;
 /** What the days were drawn with last. */
 let view = null;
 
 /**
- * Counts and draws the days; hides them where the service has no statistics. Those count by action and outcome; filters that they
- * do not know are named beside the bars.
+ * Counts and draws the days; hides them where the service has no statistics. Those count by action and outcome; with other filters
+ * the records themselves are counted. Where that fails, the filters that the bars do not follow are named beside them.
  *
  * @param filters those that are on: a day outside their times is drawn pale
  * @param labels the filters' names in the page
@@ -39,7 +41,8 @@ export async function loadDays({filters, labels, newest, select, signal, tries =
   const days = matchMedia('(min-width: 60rem)').matches ? 60 : 30;
   const start = Math.max(FIRST_DAY, (today - daysBack + 1 - days) * DAY_MS);
   try {
-    const {statistics, counted} = await countDays(start, start + days * DAY_MS, filters, signal);
+    const {statistics, counted} = await countRecords(start, start + days * DAY_MS, filters, signal)
+      ?? await countDays(start, start + days * DAY_MS, filters, signal);
     drawHistogram(statistics, counted, start, days);
     byId('histogram').hidden = false;
     byId('histogram-error').hidden = true;
@@ -53,6 +56,30 @@ export async function loadDays({filters, labels, newest, select, signal, tries =
     byId('histogram').hidden = true;
     byId('histogram-error').hidden = problem.status === 404;
     byId('histogram-error').textContent = `The days cannot be shown: ${problem.message}`;
+  }
+}
+
+/**
+ * The counts of the days with filters that the statistics do not know. Null if there are none, or if they cannot be counted.
+ */
+async function countRecords(start, end, filters, signal) {
+  const {start: from, end: until, ...others} = filters;
+  if (Object.keys(others).every((name) => STATISTICS.includes(name))) {
+    return null;
+  }
+  const parameters = {...others, start: new Date(start).toISOString(), end: new Date(end).toISOString(), interval: 'day', top: 1};
+  try {
+    const {through, complete, intervals} = await askJson(`${FEED}/facets?${new URLSearchParams(parameters)}`, {signal});
+    const results = intervals.flatMap(({start: day, count: all, outcomes}) => [
+      ...outcomes.map(({value, count: some}) => ({day, outcome: value, count: some})),
+      {day, outcome: null, count: all - outcomes.reduce((sum, {count: some}) => sum + some, 0)},
+    ]);
+    return {statistics: {through, results, complete}, counted: Object.keys(others)};
+  } catch (problem) {
+    if (problem.name === 'AbortError') {
+      throw problem;
+    }
+    return null;
   }
 }
 
@@ -73,13 +100,13 @@ async function countDays(start, end, filters, signal) {
   return {statistics: await ask('day,outcome'), counted: ['outcome']};
 }
 
-function drawHistogram({results, others}, counted, start, length) {
+function drawHistogram({results, others, complete = true}, counted, start, length) {
   const {filters, labels} = view;
   const chosen = counted.filter((name) => filters[name]);
   const days = Array.from({length}, (_, i) => ({start: start + i * DAY_MS, total: 0, success: 0, other: 0, failure: 0}));
   for (const result of results) {
     const bar = days[(Date.parse(result.day) - start) / DAY_MS];
-    if (bar && chosen.every((name) => result[name] === filters[name])) {
+    if (bar && chosen.every((name) => !(name in result) || result[name] === filters[name])) {
       bar.total += result.count;
       bar[outcomeKind(result.outcome ?? undefined)] += result.count;
     }
@@ -96,7 +123,7 @@ function drawHistogram({results, others}, counted, start, length) {
   }
   const total = days.reduce((sum, day) => sum + day.total, 0);
   // Of a day with very many combinations, not all are counted one by one.
-  const least = chosen.length > 0 && others > 0 ? 'At least ' : '';
+  const least = !complete || (chosen.length > 0 && others > 0) ? 'At least ' : '';
   const last = start + (length - 1) * DAY_MS;
   const upTo = daysBack > 0 ? ` up to ${dayWithYear.format(last)}` : '';
   const text = byId('histogram-text');

@@ -5,15 +5,25 @@
 import {
   FEED, Problem, ask, askJson, events, isLink, isSession, ofBrowser, ofTab, project, queryOf, setSession, setToken, token,
 } from './api.js';
+import * as columns from './columns.js';
 import {loadDays} from './days.js';
-import {
-  button, byId, count, exact, icon, line, long, make, outcomeKind, paintJson, parseJson, partyText, records,
-} from './text.js';
+import {endFacets, loadFacets, suggest} from './facets.js';
+import {wordsOf} from './query.js';
+import {recordView} from './record.js';
+import * as list from './rows.js';
+import * as share from './share.js';
 import {begin as beginStreams, end as endStreams, open as openStreams} from './streams.js';
+import {button, byId, count, icon, line, make, parseJson, records} from './text.js';
+import {
+  LAST, PRESETS, fieldTime, isLocal, lastText, setLocal, startOf, timeOfField, timeText, zoneName,
+} from './times.js';
+import {MAX_NAME, begin as beginViews} from './views.js';
 import {begin as beginProof, end as endProof, listen, verifyRecord, verifyRows} from './verify.js';
 
 const PAGE_SIZE = 100;
-const MAX_ROWS = 1000;
+/** Whoever has read far reads on in larger pages. */
+const MAX_PAGE_SIZE = 1000;
+const MAX_ARRIVED = 1000;
 const SILENCE_MS = 60_000;
 const RETRY_MS = 1_000;
 const MAX_RETRY_MS = 30_000;
@@ -24,12 +34,13 @@ const SETTLED_PX = 40;
 const GATHER_MS = 150;
 const BEHIND_MS = 1_000;
 
-/** The filters' names in the API and in the page. */
+/** The filters' names in the API and in the page; `last` is the page's own, and becomes a start. */
 const LABELS = {
-  q: 'Message', action: 'Action', actor: 'Actor', subject: 'Subject', outcome: 'Outcome', ip_address: 'IP address',
-  recorded_by: 'Recorded by', start: 'From', end: 'Until',
+  q: 'Search', action: 'Action', actor: 'Actor', subject: 'Subject', outcome: 'Outcome', ip_address: 'IP address',
+  recorded_by: 'Recorded by', start: 'From', end: 'Until', last: 'Time',
 };
 const FILTERS = Object.keys(LABELS);
+const FIELDS = FILTERS.filter((name) => name !== 'last');
 
 const wide = matchMedia('(min-width: 60rem)');
 
@@ -37,17 +48,32 @@ const wide = matchMedia('(min-width: 60rem)');
 
 let filters = {};
 let openId = null;
+/** The sequence id of the record that the reader has come for, with what was recorded around it; null: the newest come first. */
+let target = null;
 
-function address(newFilters, recordId = null) {
+/** The name of the view that is shown, and the columns that the address asks for. */
+let view = null;
+let wantedColumns = null;
+
+function address(newFilters, recordId = null, newTarget = null, name = sameFilters(newFilters) ? view : null) {
   const parameters = new URLSearchParams(newFilters);
-  if (recordId) {
-    parameters.set('record', recordId);
-  }
+  const others = {columns: wantedColumns, view: name, at: newTarget, record: recordId};
+  Object.entries(others).filter(([, value]) => value).forEach(([key, value]) => parameters.set(key, value));
   return `#${parameters}`;
 }
 
-function go(newFilters, recordId = null, replace = false) {
-  history[replace ? 'replaceState' : 'pushState'](null, '', address(newFilters, recordId));
+const sameFilters = (others) => FILTERS.every((name) => filters[name] === others[name]);
+
+/** The address of what is shown, as a view with a name. */
+function viewAddress(name) {
+  const parameters = new URLSearchParams(filters);
+  parameters.set('columns', columns.columns.join());
+  parameters.set('view', name);
+  return `#${parameters}`;
+}
+
+function go(newFilters, recordId = null, {replace = false, at = null} = {}) {
+  history[replace ? 'replaceState' : 'pushState'](null, '', address(newFilters, recordId, at));
   route();
 }
 
@@ -55,10 +81,24 @@ function go(newFilters, recordId = null, replace = false) {
 function route(anew = false) {
   const parameters = new URLSearchParams(location.hash.slice(1));
   const wanted = Object.fromEntries(FILTERS.map((name) => [name, parameters.get(name)]).filter(([, value]) => value));
-  const changed = address(wanted) !== address(filters);
+  if (wanted.last !== undefined && (!LAST.test(wanted.last) || wanted.start !== undefined || wanted.end !== undefined)) {
+    delete wanted.last;
+  }
+  const at = /^[1-9][0-9]{0,15}$/.test(parameters.get('at') ?? '') ? Number(parameters.get('at')) : null;
+  const changed = !sameFilters(wanted) || at !== target;
   filters = wanted;
+  target = at;
+  view = parameters.get('view')?.slice(0, MAX_NAME) ?? null;
+  wantedColumns = parameters.get('columns');
+  const redraw = columns.take(wantedColumns);
   if (!token) {
     return;
+  }
+  byId('view-title').hidden = view === null;
+  byId('view-title').textContent = view === null ? '' : line(view);
+  if (redraw || anew) {
+    columns.drawHeads(zoneName());
+    list.redrawAll();
   }
   if (changed || anew) {
     showFilters();
@@ -183,6 +223,8 @@ function changeProject() {
   history.pushState(null, '', '#');
   endProof();
   endStreams();
+  share.end();
+  endFacets();
   byId('detail').close();
   start();
 }
@@ -235,6 +277,8 @@ function signOut(reason = '') {
   }
   signedIn.abort();
   endStreams();
+  share.end();
+  endFacets();
   setToken(null);
   openId = null;
   loading.abort();
@@ -284,140 +328,126 @@ function unpoint() {
 
 // ---- Rows ----------------------------------------------------------------------------------------------------------
 
-const rows = byId('rows');
-const shown = new Map();
 let loading = new AbortController();
 let stopping = null;
-/** What the reading of older records that goes on has done so far; empty while none goes on. */
+/** What the reading that goes on has done so far, and at which end; empty while none goes on. */
 let progress = '';
-/** The query of the page behind the last row; null at the beginning of the feed. */
-let next = null;
-/** Whether rows are missing between the first row and the newest record: then only a new load shows the newest. */
+let reading = null;
+/** The queries of the pages behind the last row and before the first one; null at the ends of the feed. */
+const ends = {older: null, newer: null};
+/** Whether more has arrived than is kept: then only a new load shows the newest. */
 let detached = false;
-
-const cell = (kind, ...children) => make('td', {role: 'cell', class: kind}, ...children);
-const value = (text, kind = '') => make('bdi', {class: kind}, line(text));
-
-/** A mark in place of a value that was redacted. */
-const valueOrMark = (text, record, name) =>
-  text || !Object.keys(record.redacted ?? {}).some((gone) => gone.startsWith(name)) ? value(text) : value('redacted', 'dim');
-
-function row(record) {
-  const time = record.timestamp;
-  const spoken = [record.action, partyText(record.actor), record.outcome ?? ''].filter(Boolean).join(', ');
-  const link = make(
-    'a',
-    {href: address(filters, record.id), 'aria-label': `${time.slice(0, 10)} ${time.slice(11, 19)} ${line(spoken)}`},
-    make('time', {datetime: time}, make('span', {class: 'dim'}, `${time.slice(0, 10)} `), time.slice(11, 19)));
-  const subject = record.subject?.type && partyText(record.subject) !== record.subject.type
-    ? [make('bdi', {class: 'dim'}, `${line(record.subject.type)} `), value(partyText(record.subject))]
-    : [valueOrMark(partyText(record.subject), record, 'subject.')];
-  return make(
-    'tr',
-    {role: 'row', 'data-id': record.id},
-    cell('time', link),
-    cell('action', value(record.action), make('span', {class: 'mark'})),
-    cell('actor', valueOrMark(partyText(record.actor), record, 'actor.')),
-    cell('subject', ...subject),
-    cell('outcome', ...(record.outcome ? [value(record.outcome, `badge ${outcomeKind(record.outcome)}`)] : [])),
-    cell('message', valueOrMark(record.message ?? '', record, 'message')),
-    cell('number', String(record.sequence_id)));
-}
+/** The filters as the service is asked: a range that moves on with the clock starts when it is asked for. */
+let asked = {};
+/** The words that are searched for in messages. */
+let words = [];
 
 function clearRows() {
-  inSight.disconnect();
-  unproved.clear();
-  rows.replaceChildren();
-  shown.clear();
+  list.clear();
+  proving.clear();
   arrived.length = 0;
   missed = 0;
   detached = false;
   showMissed();
 }
 
-const unknown = (found) => found.filter((record) => !shown.has(record.id) && shown.set(record.id, record));
+const queryFrom = (more = {}) => `?${new URLSearchParams({order: 'desc', limit: PAGE_SIZE, ...more, ...asked})}`;
 
-function addOlder(found) {
-  const added = unknown(found).map(row);
-  rows.append(...added);
-  added.forEach((element) => inSight.observe(element));
-  while (rows.childElementCount > MAX_ROWS) {
-    shown.delete(rows.firstElementChild.dataset.id);
-    rows.firstElementChild.remove();
-    detached = true;
-  }
-  showMissed();
-}
-
-function addNewer(found) {
-  const added = unknown(found).map(row);
-  added.forEach((element) => element.classList.add('new'));
-  rows.prepend(...added.reverse());
-  added.forEach((element) => inSight.observe(element));
-  if (rows.childElementCount > MAX_ROWS) {
-    while (rows.childElementCount > MAX_ROWS) {
-      shown.delete(rows.lastElementChild.dataset.id);
-      rows.lastElementChild.remove();
-    }
-    const last = shown.get(rows.lastElementChild.dataset.id);
-    next = firstQuery({cursor: last.sequence_id});
-    showEnd();
+/** Takes what belongs before the first or behind the last row; what there was no room for can be read again. */
+function take(end, found, follows = false) {
+  const lost = end === 'older' ? list.addOlder(found, ends.older === null) : list.addNewer(found, follows);
+  if (lost) {
+    ends.older = queryFrom({cursor: list.oldest().sequence_id});
   }
 }
 
-const firstQuery = (more = {}) => `?${new URLSearchParams({...more, order: 'desc', limit: PAGE_SIZE, ...filters})}`;
-
-/** Shows the newest records that pass the filters, and follows the feed from there. */
+/** Shows the newest records that pass the filters, or those around the one that the reader has come for, and follows the feed. */
 function load() {
   loading.abort();
   loading = new AbortController();
   endReading();
   byId('problem').hidden = true;
   unpoint();
+  const {last, ...others} = filters;
+  asked = last === undefined ? others : {...others, start: startOf(last)};
+  words = wordsOf(filters.q ?? '');
+  ends.older = target === null ? queryFrom() : queryFrom({cursor: target});
+  ends.newer = target === null ? null : queryFrom({cursor: target - 1, order: 'asc'});
   clearRows();
-  next = firstQuery();
-  readOlder(true);
+  if (target === null) {
+    readOn('older', true);
+  } else {
+    loadAround();
+  }
 }
 
-/** Reads on until there is a page's worth of rows, or the beginning of the feed, or somebody says stop. */
-async function readOlder(isFirst = false) {
+/** Reads both ways from the record that the reader has come for, and shows it amid the others. */
+async function loadAround() {
   const {signal} = loading;
-  if (stopping || next === null || signal.aborted) {
+  showLive('past');
+  await readOn('newer');
+  await readOn('older');
+  const index = list.nearest(target);
+  if (!signal.aborted && index >= 0) {
+    list.reveal(index, 'center');
+  }
+  if (ends.newer !== null) {
+    showCounts(signal);
+  }
+}
+
+/** The query of a page that is as long as all that is loaded already, and for which there is room. */
+const withSize = (query, end) => {
+  const parameters = new URLSearchParams(query);
+  const most = end === 'older' ? Math.min(MAX_PAGE_SIZE, list.room()) : MAX_PAGE_SIZE;
+  parameters.set('limit', Math.min(most, Math.max(PAGE_SIZE, list.size())));
+  return `?${parameters}`;
+};
+
+/** Whether there is more at an end, and room for it: newer rows push out the oldest ones. */
+const goesOn = (end) => ends[end] !== null && (end === 'newer' || list.room() > 0);
+
+/** Reads on at one end until there is a page's worth of rows, or the feed ends, or somebody says stop. */
+async function readOn(end, isFirst = false) {
+  const {signal} = loading;
+  if (stopping || signal.aborted || !goesOn(end)) {
     return;
   }
   stopping = new AbortController();
   // Observed anew after each reading: the end may still be in sight, and that is not reported twice.
   endInSight.disconnect();
+  reading = end;
   progress = 'Loading …';
-  showEnd();
+  showEnds();
   let shownAt = performance.now();
   let found = 0;
   try {
-    for (let pages = 0; next !== null && found < PAGE_SIZE; pages++) {
+    for (let pages = 0; goesOn(end) && found < PAGE_SIZE; pages++) {
       if (performance.now() - shownAt >= PROGRESS_MS) {
         shownAt = performance.now();
-        progress = `Searching older records: ${count.format(pages)} pages read, ${found} found`;
-        showEnd();
+        progress = `Searching ${end} records: ${count.format(pages)} pages read, ${found} found`;
+        showEnds();
       }
-      const asked = next;
-      const page = await askJson(FEED + asked, {signal: AbortSignal.any([signal, stopping.signal])});
+      const query = ends[end];
+      const page = await askJson(FEED + withSize(query, end), {signal: AbortSignal.any([signal, stopping.signal])});
       if (signal.aborted) {
         return;
       }
-      if (next !== asked) {
+      if (ends[end] !== query) {
         // New rows pushed out the last ones, which come before this page.
         continue;
       }
-      next = queryOf(page.next);
-      addOlder(page.results);
+      ends[end] = queryOf(page.next);
+      take(end, page.results);
       found += page.results.length;
-      if (isFirst && pages === 0) {
+      if ((isFirst && pages === 0) || (end === 'newer' && ends.newer === null)) {
         follow(queryOf(page.poll_more), signal);
-        showDays(signal);
+        showCounts(signal);
       }
     }
     endReading();
     endInSight.observe(byId('end'));
+    endInSight.observe(byId('start'));
   } catch (problem) {
     if (!signal.aborted) {
       endReading();
@@ -429,35 +459,68 @@ async function readOlder(isFirst = false) {
 function endReading() {
   stopping = null;
   progress = '';
-  showEnd();
+  showEnds();
 }
 
-function showEnd() {
-  byId('older').hidden = progress !== '' || next === null;
-  byId('stop').hidden = progress === '';
+/** Says at both ends what is not loaded, and why. */
+function showEnds() {
+  const isRead = (end) => progress !== '' && reading === end;
+  const full = list.room() === 0 && ends.older !== null;
+  byId('older').hidden = progress !== '' || ends.older === null || full;
+  byId('stop').hidden = !isRead('older');
+  byId('go-on').hidden = !full;
   const filtered = Object.keys(filters).length > 0;
   const none = filtered ? 'No records match these filters.' : 'No records yet: they appear here as they are appended.';
   const all = filtered ? 'No further records match these filters.' : 'The beginning of the feed.';
-  byId('progress').textContent = progress || (next !== null ? '' : shown.size === 0 ? none : all);
-  rows.parentElement.setAttribute('aria-busy', progress !== '');
+  byId('progress').textContent = isRead('older')
+    ? progress
+    : full
+      ? `${records(list.size())} are loaded, as many as this page holds. Older ones are not shown.`
+      : ends.older !== null ? '' : list.size() === 0 ? none : all;
+  byId('start').hidden = ends.newer === null;
+  byId('newer').hidden = progress !== '';
+  byId('stop-newer').hidden = !isRead('newer');
+  byId('newer-progress').textContent = isRead('newer') ? progress : '';
+  byId('rows').parentElement.setAttribute('aria-busy', progress !== '');
+  showLoaded();
+  showMissed();
 }
 
-const endInSight = new IntersectionObserver(
-  // Of several entries at once the last one tells how it is now.
-  (entries) => entries.at(-1).isIntersecting && readOlder(), {rootMargin: '600px'});
+/** How much of the feed is loaded, in the caption of the rows. */
+function showLoaded() {
+  const left = [ends.newer !== null && 'newer', ends.older !== null && 'older'].filter(Boolean);
+  const [first, last] = [list.newest(), list.oldest()];
+  const span = first === undefined ? '' : `, #${count.format(last.sequence_id)} to #${count.format(first.sequence_id)}`;
+  byId('loaded').textContent = list.size() === 0 ? '' : `${records(list.size())} loaded${span}${
+    left.length === 0 ? '' : `; ${left.join(' and ')} ones load as you scroll`}`;
+}
 
-function showDays(signal) {
+/** Shows what comes behind the last row, without what is before it. */
+const goOn = () => go(filters, null, {at: list.oldest().sequence_id});
+
+const endInSight = new IntersectionObserver(
+  // Of several entries at once the last one of each end tells how it is now.
+  (entries) => {
+    for (const [id, end] of [['end', 'older'], ['start', 'newer']]) {
+      if (entries.findLast(({target: element}) => element.id === id)?.isIntersecting) {
+        readOn(end);
+      }
+    }
+  }, {rootMargin: '600px'});
+
+function showCounts(signal) {
+  loadFacets({filters, asked, signal, select: (chosen) => go(chosen, wide.matches ? openId : null)});
   if (isLink) {
     return;
   }
-  const newest = shown.get(rows.firstElementChild?.dataset.id);
-  loadDays({filters, labels: LABELS, newest, select: go, signal});
+  const newest = ends.newer === null ? list.newest() : undefined;
+  loadDays({filters: asked, labels: LABELS, newest, select: (chosen) => go(chosen), signal});
 }
 
 // ---- Live ----------------------------------------------------------------------------------------------------------
 
 let paused = false;
-/** Records that have arrived and are not shown yet, oldest first; at most MAX_ROWS. */
+/** Records that have arrived and are not shown yet, oldest first; at most MAX_ARRIVED. */
 const arrived = [];
 let missed = 0;
 let announced = 0;
@@ -515,7 +578,7 @@ async function follow(query, signal) {
 
 function arrive(record) {
   missed++;
-  if (arrived.push(record) > MAX_ROWS) {
+  if (arrived.push(record) > MAX_ARRIVED) {
     arrived.length = 0;
     detached = true;
   }
@@ -534,37 +597,44 @@ function showArrived() {
   if (Date.now() - announced > ANNOUNCE_MS) {
     announced = Date.now();
     byId('announce').textContent = `${records(missed)} new`;
-    setTimeout(showDays, DAYS_MS, loading.signal);
+    setTimeout(showCounts, DAYS_MS, loading.signal);
   }
   if (!paused && !detached && scrollY <= SETTLED_PX) {
-    addNewer(arrived.splice(0));
+    take('newer', arrived.splice(0), true);
     missed = 0;
-    showEnd();
+    showEnds();
   }
   showMissed();
 }
 
 /** What is not in the list although it is newer than all that is. */
 function showMissed() {
-  byId('newest').hidden = missed === 0 && !detached;
-  byId('newest').textContent = missed === 0
-    ? 'Newer records are left out: show them'
-    : `${count.format(missed)} new ${missed === 1 ? 'record' : 'records'}`;
+  byId('newest').hidden = missed === 0 && !detached && ends.newer === null;
+  byId('newest').textContent = missed > 0
+    ? `${count.format(missed)} new ${missed === 1 ? 'record' : 'records'}`
+    : ends.newer === null ? 'Newer records are left out: show them' : 'To the newest records';
 }
 
 /** Shows the newest records, paused or not. */
 function toNewest() {
   scrollTo({top: 0});
-  if (detached) {
+  if (ends.newer !== null) {
+    go(filters, wide.matches ? openId : null);
+  } else if (detached) {
     load();
   } else {
-    addNewer(arrived.splice(0));
+    take('newer', arrived.splice(0), true);
     missed = 0;
     showMissed();
+    showEnds();
   }
 }
 
 function togglePause() {
+  if (liveState === 'past') {
+    toNewest();
+    return;
+  }
   paused = !paused;
   showLive();
   if (!paused) {
@@ -572,7 +642,7 @@ function togglePause() {
   }
 }
 
-const LIVE = {live: 'Live', connecting: 'Connecting', waiting: 'Reconnecting', off: 'Not live'};
+const LIVE = {past: 'Not live', live: 'Live', connecting: 'Connecting', waiting: 'Reconnecting', off: 'Not live'};
 let liveState = 'connecting';
 
 function showLive(state = liveState) {
@@ -588,11 +658,12 @@ function showLive(state = liveState) {
 const form = byId('filters');
 
 function showFilters() {
-  for (const name of FILTERS) {
+  for (const name of FIELDS) {
     const filter = filters[name] ?? '';
-    form.elements[name].value = name === 'start' || name === 'end' ? fieldTime(filter) : filter;
+    form.elements[name].value = isTime(name) ? fieldTime(filter) : filter;
     form.elements[name].classList.toggle('active', filter !== '');
   }
+  showRange();
   const names = Object.keys(filters);
   byId('chips').hidden = names.length === 0;
   byId('chips').replaceChildren(
@@ -600,31 +671,57 @@ function showFilters() {
     ...(names.length > 1 ? [button({class: 'quiet'}, () => go({}), 'Clear all')] : []));
 }
 
-/** A time of the address as its field takes it: without a zone, which is always UTC here. */
-function fieldTime(text) {
-  const [, date, time = '00:00', zone = 'Z'] =
-    /^([0-9-]{10})(?:[Tt ]([0-9:.]+)([Zz]|[+ -][0-9:]{5})?)?$/.exec(text) ?? [];
-  if (/^[Z]$/i.test(zone)) {
-    return date ? `${date}T${time}` : '';
+const isTime = (name) => name === 'start' || name === 'end';
+
+/** A filter's value as people read it. */
+const filterText = (name, text) => (isTime(name) ? timeText(text) : name === 'last' ? lastText(text) : text);
+
+/** The range of time that is on, in the button that changes it, and the zone that times are shown in. */
+function showRange() {
+  const {start, end, last} = filters;
+  const span = [start && `from ${timeText(start)}`, end && `until ${timeText(end)}`].filter(Boolean).join(' ');
+  byId('range-text').textContent = last ? lastText(last) : span ? span[0].toUpperCase() + line(span.slice(1)) : 'All times';
+  byId('presets').replaceChildren(...Object.entries({...PRESETS, all: 'All times'}).map(([name, text]) =>
+    button({'aria-pressed': name === (last ?? (start || end ? '' : 'all'))}, () => choosePreset(name), text)));
+  document.querySelectorAll('.zone-name').forEach((element) => (element.textContent = zoneName()));
+  byId('zone').setAttribute('aria-pressed', isLocal);
+}
+
+function choosePreset(name) {
+  const {start, end, last, ...others} = filters;
+  byId('range-panel').hidePopover();
+  go(name === 'all' ? others : {...others, last: name});
+}
+
+/** Shows all times in the other zone. */
+function toggleZone() {
+  setLocal(!isLocal);
+  columns.drawHeads(zoneName());
+  showFilters();
+  list.redrawAll();
+  if (openRecord !== null) {
+    showDetail(openRecord);
   }
-  const moment = new Date(`${date}T${time}${zone.replace(' ', '+')}`);
-  return isNaN(moment) ? '' : moment.toISOString().replace('Z', '');
 }
 
 /** A filter that is on, and that a click takes away. */
-function chip(name, text) {
+function chip(name, filter) {
   const {[name]: _, ...others} = filters;
+  const text = filterText(name, filter);
   return button({'aria-label': `Remove the filter ${LABELS[name]} ${line(text)}`}, () => go(others),
-    make('span', {class: 'dim'}, LABELS[name]), value(text), icon('m5.5 5.5 9 9m0-9-9 9'));
+    make('span', {class: 'dim'}, LABELS[name]), list.value(text), icon('m5.5 5.5 9 9m0-9-9 9'));
 }
 
 function applyFilters(submit) {
   submit.preventDefault();
-  const given = FILTERS.map((name) => {
+  const given = FIELDS.map((name) => {
     const text = form.elements[name].value.trim();
-    return [name, text && (name === 'start' || name === 'end') ? `${text}Z` : text];
+    // What the field shows of a time may lack what the address has.
+    return [name, !isTime(name) ? text : text === fieldTime(filters[name] ?? '') ? filters[name] : timeOfField(text)];
   });
-  go(Object.fromEntries(given.filter(([, text]) => text)));
+  const wanted = Object.fromEntries(given.filter(([, text]) => text));
+  byId('range-panel').hidePopover();
+  go(filters.last && !wanted.start && !wanted.end ? {...wanted, last: filters.last} : wanted);
 }
 
 // ---- A record ------------------------------------------------------------------------------------------------------
@@ -641,12 +738,11 @@ async function openDetail(id) {
   openId = id;
   openRecord = null;
   verifying.abort();
-  rows.querySelector('[aria-current]')?.removeAttribute('aria-current');
+  list.showCurrent();
   if (id === null) {
     detail.close();
     return;
   }
-  rowOf(id)?.setAttribute('aria-current', 'true');
   byId('detail-body').replaceChildren();
   byId('detail-title').textContent = 'Record';
   if (!detail.open) {
@@ -654,7 +750,7 @@ async function openDetail(id) {
     byId('detail-title').focus();
   }
   try {
-    const record = shown.get(id) ?? (await askJson(`${FEED}/${encodeURIComponent(id)}`));
+    const record = list.recordOf(id) ?? (await askJson(`${FEED}/${encodeURIComponent(id)}`));
     if (openId === id && token) {
       showDetail(record);
     }
@@ -669,112 +765,48 @@ async function openDetail(id) {
 
 function closeDetail() {
   if (openId !== null) {
-    const link = rowOf(openId)?.querySelector('a');
-    go(filters, null, true);
-    link?.focus();
-  }
-}
-
-/** One field of a record; with a filter also a button that shows only the records like it. */
-function field(label, text, filter, filterText = text, note = '') {
-  if (text === undefined) {
-    return [];
-  }
-  const content = make('dd', {}, make('span', {}, long(exact(text)), ...(note ? [make('br'), value(note, 'dim')] : [])));
-  if (filter && filterText.length <= 1024 && filters[filter] !== filterText) {
-    const only = () => go({...filters, [filter]: filterText}, wide.matches ? openId : null);
-    content.append(button(
-      {class: 'only', 'aria-label': `Only this ${label}`, title: 'Show only these'}, only, icon('M3.5 5h13l-5 6v4.5l-3-1.5v-3z')));
-  }
-  return [make('div', {}, make('dt', {}, label), content)];
-}
-
-function partyField(label, party, filter) {
-  const {type, id, name} = party ?? {};
-  const note = [name || id ? type : '', name ? id : ''].filter(Boolean).join(' · ');
-  return field(label, name ?? id ?? type, id || name ? filter : undefined, id ?? name, note);
-}
-
-function copyButton(label, text) {
-  const copy = async ({currentTarget}) => {
-    try {
-      await navigator.clipboard.writeText(text);
-      currentTarget.textContent = 'Copied';
-    } catch {
-      // Without https the browser offers no clipboard.
-      currentTarget.textContent = 'The browser forbids it';
-    }
-    byId('announce').textContent = currentTarget.textContent;
-    setTimeout(() => (currentTarget.textContent = label), 2000);
-  };
-  return button({}, copy, label);
-}
-
-/** Marks the row of a record, if it shows that record. */
-function markRow(record, state, text) {
-  const mark = rowOf(record.id)?.querySelector('.mark');
-  if (mark && JSON.stringify(shown.get(record.id)) === JSON.stringify(record)) {
-    mark.dataset.state = state;
-    mark.title = text;
-    mark.setAttribute('role', 'img');
-    mark.setAttribute('aria-label', text);
-  }
-}
-
-/** Shows what is left of a record in place of what its row shows. */
-function replaceRow(record) {
-  const old = rowOf(record.id);
-  if (old) {
-    const replaced = row(record);
-    ['class', 'aria-current'].forEach((name) => old.hasAttribute(name) && replaced.setAttribute(name, old.getAttribute(name)));
-    shown.set(record.id, record);
-    old.replaceWith(replaced);
-  }
-}
-
-/** Rows that have come into sight, whose records are to be proved. */
-const unproved = new Set();
-let proving = false;
-
-const inSight = new IntersectionObserver((entries) => {
-  for (const {isIntersecting, target} of entries) {
-    if (isIntersecting) {
-      inSight.unobserve(target);
-      unproved.add(target.dataset.id);
+    const index = list.indexOf(openId);
+    go(filters, null, {replace: true, at: target});
+    if (index >= 0) {
+      list.reveal(index).querySelector('a').focus();
     }
   }
-  verifyInSight();
-});
+}
 
-/** Proves what is in sight, in one go after the other, so that however fast records arrive the service is asked now and then. */
+/** The records that were asked to be proved. */
+const proving = new Set();
+let isProving = false;
+
+/** Proves what is in sight, in one go after the other, so that however fast rows pass the service is asked now and then. */
 async function verifyInSight() {
-  if (proving || isLink) {
+  if (isProving || isLink || token === null) {
     return;
   }
-  proving = true;
+  isProving = true;
   try {
-    while (unproved.size > 0) {
-      const {signal} = loading;
+    let found;
+    do {
       await new Promise((resolve) => setTimeout(resolve, GATHER_MS));
-      const found = [...unproved].map((id) => shown.get(id)).filter(Boolean);
-      unproved.clear();
-      const behind = found.length > 0 && !signal.aborted ? await verifyRows(found, signal, replaceRow) : [];
+      const {signal} = loading;
+      found = list.inSight().filter(({id}) => !proving.has(id));
+      found.forEach(({id}) => proving.add(id));
+      const behind = found.length > 0 && !signal.aborted ? await verifyRows(found, signal, list.replace) : [];
       if (behind.length > 0 && !signal.aborted) {
-        behind.forEach(({id}) => unproved.add(id));
+        behind.forEach(({id}) => proving.delete(id));
         await new Promise((resolve) => setTimeout(resolve, BEHIND_MS));
       }
-    }
+    } while (found.length > 0);
   } finally {
-    proving = false;
+    isProving = false;
   }
 }
 
 /** Proves the record that is open, and all rows in sight, anew. */
 function verifyAll() {
   verifyOpen();
-  rows.querySelectorAll('.mark').forEach((mark) => mark.replaceWith(make('span', {class: 'mark'})));
-  inSight.disconnect();
-  rows.querySelectorAll('tr').forEach((element) => inSight.observe(element));
+  list.clearMarks();
+  proving.clear();
+  verifyInSight();
 }
 
 /** Proves the record that is open. */
@@ -785,60 +817,43 @@ function verifyOpen() {
   verifying.abort();
   verifying = new AbortController();
   verifyRecord(openRecord, byId('detail-proof'), verifying.signal, (record) => {
-    replaceRow(record);
+    list.replace(record);
     showDetail(record);
   });
 }
 
+/** The address of what was recorded around a record. A phone shows it in place of the record. */
+const around = (like, record) => address(like, wide.matches ? record.id : null, record.sequence_id);
+
 function showDetail(record) {
   openRecord = record;
-  const json = JSON.stringify(record, null, 2);
-  const number = record.number;
-  byId('detail-title').replaceChildren(value(record.action));
-  byId('detail-body').replaceChildren(
-    make('div', {id: 'detail-proof', class: 'proof', role: 'status'}),
-    ...(record.message ? [long(record.message, 'p')] : []),
-    make('dl', {},
-      ...field('Time', record.timestamp),
-      ...field('Action', record.action, 'action'),
-      ...field('Outcome', record.outcome, 'outcome'),
-      ...partyField('Actor', record.actor, 'actor'),
-      ...partyField('Subject', record.subject, 'subject'),
-      ...field('IP address', record.ip_address, 'ip_address'),
-      ...field('Redacted', record.redacted && Object.keys(record.redacted).join(', ')),
-      ...field('Number', number && `${number.sequence} ${exact(number.value)}`),
-      ...field('Recorded', record.recorded_at),
-      ...field('Recorded by', record.recorded_by, 'recorded_by'),
-      ...field('Sequence id', record.sequence_id),
-      ...field('Id', record.id)),
-    make('div', {class: 'copy'},
-      make('h3', {}, 'JSON'),
-      copyButton('Copy JSON', json),
-      copyButton('Copy link', new URL(address({}, record.id), location.href).href)),
-    long(json, 'pre', paintJson));
-  byId('detail-body').querySelector('pre').tabIndex = 0;
+  byId('detail-title').replaceChildren(list.value(record.action));
+  byId('detail-body').replaceChildren(...recordView(record, {
+    filters: () => filters,
+    go: (wanted) => go(wanted, wide.matches ? openId : null),
+    around,
+    paintMessage: list.highlighted,
+    link: new URL(address({}, record.id), location.href).href,
+  }));
   byId('detail-body').scrollTop = 0;
   verifyOpen();
 }
 
 // ---- Keys ----------------------------------------------------------------------------------------------------------
 
-const rowOf = (id) => rows.querySelector(`[data-id="${CSS.escape(id)}"]`);
-
 /** Goes to the row after or before the current one, and takes an open detail along. */
 function step(direction) {
-  const current = document.activeElement.closest?.('#rows tr') ?? (openId && rowOf(openId));
-  const sibling = direction > 0 ? 'nextElementSibling' : 'previousElementSibling';
-  const target = current ? current[sibling] : rows.firstElementChild;
-  if (!target) {
+  const current = document.activeElement.closest?.('#rows tr')?.dataset.id ?? openId;
+  const index = current === null ? 0 : list.indexOf(current) + direction;
+  if (index < 0 || index >= list.size()) {
     return;
   }
-  target.scrollIntoView({block: 'nearest'});
+  const row = list.reveal(index);
   if (detail.open) {
-    go(filters, target.dataset.id, true);
+    go(filters, row.dataset.id, {replace: true, at: target});
     byId('detail-title').focus();
   } else {
-    target.querySelector('a').focus();
+    row.querySelector('a').focus();
   }
 }
 
@@ -852,10 +867,11 @@ const SINGLE_KEYS = {
 };
 
 function pressed(event) {
-  if (!token || event.ctrlKey || event.metaKey || event.altKey || event.isComposing || document.querySelector('dialog:modal:not(#detail)')) {
+  if (!token || event.ctrlKey || event.metaKey || event.altKey || event.isComposing
+    || document.querySelector('dialog:modal:not(#detail), :popover-open')) {
     return;
   }
-  const writes = event.target.closest('input');
+  const writes = event.target.closest('input:not([type="checkbox"])');
   if (event.key === 'Escape' && (detail.open || writes)) {
     event.preventDefault();
     detail.open ? closeDetail() : writes.blur();
@@ -900,6 +916,9 @@ function openRow(event) {
 function toggleFilters() {
   const expanded = form.classList.toggle('expanded');
   byId('more-filters').setAttribute('aria-expanded', expanded);
+  if (expanded) {
+    suggest();
+  }
 }
 
 const on = (id, handler, type = 'click') => byId(id).addEventListener(type, handler);
@@ -911,12 +930,16 @@ on('project', changeProject, 'change');
 on('filters', applyFilters, 'submit');
 on('more-filters', toggleFilters);
 on('rows', openRow);
-on('older', () => readOlder());
+on('older', () => readOn('older'));
+on('newer', () => readOn('newer'));
+on('go-on', goOn);
+on('stop-newer', () => stopping?.abort());
 on('stop', () => stopping?.abort());
 on('reload', load);
 on('newest', toNewest);
 on('live', togglePause);
 on('theme', toggleTheme);
+on('zone', toggleZone);
 on('streams-state', () => openStreams(signedIn.signal));
 on('close-streams', () => byId('streams').close());
 on('show-help', () => byId('help').showModal());
@@ -932,7 +955,35 @@ document.addEventListener('visibilitychange', showArrived);
 systemDark.addEventListener('change', showTheme);
 
 byId('single-keys').checked = ofBrowser.get('annals.single-keys') !== 'false';
-listen({changed: verifyAll, marked: markRow});
+list.begin({
+  link: (record) => address(filters, record.id, target),
+  words: () => words,
+  open: () => openId,
+  target: () => target,
+  settled: verifyInSight,
+});
+columns.begin(() => {
+  wantedColumns = null;
+  history.replaceState(null, '', address(filters, openId, target, null));
+  view = null;
+  byId('view-title').hidden = true;
+  columns.drawHeads(zoneName());
+  list.redrawAll();
+});
+share.begin(() => ({
+  filters,
+  asked,
+  target,
+  parameters: {
+    order: 'desc',
+    limit: Math.min(MAX_PAGE_SIZE, Math.max(1, list.size())),
+    ...(ends.newer !== null && list.size() > 0 && {cursor: list.newest().sequence_id + 1}),
+  },
+}));
+beginViews(viewAddress);
+addEventListener('beforeprint', list.drawForPrint);
+addEventListener('afterprint', list.redrawAll);
+listen({changed: verifyAll, marked: list.mark});
 showTheme();
 showLive();
 takeLink();

@@ -26,10 +26,18 @@ class ViewerFilesTest {
         "/viewer.js, text/javascript",
         "/text.js, text/javascript",
         "/api.js, text/javascript",
+        "/columns.js, text/javascript",
         "/days.js, text/javascript",
+        "/facets.js, text/javascript",
         "/proof.js, text/javascript",
+        "/query.js, text/javascript",
+        "/record.js, text/javascript",
+        "/rows.js, text/javascript",
+        "/share.js, text/javascript",
         "/streams.js, text/javascript",
+        "/times.js, text/javascript",
         "/verify.js, text/javascript",
+        "/views.js, text/javascript",
         "/viewer.css, text/css",
         "/icon.svg, image/svg+xml"
     })
@@ -95,7 +103,24 @@ class ViewerFilesTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"/viewer.js", "/text.js", "/api.js", "/days.js", "/proof.js", "/streams.js", "/verify.js"})
+    @ValueSource(
+            strings = {
+                "/viewer.js",
+                "/text.js",
+                "/api.js",
+                "/columns.js",
+                "/days.js",
+                "/facets.js",
+                "/proof.js",
+                "/query.js",
+                "/record.js",
+                "/rows.js",
+                "/share.js",
+                "/streams.js",
+                "/times.js",
+                "/verify.js",
+                "/views.js"
+            })
     void noTextEverBecomesMarkupOrCode(String path) {
         assertThat(text(path))
                 .doesNotContainPattern(

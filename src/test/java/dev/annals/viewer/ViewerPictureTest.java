@@ -105,12 +105,13 @@ class ViewerPictureTest {
             page.locator("#take-over").click();
             page.locator("#close-proof").click();
             page.locator("#rows tr:has(.badge.failure)").first().click();
-            assertThat(page.locator("pre")).isVisible();
+            assertThat(page.locator("#detail pre")).isVisible();
             assertThat(page.locator("#detail-proof")).containsText("Proved at size");
             // The projection counts a moment behind the feed.
             assertThat(page.locator("#histogram-text"))
                     .hasText(Pattern.compile("^" + String.format(Locale.ROOT, "%,d", count)));
             page.evaluate("scrollTo(0, 0)");
+            assertThat(page.locator("#rows tr .mark").first()).hasAttribute("data-state", "proved");
             page.screenshot(new Page.ScreenshotOptions().setPath(Path.of(System.getProperty("viewer.pictures"), name)));
         }
     }

@@ -176,7 +176,7 @@ class ViewerProofTest extends BrowserTest {
             for (int sequenceId : new int[] {249, 250}) {
                 redact(redacting, sequenceId);
             }
-            assertThat(page.locator("#rows tr")).hasCount(102);
+            assertThat(page.locator("#loaded")).containsText("102 records loaded");
             assertThat(row(page, 250)).containsText("secret 249");
             page.locator("#proof-state").click();
             takeOver(page);
@@ -191,14 +191,14 @@ class ViewerProofTest extends BrowserTest {
             assertThat(mark(page, 248)).hasAttribute("aria-label", "Proved at size 252");
             assertThat(page.locator("#rows .mark:not([data-state])")).not().hasCount(0);
             page.keyboard().press("Escape");
-            row(page, 151).scrollIntoViewIfNeeded();
+            scrollTo(page, 151);
             assertThat(mark(page, 151)).hasAttribute("aria-label", "Proved at size 252");
             checkAccess(page);
 
             // Those that pass a filter are far from each other.
             page.navigate(service + "#action=step_3");
             assertThat(mark(page, 244)).hasAttribute("aria-label", "Proved at size 252");
-            row(page, 4).scrollIntoViewIfNeeded();
+            scrollTo(page, 4);
             assertThat(mark(page, 4)).hasAttribute("aria-label", "Proved at size 252");
 
             alter(page, "**/project-logs?*").set(text -> withCosignature(text, witness));
@@ -240,6 +240,15 @@ class ViewerProofTest extends BrowserTest {
 
     private static Locator row(Page page, int sequenceId) {
         return page.locator("#rows tr:has(td.number:text-is('" + sequenceId + "'))");
+    }
+
+    /** Rows are in the page once they are near its window. */
+    private static void scrollTo(Page page, int sequenceId) {
+        page.waitForCondition(() -> {
+            page.evaluate("scrollBy(0, 300)");
+            return row(page, sequenceId).count() == 1;
+        });
+        row(page, sequenceId).scrollIntoViewIfNeeded();
     }
 
     private static Locator mark(Page page, int sequenceId) {

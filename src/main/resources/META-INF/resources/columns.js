@@ -1,0 +1,137 @@
+// Which columns the rows have: kept in this browser, or named by the address.
+
+import {ofBrowser} from './api.js';
+import {button, byId, exact, icon, line, make} from './text.js';
+
+const KEPT = 'annals.columns';
+const NAMES = {
+  time: 'Time', action: 'Action', actor: 'Actor', subject: 'Subject', outcome: 'Outcome', ip_address: 'IP address',
+  recorded_by: 'Recorded by', recorded_at: 'Recorded', message: 'Message', number: '#',
+};
+/** The first leads to the record, and the second shows how its proof stands. */
+const ALWAYS = ['time', 'action'];
+const USUAL = ['time', 'action', 'actor', 'subject', 'outcome', 'message', 'number'];
+const MAX_METADATA = 8;
+const PATH = /^metadata(?:\.(?:[^\s".,:()]{1,100}|"(?:[^"\\,]|\\["\\]){1,100}")){1,8}$/;
+const NAME = /\.(?:"((?:[^"\\]|\\.)*)"|([^."]+))/g;
+/** In rem; messages take what is left. */
+const WIDTHS = {
+  time: 11, action: 13, actor: 12.5, subject: 14, outcome: 6.5, ip_address: 10, recorded_by: 13, recorded_at: 11, message: 16, number: 5.5,
+};
+const METADATA_WIDTH = 9;
+
+/** Known columns in their order, and behind them those of metadata. */
+function cleaned(names) {
+  const wanted = new Set([...ALWAYS, ...names]);
+  const paths = [...wanted].filter((name) => PATH.test(name)).slice(0, MAX_METADATA);
+  const known = Object.keys(NAMES).filter((name) => wanted.has(name));
+  const isLast = (name) => name === 'message' || name === 'number';
+  return [...known.filter((name) => !isLast(name)), ...paths, ...known.filter(isLast)];
+}
+
+const read = (text) => (text ? cleaned(text.split(',')) : USUAL);
+
+export let columns = read(ofBrowser.get(KEPT));
+export const isUsual = () => columns.join() === USUAL.join();
+export const title = (name) => NAMES[name] ?? name.slice('metadata.'.length);
+export const isMetadata = (name) => !Object.hasOwn(NAMES, name);
+
+/** Shows the columns that an address names, or else those that this browser keeps. @returns whether they are others than before */
+export function take(text) {
+  const before = columns.join();
+  columns = read(text ?? ofBrowser.get(KEPT));
+  return columns.join() !== before;
+}
+
+/** What a record has at the path of a column. */
+export function metadataAt(record, column) {
+  let value = record.metadata;
+  for (const [, quoted, plain] of column.matchAll(NAME)) {
+    const name = quoted?.replace(/\\(.)/g, '$1') ?? plain;
+    value = value !== null && typeof value === 'object' && Object.hasOwn(value, name) ? value[name] : undefined;
+  }
+  if (value === undefined) {
+    return '';
+  }
+  return value !== null && typeof value === 'object' && value.rawJSON === undefined ? JSON.stringify(value) : exact(value);
+}
+
+/** Draws the heads of the columns. */
+export function drawHeads(zone) {
+  byId('heads').replaceChildren(...columns.map((name) => make(
+    'th', {role: 'columnheader', scope: 'col', class: isMetadata(name) ? 'metadata' : name},
+    ...(name === 'number' ? [make('abbr', {title: 'Sequence id'}, '#')] : [make('bdi', {}, line(title(name)))]),
+    ...(name === 'time' || name === 'recorded_at' ? [' ', make('small', {class: 'zone-name'}, zone)] : []))));
+  byId('rows').parentElement.classList.toggle('chosen', !isUsual());
+  fit();
+}
+
+/** Makes room for columns that the reader has chosen, by making all of them narrower. */
+export function fit() {
+  const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
+  const wanted = columns.map((name) => (WIDTHS[name] ?? METADATA_WIDTH) * rem);
+  const scale = Math.min(1, byId('rows').parentElement.clientWidth / wanted.reduce((sum, width) => sum + width, 0));
+  [...byId('heads').children].forEach((head, i) => {
+    head.style.width = isUsual() || (columns[i] === 'message' && scale === 1) ? '' : `${wanted[i] * scale}px`;
+  });
+}
+
+// ---- The dialog ----------------------------------------------------------------------------------------------------
+
+let changed = () => {};
+
+function choose(names) {
+  columns = cleaned(names);
+  isUsual() ? ofBrowser.remove(KEPT) : ofBrowser.set(KEPT, columns.join());
+  drawChoice();
+  changed();
+}
+
+function drawChoice() {
+  const box = (name) => {
+    const input = make('input', {
+      type: 'checkbox', ...(columns.includes(name) && {checked: ''}), ...(ALWAYS.includes(name) && {disabled: ''}),
+    });
+    input.addEventListener('change', () => {
+      choose(input.checked ? [...columns, name] : columns.filter((other) => other !== name));
+      byId('columns-list').querySelector(`[data-column="${name}"] input`).focus();
+    });
+    return make('label', {class: 'check', 'data-column': name}, input, name === 'number' ? 'Sequence id' : title(name));
+  };
+  byId('columns-list').replaceChildren(...Object.keys(NAMES).map(box));
+  byId('columns-metadata').replaceChildren(...columns.filter(isMetadata).map((name) => make('li', {},
+    make('code', {}, make('bdi', {}, line(name))),
+    button({class: 'icon', 'aria-label': `Remove the column ${line(name)}`}, () => {
+      choose(columns.filter((other) => other !== name));
+      byId('column-path').focus();
+    }, icon('m5.5 5.5 9 9m0-9-9 9')))));
+}
+
+function addPath(submit) {
+  submit.preventDefault();
+  const given = byId('column-path').value.trim();
+  const path = given.startsWith('metadata.') ? given : `metadata.${given}`;
+  const error = byId('column-error');
+  if (!PATH.test(path)) {
+    error.textContent = 'This is no path. Write it as in a query: request_id, or http.status.';
+  } else if (columns.filter(isMetadata).length >= MAX_METADATA) {
+    error.textContent = `There are ${MAX_METADATA} columns of metadata already: remove one first.`;
+  } else {
+    error.textContent = '';
+    byId('column-path').value = '';
+    choose([...columns, path]);
+  }
+}
+
+export function begin(listener) {
+  changed = listener;
+  byId('columns').addEventListener('click', () => {
+    drawChoice();
+    byId('column-error').textContent = '';
+    byId('columns-dialog').showModal();
+    byId('columns-title').focus();
+  });
+  byId('close-columns').addEventListener('click', () => byId('columns-dialog').close());
+  byId('usual-columns').addEventListener('click', () => choose(USUAL));
+  byId('column-form').addEventListener('submit', addPath);
+}

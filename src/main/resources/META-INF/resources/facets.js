@@ -1,0 +1,125 @@
+// Which values the records have that pass the filters, and how often: a click shows only those, another one all others.
+
+import {FEED, askJson, ofBrowser} from './api.js';
+import {term, withTerm} from './query.js';
+import {button, byId, count, icon, line, make} from './text.js';
+
+const SHOWN = 'annals.values';
+const TOP = 8;
+const SUGGESTED = 100;
+const FIELDS = {
+  action: ['Action', 'action'], actor: ['Actor', 'actor'], subject: ['Subject', 'subject'], outcome: ['Outcome', 'outcome'],
+  ip_address: ['IP address', 'ip'], recorded_by: ['Recorded by', 'recorded_by'],
+};
+
+let view = null;
+let isShown = ofBrowser.get(SHOWN) === 'true';
+
+const askFor = (parameters, signal) => askJson(`${FEED}/facets?${new URLSearchParams(parameters)}`, {signal});
+
+/**
+ * Counts the values, if the panel is open.
+ *
+ * @param filters those of the page
+ * @param asked those that the service is asked with
+ * @param select takes the filters that a click asks for
+ */
+export async function loadFacets(given) {
+  if (given.signal.aborted) {
+    return;
+  }
+  view = given;
+  show();
+  if (!isShown) {
+    return;
+  }
+  byId('facets').setAttribute('aria-busy', 'true');
+  try {
+    const answer = await askFor({...given.asked, top: TOP}, given.signal);
+    if (!given.signal.aborted && view === given) {
+      draw(answer);
+    }
+  } catch (problem) {
+    if (!given.signal.aborted && view === given) {
+      byId('facets-list').replaceChildren();
+      byId('facets-text').textContent = `The values cannot be counted: ${problem.message}`;
+    }
+  }
+  byId('facets').setAttribute('aria-busy', 'false');
+}
+
+/** Of somebody else's records nothing is left. */
+export function endFacets() {
+  byId('facets-list').replaceChildren();
+  byId('facets-text').textContent = '';
+  document.querySelectorAll('datalist').forEach((known) => known.replaceChildren());
+}
+
+function show() {
+  byId('facets').hidden = !isShown;
+  byId('values').setAttribute('aria-expanded', isShown);
+}
+
+const atLeast = (number, complete) => `${complete ? '' : 'at least '}${count.format(number)}`;
+
+function draw({facets, total, complete, from, through}) {
+  byId('facets-text').textContent = complete
+    ? `${count.format(total)} records up to #${count.format(through)}`
+    : `At least ${count.format(total)} records: those behind #${count.format(from)}, up to #${count.format(through)}, are counted`;
+  byId('facets-list').replaceChildren(...facets.filter(({values, field}) => values.length > 0 && field in FIELDS)
+    .map((facet) => drawFacet(facet, complete)));
+}
+
+function drawFacet({field, values, distinct, missing}, complete) {
+  const [label] = FIELDS[field];
+  const notes = [
+    distinct > values.length && `${atLeast(distinct, complete)} different`, missing > 0 && `${atLeast(missing, complete)} without`,
+  ].filter(Boolean).join(', ');
+  const id = `facet-${field}`;
+  return make('section', {'aria-labelledby': id},
+    make('h3', {id}, label),
+    make('ul', {}, ...values.map((value) => drawValue(field, value, values[0].count, complete))),
+    ...(notes ? [make('p', {class: 'note'}, notes)] : []));
+}
+
+function drawValue(field, {value, name, count: number}, highest, complete) {
+  const {filters, select} = view;
+  const [label, queried] = FIELDS[field];
+  const isOn = filters[field] === value;
+  const {[field]: _, ...others} = filters;
+  const share = make('svg', {class: 'share', viewBox: '0 0 100 1', preserveAspectRatio: 'none', 'aria-hidden': 'true'},
+    make('rect', {x: 0, y: 0, height: 1, width: (number / highest) * 100}));
+  const text = line(name ?? value);
+  return make('li', {},
+    share,
+    button({
+      class: 'value-only', 'aria-pressed': isOn, title: line(name === undefined ? value : `${name} · ${value}`),
+      'aria-label': `${isOn ? 'Any' : 'Only this'} ${label}: ${text}, ${atLeast(number, complete)}`,
+    }, () => select(isOn ? others : {...filters, [field]: value}),
+      make('bdi', {}, text), make('span', {class: 'count'}, `${complete ? '' : '≥ '}${count.format(number)}`)),
+    button({class: 'only', 'aria-label': `Exclude this ${label}: ${text}`, title: 'Exclude'},
+      () => select({...others, q: withTerm(filters.q, `-${term(queried, value)}`)}),
+      icon('M10 3.5a6.5 6.5 0 1 0 0 13a6.5 6.5 0 0 0 0-13zM5.5 14.5l9-9')));
+}
+
+/** Offers the values that records have while one is typed into a filter. */
+export async function suggest() {
+  const {start, end} = view.asked;
+  const range = Object.fromEntries(Object.entries({start, end}).filter(([, time]) => time !== undefined));
+  try {
+    for (const {field, values} of (await askFor({...range, top: SUGGESTED}, view.signal)).facets) {
+      byId(`known-${field}`)?.replaceChildren(...values.map(({value, name}) =>
+        make('option', {value, ...(name !== undefined && {label: line(name)})})));
+    }
+  } catch {
+    // Then nothing is offered, and any value can be typed.
+  }
+}
+
+function toggle() {
+  isShown = !isShown;
+  ofBrowser.set(SHOWN, isShown);
+  loadFacets(view);
+}
+
+byId('values').addEventListener('click', toggle);

@@ -1,0 +1,133 @@
+// The query language of `q`, as far as the page writes it, and reads from it which words to highlight. The service alone decides
+// what a query means.
+
+export const MAX_QUERY = 1024;
+
+const PLAIN = /^[\p{L}\p{N}_@][\p{L}\p{N}_@.-]*$/u;
+const PLAIN_NAME = /^[\p{L}\p{N}_@-]+$/u;
+const OPERATOR = /^(?:OR|AND|NOT)$/;
+const TOKEN = /"(?:[^"\\]|\\.)*"?|[()]|[^\s()"]+/g;
+
+const quoted = (text) => `"${text.replace(/["\\]/g, '\\$&')}"`;
+
+/** That a field has a value, as a term of a query. */
+export const term = (field, text) => `${field}:${PLAIN.test(text) && !OPERATOR.test(text) ? text : quoted(text)}`;
+
+/** The field of a value in the metadata, by the names that lead to it. */
+export const metadataField = (path) => `metadata.${path.map((name) => (PLAIN_NAME.test(name) ? name : quoted(name))).join('.')}`;
+
+/** Whether OR stands outside of quotes and parentheses: beside anything else, that takes parentheses. */
+function isAlternative(query) {
+  let depth = 0;
+  for (const [token] of query.matchAll(TOKEN)) {
+    depth += token === '(' ? 1 : token === ')' ? -1 : 0;
+    if (depth === 0 && token === 'OR') {
+      return true;
+    }
+  }
+  return false;
+}
+
+/** A query that a term was added to. */
+export function withTerm(query, added) {
+  if (!query) {
+    return added;
+  }
+  return ` ${query} `.includes(` ${added} `) ? query : `${isAlternative(query) ? `(${query})` : query} ${added}`;
+}
+
+// ---- Words ---------------------------------------------------------------------------------------------------------
+
+/** Stands between words, as in annals.words() of the schema. */
+const BETWEEN =
+  /[\t-\r \u0085\u00a0\u2028-\u202f\u3000!"#$%&'()*+,./:;<=>?@[\\\]^_`{|}~\u00a1\u00ab\u00bb\u00bf\u2010-\u2027\u2039\u203a\u2e3a\u2e3b\u3001\u3002\u300c-\u300f-]+/;
+const BETWEEN_ALL = new RegExp(BETWEEN, 'g');
+
+const SPACE = /\s+/y;
+const NOT = /-(?=[^\s)-])|NOT(?=[\s("])\s*/y;
+const FIELD = /(metadata\.(?:[^\s:"()]|"(?:[^"\\]|\\.)*")+|[A-Za-z_][\w.]*):(?=[^\s:/\\)])/iy;
+const VALUES = /\([^)]*\)?|(?:(?:"(?:[^"\\]|\\.)*"?|[^\s()",]+)\*?,?)+/y;
+const VALUE = /"(?:[^"\\]|\\.)*"?\*?|[^\s(),"]+/g;
+const PHRASE = /"((?:[^"\\]|\\.)*)"?(\*?)/y;
+const WORD = /[^\s()]+/y;
+
+/**
+ * The words that a query looks for in messages, without what it excludes.
+ *
+ * @returns for each word or phrase its words in lower case, and whether the last of them only has to begin so
+ */
+export function wordsOf(query) {
+  const found = [];
+  const excluded = [false];
+  let not = false;
+  let at = 0;
+  const read = (pattern) => {
+    pattern.lastIndex = at;
+    const match = pattern.exec(query);
+    at = match ? pattern.lastIndex : at;
+    return match;
+  };
+  const take = (text, prefix) => {
+    const words = text.toLowerCase().split(BETWEEN).filter(Boolean);
+    if (words.length > 0 && !not && !excluded.at(-1)) {
+      found.push({words, prefix});
+    }
+  };
+  while (at < query.length) {
+    let match;
+    if (read(SPACE)) {
+      continue;
+    }
+    if (read(NOT)) {
+      not = !not;
+      continue;
+    }
+    if (query[at] === '(') {
+      excluded.push(not || excluded.at(-1));
+      at++;
+    } else if (query[at] === ')') {
+      excluded.length > 1 && excluded.pop();
+      at++;
+    } else if ((match = read(FIELD))) {
+      const isMessage = match[1].toLowerCase() === 'message';
+      const [values] = read(VALUES) ?? [''];
+      for (const [value] of isMessage ? values.matchAll(VALUE) : []) {
+        value !== 'OR' && take(value, value.endsWith('*'));
+      }
+    } else if ((match = read(PHRASE))) {
+      take(match[1].replace(/\\(["\\])/g, '$1'), match[2] !== '');
+    } else if ((match = read(WORD)) && !OPERATOR.test(match[0])) {
+      const words = match[0].split(BETWEEN).filter(Boolean);
+      words.forEach((word, i) => take(word, match[0].endsWith('*') && i === words.length - 1));
+    }
+    not = false;
+  }
+  return found;
+}
+
+/** Where in a text such words stand: the places of their first and behind their last characters, in order and apart. */
+export function placesOf(text, wanted) {
+  const words = [];
+  let start = 0;
+  for (const gap of [...text.matchAll(BETWEEN_ALL), {index: text.length, 0: ''}]) {
+    if (gap.index > start) {
+      words.push({start, end: gap.index, word: text.slice(start, gap.index).toLowerCase()});
+    }
+    start = gap.index + gap[0].length;
+  }
+  const places = [];
+  for (let i = 0; i < words.length; i++) {
+    const lengths = wanted.filter(({words: looked, prefix}) => looked.every((word, n) =>
+      prefix && n === looked.length - 1 ? words[i + n]?.word.startsWith(word) : words[i + n]?.word === word))
+      .map(({words: looked}) => looked.length);
+    if (lengths.length > 0) {
+      const end = words[i + Math.max(...lengths) - 1].end;
+      if (places.length > 0 && words[i].start < places.at(-1)[1]) {
+        places.at(-1)[1] = Math.max(end, places.at(-1)[1]);
+      } else {
+        places.push([words[i].start, end]);
+      }
+    }
+  }
+  return places;
+}

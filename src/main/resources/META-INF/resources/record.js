@@ -1,0 +1,166 @@
+// One record in full: each value with what can be done with it, and the way to what was recorded around it.
+
+import {button, byId, exact, icon, line, long, make, paintJson} from './text.js';
+import {MAX_QUERY, metadataField, term, withTerm} from './query.js';
+import {relativeText, timeText} from './times.js';
+
+const MAX_METADATA = 100;
+const MAX_DEPTH = 8;
+const RELATIVE_MS = 10_000;
+/** How much of a time names its minute. */
+const MINUTE = '2026-01-31T09:30'.length;
+
+const ICONS = {
+  show: 'M3.5 5h13l-5 6v4.5l-3-1.5v-3z',
+  exclude: 'M10 3.5a6.5 6.5 0 1 0 0 13a6.5 6.5 0 0 0 0-13zM5.5 14.5l9-9',
+  take: 'M7.5 7.5h8.5v8.5h-8.5zM4 12.5v-8.5h8.5',
+};
+
+/** Copies a text, and says so in a button for a moment or, where that has only a picture, to those who listen. */
+export async function copy(text, target, label = null) {
+  let told = 'Copied';
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    // Without https the browser offers no clipboard.
+    told = 'The browser forbids it';
+  }
+  byId('announce').textContent = told;
+  target.dataset.told = told;
+  if (label !== null) {
+    target.textContent = told;
+  }
+  setTimeout(() => {
+    delete target.dataset.told;
+    if (label !== null) {
+      target.textContent = label;
+    }
+  }, 2000);
+}
+
+export const copyButton = (label, text) => button({}, ({currentTarget}) => copy(text, currentTarget, label), label);
+
+/**
+ * The panel's content.
+ *
+ * @param filters tells those that are on, which others may be by the time of a click
+ * @param go shows what passes other filters
+ * @param around the address of what was recorded around this record and passes the filters
+ * @param link the address of this record alone
+ */
+export function recordView(record, {filters, go, around, link, paintMessage}) {
+  const json = JSON.stringify(record, null, 2);
+  const whole = long(json, 'pre', paintJson);
+  whole.tabIndex = 0;
+
+  /** Shows only, or all but, the records that have this value, by a filter or a field of queries; copies it as it is shown. */
+  function actions({label, text, filter, field, search = text}) {
+    const withQuery = (added) => ({...filters(), q: withTerm(filters().q, added)});
+    const only = () => (filter ? {...filters(), [filter]: search} : withQuery(term(field, search)));
+    const not = () => withQuery(`-${term(field, search)}`);
+    const offered = (wanted) => field && search !== '' && search.length <= MAX_QUERY && (wanted().q ?? '').length <= MAX_QUERY
+      && Object.entries(wanted()).some(([name, value]) => value !== filters()[name]);
+    const act = (name, title, clicked) =>
+      button({class: `only ${name}`, 'aria-label': `${title} this ${line(label)}`, title}, clicked, icon(ICONS[name]));
+    return make('span', {class: 'acts'},
+      act('take', 'Copy', ({currentTarget}) => copy(text, currentTarget)),
+      ...(offered(not) ? [act('exclude', 'Exclude', () => go(not()))] : []),
+      ...(offered(only) ? [act('show', 'Only', () => go(only()))] : []));
+  }
+
+  /** A value on a line of its own; none if there is no value. */
+  const lineOf = ({shown, kind = '', ...of}) => (of.text === undefined
+    ? []
+    : [make('dd', {class: kind}, make('span', {}, shown ?? long(exact(of.text))), actions({...of, text: exact(of.text)}))]);
+
+  const field = (label, ...lines) => {
+    const found = lines.flatMap((one) => lineOf({label, ...one}));
+    return found.length === 0 ? [] : [make('div', {}, make('dt', {}, line(label)), ...found)];
+  };
+
+  function time(label, text, name) {
+    const shown = make('span', {},
+      make('time', {datetime: text}, timeText(text)), make('span', {class: 'dim relative', 'data-time': text}, relativeText(text)));
+    return field(label, {text, shown, field: name, search: `${text.slice(0, MINUTE)}Z`, label: `${label}: minute`});
+  }
+
+  function party(label, name, found) {
+    const {type, id, name: called} = found ?? {};
+    const both = called !== undefined && id !== undefined;
+    return field(label,
+      {text: called ?? id, search: id ?? called, filter: name, field: name},
+      {text: both ? id : undefined, kind: 'dim', label: `${label} id`},
+      {text: type, kind: called || id ? 'dim' : '', field: `${name}.type`, label: `${label} type`});
+  }
+
+  const sameAs = [
+    ['everything', {}],
+    ['same actor', idOf(record.actor) && {actor: idOf(record.actor)}],
+    ['same subject', idOf(record.subject) && {subject: idOf(record.subject)}],
+    ['same address', record.ip_address && {ip_address: record.ip_address}],
+  ].filter(([, like]) => like);
+
+  const metadata = leaves(record.metadata);
+  return [
+    make('div', {id: 'detail-proof', class: 'proof', role: 'status'}),
+    ...(record.message
+      ? [make('div', {class: 'said'}, long(record.message, 'p', paintMessage), actions({label: 'Message', text: record.message}))]
+      : []),
+    make('nav', {class: 'around', 'aria-labelledby': 'around-title'},
+      make('h3', {id: 'around-title'}, 'Around this record'),
+      ...sameAs.map(([label, like]) => make('a', {href: around(like, record)}, label))),
+    make('dl', {},
+      ...time('Time', record.timestamp, 'occurred_at'),
+      ...field('Action', {text: record.action, filter: 'action', field: 'action'}),
+      ...field('Outcome', {text: record.outcome, filter: 'outcome', field: 'outcome'}),
+      ...party('Actor', 'actor', record.actor),
+      ...party('Subject', 'subject', record.subject),
+      ...field('IP address', {text: record.ip_address, filter: 'ip_address', field: 'ip'}),
+      ...field('Redacted', {text: record.redacted && Object.keys(record.redacted).join(', ')}),
+      ...field('Number', {text: record.number && `${record.number.sequence} ${exact(record.number.value)}`}),
+      ...time('Recorded', record.recorded_at, 'recorded_at'),
+      ...field('Recorded by', {text: record.recorded_by, filter: 'recorded_by', field: 'recorded_by'}),
+      ...field('Sequence id', {text: record.sequence_id}),
+      ...field('Id', {text: record.id})),
+    ...(metadata.length > 0 ? [make('h3', {class: 'part'}, 'Metadata')] : []),
+    make('dl', {class: 'metadata'},
+      ...metadata.slice(0, MAX_METADATA).flatMap(({path, name, text}) => field(name, {text, field: path && metadataField(path)}))),
+    ...(metadata.length > MAX_METADATA ? [make('p', {class: 'note'}, 'The rest is in the JSON below.')] : []),
+    make('div', {class: 'copy'},
+      make('h3', {}, 'JSON'),
+      copyButton('Copy JSON', json),
+      copyButton('Copy link', link)),
+    whole,
+  ];
+}
+
+const idOf = (party) => party?.id ?? party?.name;
+
+/**
+ * The values in metadata, each with the path by which a query names it: an element of a list is looked for in the whole list. At
+ * most one more than are shown.
+ */
+function leaves(metadata) {
+  const found = [];
+  const visit = (value, path, name) => {
+    if (found.length > MAX_METADATA || path.length > MAX_DEPTH) {
+      return;
+    }
+    if (value === null || value?.rawJSON !== undefined || typeof value !== 'object') {
+      found.push({path: value === null ? null : path, name, text: exact(value)});
+      return;
+    }
+    for (const [key, inner] of Object.entries(value)) {
+      const isElement = Array.isArray(value) && (inner === null || typeof inner !== 'object' || inner.rawJSON !== undefined);
+      visit(inner, isElement ? path : [...path, key], name === '' ? key : `${name}.${key}`);
+    }
+  };
+  visit(metadata ?? {}, [], '');
+  return found;
+}
+
+setInterval(() => {
+  for (const element of document.querySelectorAll('#detail .relative')) {
+    element.textContent = relativeText(element.dataset.time);
+  }
+}, RELATIVE_MS);

@@ -1,0 +1,167 @@
+// What is shown, elsewhere: as a file, or as a command of a shell. A token is in neither; a command takes it from ANNALS_TOKEN.
+
+import {FEED, Problem, ask} from './api.js';
+import {MAX_QUERY, term, withTerm} from './query.js';
+import {copyButton} from './record.js';
+import {byId, count} from './text.js';
+
+const MAX_HELD = 256 << 20;
+const MIB = 1 << 20;
+const BASE = new URL('.', import.meta.url);
+const EXTENSIONS = {csv: 'csv', ndjson: 'ndjson', cloudevents: 'cloudevents.ndjson', ocsf: 'ocsf.ndjson'};
+const FIELDS = {
+  action: 'action', actor: 'actor', subject: 'subject', outcome: 'outcome', ip_address: 'ip', recorded_by: 'recorded_by',
+};
+
+/** A word of a POSIX shell that is this text. */
+const shell = (text) => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
+
+/** @param parameters those of the page that is shown */
+function curl(parameters) {
+  const data = Object.entries(parameters).map(([name, value]) => ` \\\n  --data-urlencode ${shell(`${name}=${value}`)}`);
+  return `curl -s -G -H "Authorization: Bearer $ANNALS_TOKEN" ${shell(new URL(FEED, BASE).href)}${data.join('')}`;
+}
+
+/** All filters as one query, or null if no query is as long as that. */
+function asQuery({q = '', start, end, last, ...filters}) {
+  let query = q;
+  for (const [name, value] of Object.entries(filters)) {
+    query = withTerm(query, term(FIELDS[name], value));
+  }
+  if (last !== undefined) {
+    query = withTerm(query, `last:${last}`);
+  } else if (start !== undefined || end !== undefined) {
+    query = withTerm(query, term('occurred_at', `${start ?? ''}..${end ?? ''}`));
+  }
+  return query.length > MAX_QUERY ? null : query;
+}
+
+function annals(filters, {limit}, target) {
+  const query = asQuery(filters);
+  if (query === null) {
+    return null;
+  }
+  const around = target === null ? '' : ` --around ${target}`;
+  return `ANNALS_URL=${shell(BASE.href.replace(/\/$/, ''))} annals search -n ${limit}${around}${query === '' ? '' : ` -- ${shell(query)}`}`;
+}
+
+// ---- Files ---------------------------------------------------------------------------------------------------------
+
+let exporting = null;
+
+/** What an export says of itself while it goes on. */
+function counting() {
+  let bytes = 0;
+  let shownAt = 0;
+  const show = () => (byId('export-progress').textContent = `${count.format(Math.round((bytes / MIB) * 10) / 10)} MiB`);
+  return new TransformStream({
+    transform(chunk, controller) {
+      bytes += chunk.length;
+      if (performance.now() - shownAt > 100) {
+        shownAt = performance.now();
+        show();
+      }
+      controller.enqueue(chunk);
+    },
+    flush: show,
+  });
+}
+
+const canStream = () => typeof window.showSaveFilePicker === 'function';
+
+const nameIn = (answer) => /filename="([\w.-]+)"/.exec(answer.headers.get('Content-Disposition') ?? '')?.[1] ?? 'annals';
+
+/** Takes all of an answer into memory, and gives it to the browser as a download. Fails if it is too much. */
+async function download(answer) {
+  const chunks = [];
+  let size = 0;
+  for (const reader = answer.body.pipeThrough(counting()).getReader(); ;) {
+    const {done, value} = await reader.read();
+    if (done) {
+      break;
+    }
+    size += value.length;
+    if (size > MAX_HELD) {
+      await reader.cancel();
+      throw new Problem(0, `This is more than ${MAX_HELD / MIB} MiB. Narrow the filters, or use a command.`);
+    }
+    chunks.push(value);
+  }
+  const link = document.createElement('a');
+  link.download = nameIn(answer);
+  link.href = URL.createObjectURL(new Blob(chunks));
+  link.click();
+  // The browser has begun to take it by then.
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+}
+
+/** Writes what the service sends into a file as it arrives; nothing is left of a file whose export broke off. */
+async function save(format, asked, signal) {
+  const query = new URLSearchParams({format, ...asked});
+  const file = canStream() ? await window.showSaveFilePicker({suggestedName: `annals.${EXTENSIONS[format]}`}) : null;
+  const answer = await ask(`${FEED}/export?${query}`, {signal, headers: {Accept: '*/*'}});
+  if (file === null) {
+    await download(answer);
+  } else {
+    await answer.body.pipeThrough(counting()).pipeTo(await file.createWritable(), {signal});
+  }
+}
+
+async function exportAll() {
+  exporting = new AbortController();
+  byId('export-error').textContent = '';
+  byId('export-progress').textContent = '';
+  byId('export').disabled = true;
+  byId('stop-export').hidden = false;
+  try {
+    await save(document.querySelector('[name=format]:checked').value, shown().asked, exporting.signal);
+    byId('export-progress').textContent += ', complete.';
+  } catch (problem) {
+    byId('export-progress').textContent = '';
+    if (problem.name !== 'AbortError') {
+      byId('export-error').textContent = problem instanceof Problem ? problem.message : 'The export broke off. Nothing was kept of it.';
+    }
+  } finally {
+    exporting = null;
+    byId('export').disabled = false;
+    byId('stop-export').hidden = true;
+  }
+}
+
+// ---- The dialog ----------------------------------------------------------------------------------------------------
+
+/** What is shown now: the filters of the page and as the service was asked, the parameters of the page, and what was come for. */
+let shown = () => ({});
+
+function open() {
+  const {filters, asked, parameters, target} = shown();
+  byId('export-error').textContent = '';
+  byId('export-progress').textContent = '';
+  byId('export-note').textContent = canStream()
+    ? 'The file is written as it arrives.'
+    : `This browser holds all of it before it writes the file: ${MAX_HELD / MIB} MiB at most.`;
+  const commands = {
+    curl: curl({...parameters, ...asked}),
+    annals: annals(filters, parameters, target),
+  };
+  for (const [id, command] of Object.entries(commands)) {
+    byId(id).textContent = command ?? 'No query can be as long as these filters.';
+    byId(`copy-${id}`).replaceChildren(...(command ? [copyButton('Copy', command)] : []));
+  }
+  byId('share-dialog').showModal();
+  byId('share-title').focus();
+}
+
+/** Of somebody else's records nothing is left. */
+export function end() {
+  exporting?.abort();
+  byId('share-dialog').close();
+}
+
+export function begin(given) {
+  shown = given;
+  byId('share').addEventListener('click', open);
+  byId('export').addEventListener('click', exportAll);
+  byId('stop-export').addEventListener('click', () => exporting?.abort());
+  byId('close-share').addEventListener('click', () => byId('share-dialog').close());
+}

@@ -1,5 +1,6 @@
 package dev.annals;
 
+import dev.annals.alert.AlertConfig;
 import dev.annals.append.AppendConfig;
 import dev.annals.config.AnnalsConfig;
 import dev.annals.config.SettingsCheck;
@@ -27,6 +28,7 @@ import java.util.List;
 final class Settings {
 
     static final List<Class<?>> ALL = List.of(
+            AlertConfig.class,
             AnnalsConfig.class,
             AppendConfig.class,
             BodyConfig.class,

@@ -190,7 +190,7 @@ class DocumentsIT {
     void alerting() throws Exception {
         List<String> printed = runPage("alerting.md");
         assertThat(printed.get(0)).contains("denied\tactive\tlag 0\traised 0\tmore than 2 in 86400 s");
-        assertThat(printed.get(1)).contains("\"count\":3").contains("raised 1");
+        assertThat(printed.get(1)).contains("\"count\": 3").contains("raised 1");
     }
 
     @Test

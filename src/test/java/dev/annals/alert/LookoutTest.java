@@ -161,6 +161,12 @@ class LookoutTest {
         }
         catchUp();
         assertThat(raised()).containsExactly("late 2026-01-02T12:01:00+00:00 3 1 3");
+        // The same where one step comes by both.
+        append("denied", "2026-01-02T12:03:00Z", 1);
+        append("denied", "2026-01-02T12:02:00Z", 2);
+        catchUp();
+        assertThat(raised())
+                .containsExactly("late 2026-01-02T12:01:00+00:00 3 1 3", "late 2026-01-02T12:03:00+00:00 3 4 6");
     }
 
     @Test
@@ -168,6 +174,8 @@ class LookoutTest {
         set(project, "many", "outcome:denied", 20, 60);
         set(project, "every", "outcome:denied", 0, 60);
         set(project, "not", "-outcome:denied", 5, 120);
+        // What instances of one process share is made by one of them.
+        catchUp();
         int[] sizes = {7, 100, 1000};
         AtomicBoolean running = new AtomicBoolean(true);
         ExecutorService threads = Executors.newFixedThreadPool(INSTANCES);
@@ -179,7 +187,7 @@ class LookoutTest {
                 ends.add(threads.submit(() -> lookWhile(running, instance)));
             }
             Instant now = Instant.parse(NOON);
-            for (int round = 0; round < ROUNDS || killed < 3; round++) {
+            for (int round = 0; round < ROUNDS || (killed < 3 && ends.stream().noneMatch(Future::isDone)); round++) {
                 now = now.plusSeconds(random.nextInt(1, 50));
                 append(
                         random.nextInt(3) == 0 ? "success" : "denied",

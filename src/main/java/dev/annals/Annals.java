@@ -1,6 +1,7 @@
 package dev.annals;
 
 import dev.annals.benchmark.SequenceBenchmark;
+import dev.annals.cli.AlertCommand;
 import dev.annals.cli.AppendCommand;
 import dev.annals.cli.ArchiveCommand;
 import dev.annals.cli.CheckCommand;
@@ -102,6 +103,7 @@ public final class Annals {
             GrantCommand.class,
             HoldCommand.class,
             StreamCommand.class,
+            AlertCommand.class,
             WhoAmICommand.class,
             HelpCommand.class,
             Migrate.class,

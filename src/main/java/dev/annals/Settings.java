@@ -1,5 +1,6 @@
 package dev.annals;
 
+import dev.annals.alert.AlertConfig;
 import dev.annals.append.AppendConfig;
 import dev.annals.config.AnnalsConfig;
 import dev.annals.config.SettingsCheck;
@@ -28,6 +29,7 @@ import java.util.List;
 final class Settings {
 
     static final List<Class<?>> ALL = List.of(
+            AlertConfig.class,
             AnnalsConfig.class,
             AppendConfig.class,
             BodyConfig.class,

@@ -471,8 +471,8 @@ begin
     'service', kind, null, jsonb_build_object('before', before, 'after', after), null, null);
 end $$;
 
--- Derives projects, tokens, grants, holds, archives and streams anew from the administration's feed, and names each difference to the
--- tables, and each event whose state before is not what the events before it have left. None: nothing was changed by another way.
+-- Derives projects, tokens, grants, holds, archives, streams and alerts anew from the administration's feed, and names each difference
+-- to the tables, and each event whose state before is not what the events before it have left. None: nothing was changed by another way.
 create function annals.administration_differences() returns table (finding text)
 language plpgsql stable set search_path = pg_catalog, pg_temp set timezone = 'UTC'
 as $$
@@ -487,7 +487,7 @@ begin
         'annals.token.limit', 'annals.token.link', 'annals.writer.grant', 'annals.writer.revoke', 'annals.hold.set',
         'annals.hold.lift', 'annals.grant.make', 'annals.grant.revoke', 'annals.identity.enter', 'annals.archive.note',
         'annals.stream.set', 'annals.stream.pause', 'annals.stream.resume', 'annals.stream.rewind', 'annals.stream.stop',
-        'annals.stream.delete'])
+        'annals.stream.delete', 'annals.alert.set', 'annals.alert.delete'])
   ), change as materialized (
     select sequence_id, split_part(action, '.', 2) as kind, nullif(before, 'null') as before, nullif(after, 'null') as after
     from event
@@ -522,6 +522,8 @@ begin
     select 'archive', id::text, annals.archive_state(archive) from annals.archive as archive
     union all
     select 'stream', id::text, annals.stream_state(stream) from annals.stream as stream
+    union all
+    select 'alert', id::text, annals.alert_state(alert) from annals.alert as alert
   )
   select format('event %s (%s %s) does not follow from the one before it: %s, not %s',
     sequence_id, kind, key, coalesce(before::text, 'nothing'), coalesce(left_before::text, 'nothing'))

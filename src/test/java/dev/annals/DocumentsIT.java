@@ -53,6 +53,7 @@ class DocumentsIT {
     private static final Set<String> TRIED_HERE = Set.of(
             "administration.md",
             "adopt.md",
+            "alerting.md",
             "cloudevents.md",
             "command-line.md",
             "exporting.md",
@@ -183,6 +184,13 @@ class DocumentsIT {
         List<String> printed = runPage("redacting.md");
         assertThat(printed.get(0)).contains("\"redacted\":{\"actor.name\":").doesNotContain("Jane Doe");
         assertThat(printed.get(1)).contains("2 redactions are in effect");
+    }
+
+    @Test
+    void alerting() throws Exception {
+        List<String> printed = runPage("alerting.md");
+        assertThat(printed.get(0)).contains("denied\tactive\tlag 0\traised 0\tmore than 2 in 86400 s");
+        assertThat(printed.get(1)).contains("\"count\": 3").contains("raised 1");
     }
 
     @Test

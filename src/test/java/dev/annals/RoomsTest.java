@@ -56,6 +56,7 @@ class RoomsTest {
                             "record",
                             "search")),
             Map.entry("log", Set.of("config", "database", "feed", "http", "project", "projection", "proof", "record")),
+            Map.entry("alert", Set.of("config", "database", "guid", "http", "project", "query", "search")),
             Map.entry(
                     "live",
                     Set.of(
@@ -114,6 +115,7 @@ class RoomsTest {
             Map.entry(
                     "",
                     Set.of(
+                            "alert",
                             "append",
                             "benchmark",
                             "cli",

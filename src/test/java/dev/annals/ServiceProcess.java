@@ -61,7 +61,7 @@ public final class ServiceProcess implements AutoCloseable {
 
     private static final Set<String> CLIENT = Set.of(
             "tail", "append", "export", "check", "archive", "redact", "erase", "project", "token", "grant", "hold",
-            "stream", "whoami");
+            "stream", "alert", "search", "whoami");
 
     /** What it printed so far, on standard output and error together. */
     public final List<String> output = Collections.synchronizedList(new ArrayList<>());

@@ -55,6 +55,8 @@ public enum ProblemType {
     TOO_MANY_SEQUENCES(409, "Too many sequences"),
     /** The project has as many streams as it may have. */
     TOO_MANY_STREAMS(409, "Too many streams"),
+    /** The project has as many alerts as it may have. */
+    TOO_MANY_ALERTS(409, "Too many alerts"),
     /** There is no key with which the secrets of sinks could be kept. */
     NO_STREAMS_KEY(409, "No streams key"),
     /** The sequence was deleted. Its name stays taken, since its values were issued. */

@@ -16,7 +16,7 @@ public enum Scope {
     REDACT,
     /** Making viewer links to a project's records. */
     LINK,
-    /** Sending a project's records elsewhere, by streams. */
+    /** Sending a project's records elsewhere, by streams, and having them counted by alerts. */
     STREAM,
     /** Reading what a viewer link shows. Only the tokens of links have it, and nothing besides. */
     VIEW,

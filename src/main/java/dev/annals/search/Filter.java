@@ -117,4 +117,14 @@ public record Filter(
                 .bind("subject_id", subjectId)
                 .bind("terms", condition == null ? null : condition.terms());
     }
+
+    /**
+     * A statement on records for a query alone, with its bind {@code terms} set.
+     *
+     * @param statement one with a place for a condition on {@code r}
+     */
+    public static Binds of(Sql statement, Query query) {
+        Condition condition = new Condition(query);
+        return statement.narrowed(condition.sql()).bind("terms", condition.terms());
+    }
 }

@@ -54,8 +54,9 @@ final class AdministrativeCalls {
             case "revokeGrant" -> named("annals.grant.revoke", path);
             case "noteArchive" -> made("annals.archive.note", answer);
             case "setHold" -> made("annals.hold.set", answer);
-            // The first answer of each is that it was made; a stream that is set again has another event.
+            // The first answer of each is that it was made; a stream or an alert that is set again has another event.
             case "setStream" -> answer.statusCode() == 201 ? made("annals.stream.set", answer) : Optional.empty();
+            case "setAlert" -> answer.statusCode() == 201 ? made("annals.alert.set", answer) : Optional.empty();
             case "liftHold" -> named("annals.hold.lift", path);
             default -> Optional.empty();
         };

@@ -208,6 +208,18 @@ class EveryOperationAnswersAsDescribedIT extends ProjectTest {
     }
 
     @Test
+    void tooManyRecordsAreAnEvent() {
+        RequestSpecification alerting = given().auth().preemptive().oauth2(log.newToken(project.id(), "stream"));
+        String alert = "/v1/alerts/denied";
+        String body = "{\"q\": \"outcome:denied\", \"threshold\": 20, \"interval_seconds\": %d}";
+        json(alerting, body.formatted(300)).put(alert).then().statusCode(201);
+        json(alerting, body.formatted(1)).put(alert).then().statusCode(422);
+        alerting.get("/v1/alerts").then().statusCode(200).body("alerts", hasSize(1));
+        alerting.get(alert).then().statusCode(200).body("state", equalTo("active"));
+        alerting.delete(alert).then().statusCode(204);
+    }
+
+    @Test
     void aLinkShowsSomeRecords() {
         RequestSpecification linking = given().auth().preemptive().oauth2(log.newToken(project.id(), "link"));
         String url = json(linking, "{\"subject_id\": \"s-1\", \"expires_in_seconds\": 60}")

@@ -107,6 +107,8 @@ abstract class CallsOfTheContract {
         }
         if (path.startsWith("/v1/streams/")) {
             return streamCall(method, path, project);
+        } else if (path.startsWith("/v1/alerts/")) {
+            return alertCall(method, path, project);
         }
         return switch (operation) {
             case "PATCH /v1/projects/{project}" ->
@@ -188,6 +190,20 @@ abstract class CallsOfTheContract {
         assertThat(send(set, project.token()).statusCode()).isEqualTo(201);
         String body = path.endsWith("/rewind") ? "{\"cursor\": \"0\"}" : "";
         return new Call(method, set.path() + path.substring("/v1/streams/{name}".length()), body, "");
+    }
+
+    /** Of an alert that nothing matches. */
+    private Call alertCall(String method, String path, Project project) {
+        Call set = new Call(
+                "PUT",
+                path.replace("{name}", "a" + UUID.randomUUID()),
+                "{\"q\": \"nobody\", \"threshold\": 1, \"interval_seconds\": 60}",
+                "");
+        if (method.equals("PUT")) {
+            return set;
+        }
+        assertThat(send(set, project.token()).statusCode()).isEqualTo(201);
+        return new Call(method, set.path(), "", "");
     }
 
     record Answer(int statusCode, String body) {}

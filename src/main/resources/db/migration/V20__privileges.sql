@@ -76,6 +76,13 @@ grant execute on function
   annals.rewind_stream(uuid, text, uuid, text, uuid, inet), annals.delete_stream(uuid, text, uuid, inet),
   annals.stop_stream(uuid, uuid, bigint, text) to annals_service;
 
+-- Alerts: what they are, people say. Who counts holds the row, and moves it on by a function that leaves the event.
+grant select, update (turn_at, failures, retry_at, last_error, failed_at) on annals.alert to annals_service;
+grant execute on function
+  annals.set_alert(uuid, uuid, text, text, bigint, integer, boolean, integer, uuid, inet),
+  annals.delete_alert(uuid, text, uuid, inet), annals.advance_alert(uuid, bigint, timestamptz, bigint, bigint, boolean)
+  to annals_service;
+
 -- Sequences: their rows stay, their values are drawn.
 grant select, insert, update (next_value, reserved_from, deleted_at) on annals.sequence to annals_service;
 grant select, insert, update, delete on annals.sequence_series to annals_service;

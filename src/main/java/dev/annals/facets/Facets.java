@@ -19,8 +19,11 @@ import jakarta.enterprise.context.ApplicationScoped;
 import java.security.SecureRandom;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.LongPredicate;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -50,6 +53,8 @@ class Facets {
     private static final long SHORT_NANOS = 50_000_000;
     private static final long LONG_NANOS = 4 * SHORT_NANOS;
 
+    private static final String TOO_MANY = "Too many requests count records: try again.";
+
     /** What a row becomes that was taken as it arrived. */
     private static final Boolean TAKEN = true;
 
@@ -62,13 +67,19 @@ class Facets {
     private final SearchIndex index;
     private final FacetsConfig config;
     private final Bulkhead counting;
+    /** Of each project that counts: it has one place in {@link #counting}, so that it delays no other by more than one request. */
+    private final Map<UUID, Lane> lanes = new ConcurrentHashMap<>();
+
+    private final class Lane {
+        final Bulkhead requests = new Bulkhead(1, config.waitingPerProject(), config.maxWait(), TOO_MANY);
+        int users;
+    }
 
     Facets(@Reads Pool pool, SearchIndex index, FacetsConfig config) {
         this.pool = pool;
         this.index = index;
         this.config = config;
-        this.counting = new Bulkhead(
-                config.concurrent(), config.waiting(), config.maxWait(), "Too many requests count records: try again.");
+        this.counting = new Bulkhead(config.concurrent(), config.waiting(), config.maxWait(), TOO_MANY);
     }
 
     /** How many bytes a request may take at first; see {@link #count}. */
@@ -89,16 +100,30 @@ class Facets {
         return Uni.createFrom().deferred(() -> {
             Timeline timeline = timeline(request);
             requireLength(request, timeline);
-            return counting.run(() -> DatabaseFailure.retried(
-                            READ_BOUNDS.bind("project_id", projectId).execute(pool))
-                    .chain(rows -> new Walk(
-                                    projectId,
-                                    request,
-                                    timeline,
-                                    memory,
-                                    rows.iterator().next())
-                            .answer()));
+            return inTurn(
+                    projectId,
+                    () -> DatabaseFailure.retried(
+                                    READ_BOUNDS.bind("project_id", projectId).execute(pool))
+                            .chain(rows -> new Walk(
+                                            projectId,
+                                            request,
+                                            timeline,
+                                            memory,
+                                            rows.iterator().next())
+                                    .answer()));
         });
+    }
+
+    private Uni<byte[]> inTurn(UUID projectId, Supplier<Uni<byte[]>> count) {
+        Lane lane = lanes.compute(projectId, (id, known) -> {
+            Lane used = known == null ? new Lane() : known;
+            used.users++;
+            return used;
+        });
+        return lane.requests
+                .run(() -> counting.run(count))
+                .onTermination()
+                .invoke(() -> lanes.computeIfPresent(projectId, (id, used) -> --used.users == 0 ? null : used));
     }
 
     private static Timeline timeline(FacetsRequest request) {

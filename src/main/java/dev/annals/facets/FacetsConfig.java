@@ -36,17 +36,25 @@ public interface FacetsConfig {
     @Durations(min = "10ms", max = "1M")
     Duration statementTimeout();
 
-    /** How many requests are counted at a time; each takes a connection from the pool for reads. */
+    /**
+     * How many requests are counted at a time, each for another project; each takes a connection from the pool for reads.
+     */
     @WithDefault("2")
     @Min(1)
     @Max(1_000)
     int concurrent();
 
-    /** How many further requests may wait; the next one fails at once. */
+    /** How many further projects may wait, each with one request; that of the next one fails at once. */
     @WithDefault("32")
     @Min(0)
     @Max(10_000)
     int waiting();
+
+    /** How many further requests of a project may wait behind the one that is counted; the next one fails at once. */
+    @WithDefault("8")
+    @Min(0)
+    @Max(10_000)
+    int waitingPerProject();
 
     /** How long a request may take, including its wait. */
     @WithDefault("15s")

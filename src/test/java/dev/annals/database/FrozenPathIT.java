@@ -175,7 +175,8 @@ class FrozenPathIT {
             connected.add(connection);
         }
         connected.subList(1, 3).forEach(idle -> idle.closeHandler(closed::countDown));
-        // Otherwise one of the service's own, which began before the last of them was heard, would give up only some of them.
+        // Otherwise one of the service's own, which began before the last of them was heard, would give up only some of
+        // them.
         String heard = log.text("select clock_timestamp()");
         Await.until(
                 "no statement is under way that began before they were heard",

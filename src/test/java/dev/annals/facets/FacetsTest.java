@@ -32,10 +32,12 @@ import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.time.DayOfWeek;
 import java.time.Duration;
+import java.time.Instant;
 import java.time.OffsetDateTime;
 import java.time.temporal.ChronoUnit;
 import java.time.temporal.TemporalAdjusters;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
@@ -247,30 +249,91 @@ class FacetsTest {
 
     @Test
     void aFewAreCountedAtATimeAndAFewMayWait() throws SQLException {
-        UUID project = log.insertProject();
-        insert(project, "'a', null, null", 3);
         Facets facets = facets(Map.of("annals.facets.concurrent", "1", "annals.facets.waiting", "1"));
-        FacetsRequest request = new FacetsRequest(Filter.NONE, null, 1);
+        List<UUID> projects = List.of(projectOfThree(), projectOfThree(), projectOfThree());
         try (Connection owner = log.connect()) {
             SqlFixture.execute(owner, "lock table annals.audit_record in access exclusive mode");
-            List<Uni<byte[]>> begun = new ArrayList<>();
-            for (int i = 0; i < 2; i++) {
-                Uni<byte[]> one = facets.count(project, request, FacetsTest::isEnough)
-                        .memoize()
-                        .indefinitely();
-                one.subscribe().with(answer -> {}, failure -> {});
-                begun.add(one);
-            }
-            assertThatThrownBy(() -> count(facets, project, request))
-                    .isInstanceOfSatisfying(
-                            ProblemException.class,
-                            refused -> assertThat(refused.problem().type()).isEqualTo(ProblemType.OVERLOADED));
+            List<String> order = new ArrayList<>();
+            List<Uni<byte[]>> begun =
+                    List.of(begin(facets, projects.get(0), order), begin(facets, projects.get(1), order));
+            assertOverloaded(facets, projects.get(2));
             owner.rollback();
             for (Uni<byte[]> one : begun) {
                 assertThat(read(one.await().atMost(LIMIT)).path("total").asInt())
                         .isEqualTo(3);
             }
         }
+    }
+
+    /** Without its own queue, each project would wait behind all requests of one that sends many. */
+    @Test
+    void aProjectThatCountsAllTheTimeDelaysAnotherByOneRequest() throws SQLException {
+        Facets facets = facets(Map.of("annals.facets.concurrent", "1", "annals.facets.waiting-per-project", "2"));
+        UUID busy = projectOfThree();
+        UUID quiet = projectOfThree();
+        List<String> order = Collections.synchronizedList(new ArrayList<>());
+        try (Connection owner = log.connect()) {
+            SqlFixture.execute(owner, "lock table annals.audit_record in access exclusive mode");
+            List<Uni<byte[]>> begun = new ArrayList<>();
+            for (int i = 0; i < 3; i++) {
+                begun.add(begin(facets, busy, order));
+            }
+            assertOverloaded(facets, busy);
+            begun.add(begin(facets, quiet, order));
+            owner.rollback();
+            for (Uni<byte[]> one : begun) {
+                one.await().atMost(LIMIT);
+            }
+        }
+        assertThat(order).containsExactly(busy.toString(), quiet.toString(), busy.toString(), busy.toString());
+        assertThat(count(facets, busy, OF_ALL).path("total").asInt()).isEqualTo(3);
+    }
+
+    private static final FacetsRequest OF_ALL = new FacetsRequest(Filter.NONE, null, 1);
+
+    private UUID projectOfThree() throws SQLException {
+        UUID project = log.insertProject();
+        insert(project, "'a', null, null", 3);
+        return project;
+    }
+
+    /** Asks now, and notes the project when the answer is there. */
+    private static Uni<byte[]> begin(Facets facets, UUID project, List<String> order) {
+        Uni<byte[]> one = facets.count(project, OF_ALL, FacetsTest::isEnough)
+                .invoke(answer -> order.add(project.toString()))
+                .memoize()
+                .indefinitely();
+        one.subscribe().with(answer -> {}, failure -> {});
+        return one;
+    }
+
+    private static void assertOverloaded(Facets facets, UUID project) {
+        assertThatThrownBy(() -> count(facets, project, OF_ALL))
+                .isInstanceOfSatisfying(
+                        ProblemException.class,
+                        refused -> assertThat(refused.problem().type()).isEqualTo(ProblemType.OVERLOADED));
+    }
+
+    /** A week may lie in two months: what was counted by weeks could not be told by months later. */
+    @Test
+    void weeksThatBecomeMonthsAreDividedAtTheirEnds() {
+        Timeline timeline = new Timeline(Filter.NONE, Interval.WEEK, 120);
+        long wednesday = epochSecond("2025-12-31T10:00:00Z");
+        long thursday = epochSecond("2026-01-01T10:00:00Z");
+        timeline.add(thursday, null, 1);
+        timeline.add(wednesday, null, 2);
+        timeline.coarsen();
+        assertThat(timeline.counts()).containsOnlyKeys(epochSecond("2025-12-29T00:00:00Z"));
+        timeline.add(epochSecond("2020-06-15T10:00:00Z"), null, 4);
+        timeline.coarsen();
+        assertThat(timeline.interval()).isEqualTo(Interval.MONTH);
+        assertThat(timeline.counts().values())
+                .extracting(counts -> counts.get(null))
+                .containsExactly(4, 2, 1);
+    }
+
+    private static long epochSecond(String time) {
+        return Instant.parse(time).getEpochSecond();
     }
 
     private static boolean isEnough(long bytes) {

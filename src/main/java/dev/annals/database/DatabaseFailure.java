@@ -13,6 +13,7 @@ public final class DatabaseFailure {
 
     private static final int READ_RETRIES = 3;
     private static final Duration READ_RETRY_DELAY = Duration.ofMillis(50);
+    private static final Duration LONGEST_READ_RETRY_DELAY = Duration.ofMillis(500);
 
     private DatabaseFailure() {}
 
@@ -25,6 +26,21 @@ public final class DatabaseFailure {
                 .retry()
                 .withBackOff(READ_RETRY_DELAY)
                 .atMost(READ_RETRIES)
+                .onFailure(failure ->
+                        isTransient(failure) || (failure.getCause() != null && isTransient(failure.getCause())))
+                .transform(DatabaseUnavailableException::new);
+    }
+
+    /**
+     * The same, repeated for so long: for what has to outlast a change of the primary.
+     *
+     * @param longest from the first failure on
+     */
+    public static <T> Uni<T> retriedFor(Duration longest, Uni<T> read) {
+        return read.onFailure(DatabaseFailure::isTransient)
+                .retry()
+                .withBackOff(READ_RETRY_DELAY, LONGEST_READ_RETRY_DELAY)
+                .expireIn(longest.toMillis())
                 .onFailure(failure ->
                         isTransient(failure) || (failure.getCause() != null && isTransient(failure.getCause())))
                 .transform(DatabaseUnavailableException::new);

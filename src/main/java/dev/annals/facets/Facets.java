@@ -6,7 +6,7 @@ import dev.annals.database.Sql;
 import dev.annals.http.Bulkhead;
 import dev.annals.http.JsonBody;
 import dev.annals.http.ProblemException;
-import dev.annals.http.RequestParameters;
+import dev.annals.http.ProblemType;
 import dev.annals.search.ScanPlan;
 import dev.annals.search.SearchIndex;
 import io.smallrye.mutiny.Multi;
@@ -93,7 +93,7 @@ class Facets {
      * Counts.
      *
      * @param memory whether the request may hold so many bytes altogether, from {@link #firstMemory} on
-     * @return the answer, as JSON. Fails with {@code invalid-parameter} if the intervals would be too many, and with
+     * @return the answer, as JSON. Fails with {@code result-too-large} if the intervals would be too many, and with
      *     {@code overloaded} if too many are counting
      */
     Uni<byte[]> count(UUID projectId, FacetsRequest request, LongPredicate memory) {
@@ -134,10 +134,10 @@ class Facets {
 
     private static void requireLength(FacetsRequest request, Timeline timeline) {
         if (request.interval() != null && timeline.interval() != request.interval()) {
-            throw RequestParameters.invalid(
-                    FacetsRequest.INTERVAL,
-                    "The range has more than " + MOST_INTERVALS + " of them: take "
-                            + timeline.interval().text() + ", a shorter range, or none.");
+            throw new ProblemException(
+                    ProblemType.RESULT_TOO_LARGE,
+                    "The range has more than " + MOST_INTERVALS + " intervals of this length. Take the interval "
+                            + timeline.interval().text() + ", a shorter range, or no interval.");
         }
     }
 

@@ -68,6 +68,8 @@ public class AccessTokens {
     /** For addresses with too many failures, because a valid token may come from there, too. */
     private final Bulkhead suspectLane;
 
+    private final Duration recheckWait;
+
     /** Queries in flight: requests with the same token share one query. */
     private final Map<TokenHash, Uni<@Nullable Caller>> lookUps = new ConcurrentHashMap<>();
 
@@ -82,6 +84,7 @@ public class AccessTokens {
                 .maximumSize(10_000)
                 .expireAfterWrite(limits.unknownTime())
                 .build();
+        this.recheckWait = limits.lookUpWait();
         this.failures = new TokenFailures(limits);
         this.lane = new Bulkhead(limits.lookUps(), limits.waitingLookUps(), limits.lookUpWait(), TOO_MANY);
         this.suspectLane = new Bulkhead(1, limits.waitingSuspects(), limits.lookUpWait(), TOO_MANY);
@@ -157,15 +160,19 @@ public class AccessTokens {
     }
 
     private Uni<@Nullable Caller> inTurn(TokenHash hash, Bulkhead turns) {
-        return turns.run(() -> find(hash))
+        return turns.run(() -> found(hash, DatabaseFailure.retried(find(hash))))
                 .onTermination()
                 .invoke(() -> lookUps.remove(hash))
                 .memoize()
                 .indefinitely();
     }
 
+    /**
+     * Of a token that was valid a moment ago. A writer that has one waits for a new primary, as its append would: it would otherwise be
+     * refused whenever the time to look again comes in between.
+     */
     private Uni<@Nullable Caller> lookUp(TokenHash hash) {
-        return find(hash)
+        return found(hash, DatabaseFailure.retriedFor(recheckWait, find(hash)))
                 .onTermination()
                 .invoke(() -> lookUps.remove(hash))
                 .memoize()
@@ -173,19 +180,19 @@ public class AccessTokens {
     }
 
     private Uni<@Nullable Caller> find(TokenHash hash) {
-        return DatabaseFailure.retried(FIND_TOKEN
-                        .bind("token_hash", hash.buffer())
-                        .execute(reads)
-                        .map(this::readCaller))
-                .invoke(found -> {
-                    if (found != null) {
-                        known.put(hash, found);
-                        proven.put(hash, true);
-                    } else {
-                        unknown.put(hash, true);
-                        proven.invalidate(hash);
-                    }
-                });
+        return FIND_TOKEN.bind("token_hash", hash.buffer()).execute(reads).map(this::readCaller);
+    }
+
+    private Uni<@Nullable Caller> found(TokenHash hash, Uni<@Nullable Caller> find) {
+        return find.invoke(found -> {
+            if (found != null) {
+                known.put(hash, found);
+                proven.put(hash, true);
+            } else {
+                unknown.put(hash, true);
+                proven.invalidate(hash);
+            }
+        });
     }
 
     private @Nullable Caller readCaller(RowSet<Row> rows) {

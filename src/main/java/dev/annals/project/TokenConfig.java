@@ -35,7 +35,10 @@ public interface TokenConfig {
     @Max(100_000)
     int waitingSuspects();
 
-    /** How long such a look-up may wait. */
+    /**
+     * How long such a look-up may wait. For so long, too, requests with a token that was valid a moment ago wait for a database that
+     * cannot be reached.
+     */
     @WithDefault("10s")
     @Durations(min = "1ms", max = "10M")
     Duration lookUpWait();

@@ -176,7 +176,8 @@ class FacetsOverHttpTest extends ProjectTest {
         project.wrongRequest()
                 .get(FACETS + "?interval=hour&start=2026-01-01&end=2026-02-11T16:00:01Z")
                 .then()
-                .statusCode(400);
+                .statusCode(422)
+                .body("type", equalTo("urn:annals:problem:result-too-large"));
     }
 
     private Response get(String query) {

@@ -82,7 +82,7 @@ class CommandsIT {
         assertThat(run(2, owner, "vacuum"))
                 .isEqualTo(
                         "There is no command vacuum; there are serve, tail, search, append, export, check, archive, redact, erase, project, token, grant, hold,"
-                                + " stream, whoami, help, migrate, verify, dump, restore, log, rebuild, sequence-benchmark and"
+                                + " stream, alert, whoami, help, migrate, verify, dump, restore, log, rebuild, sequence-benchmark and"
                                 + " generate-completion. Without one, the service runs.");
         assertThat(run(0, owner, "--help")).contains("serve", "tail", "append", "export", "migrate", "verify");
         assertThat(run(0, owner, "help", "sequence-benchmark")).contains("--low-water-mark");

@@ -136,7 +136,7 @@ class Facets {
         if (request.interval() != null && timeline.interval() != request.interval()) {
             throw new ProblemException(
                     ProblemType.RESULT_TOO_LARGE,
-                    "The range has more than " + MOST_INTERVALS + " intervals of this length. Take the interval "
+                    "The range has more than " + MOST_INTERVALS + " intervals of this length: take "
                             + timeline.interval().text() + ", a shorter range, or no interval.");
         }
     }

@@ -145,8 +145,6 @@ class FacetsOverHttpTest extends ProjectTest {
                 "interval=second | interval",
                 "interval= | interval",
                 "interval=HOUR | interval",
-                "interval=minute&start=2026-01-01&end=2026-01-02 | interval",
-                "interval=hour&start=2026-01-01&end=2027-01-01 | interval",
                 "top=0 | top",
                 "top=101 | top",
                 "top=-1 | top",

@@ -11,11 +11,14 @@ select
   subject_id,
   subject_name,
   outcome,
-  host(ip_address) as ip_address,
+  inet_send(ip_address) as ip_address,
   message,
   metadata::text as metadata,
   number_sequence,
-  number_value
+  number_value,
+  recorded_by_token,
+  recorded_by_role,
+  redaction::text as redaction
 from one_table.audit_record
 where project_id = $1 and sequence_id > $2
 order by sequence_id

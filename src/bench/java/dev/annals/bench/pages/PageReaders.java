@@ -1,6 +1,7 @@
 package dev.annals.bench.pages;
 
 import dev.annals.bench.BenchDatabase;
+import java.sql.Array;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
@@ -87,8 +88,7 @@ final class PageReaders {
         try (ResultSet row = read.executeQuery()) {
             int id = row.findColumn("id");
             while (row.next()) {
-                // In a row of its own, before the records, or with each of them.
-                last = Math.max(last, row.getLong(1));
+                last = Math.max(last, place(row));
                 if (row.getObject(id) != null) {
                     found++;
                 }
@@ -98,5 +98,14 @@ final class PageReaders {
             throw new IllegalStateException(
                     "A page behind " + behind + " has " + found + " records up to " + last + ": " + page);
         }
+    }
+
+    /** The last place that the row names: for the whole page, in a row of its own before the records, or that of its record. */
+    private static long place(ResultSet row) throws SQLException {
+        if (!row.getMetaData().getColumnLabel(1).equals("record_ids")) {
+            return row.getLong(1);
+        }
+        Array numbers = row.getArray("numbers");
+        return numbers == null ? 0 : ((Long[]) numbers.getArray())[0];
     }
 }

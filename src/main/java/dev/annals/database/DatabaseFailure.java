@@ -22,26 +22,26 @@ public final class DatabaseFailure {
      * broken connection. Fails with {@link DatabaseUnavailableException} if that does not help.
      */
     public static <T> Uni<T> retried(Uni<T> read) {
-        return read.onFailure(DatabaseFailure::isTransient)
+        return told(read.onFailure(DatabaseFailure::isTransient)
                 .retry()
                 .withBackOff(READ_RETRY_DELAY)
-                .atMost(READ_RETRIES)
-                .onFailure(failure ->
-                        isTransient(failure) || (failure.getCause() != null && isTransient(failure.getCause())))
-                .transform(DatabaseUnavailableException::new);
+                .atMost(READ_RETRIES));
     }
 
     /**
-     * The same, repeated for so long: for what has to outlast a change of the primary.
+     * The same, but repeated until that time is over: for what has to outlast a change of the primary.
      *
      * @param longest from the first failure on
      */
     public static <T> Uni<T> retriedFor(Duration longest, Uni<T> read) {
-        return read.onFailure(DatabaseFailure::isTransient)
+        return told(read.onFailure(DatabaseFailure::isTransient)
                 .retry()
                 .withBackOff(READ_RETRY_DELAY, LONGEST_READ_RETRY_DELAY)
-                .expireIn(longest.toMillis())
-                .onFailure(failure ->
+                .expireIn(longest.toMillis()));
+    }
+
+    private static <T> Uni<T> told(Uni<T> retried) {
+        return retried.onFailure(failure ->
                         isTransient(failure) || (failure.getCause() != null && isTransient(failure.getCause())))
                 .transform(DatabaseUnavailableException::new);
     }

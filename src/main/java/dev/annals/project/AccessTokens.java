@@ -168,8 +168,8 @@ public class AccessTokens {
     }
 
     /**
-     * Of a token that was valid a moment ago. A writer that has one waits for a new primary, as its append would: it would otherwise be
-     * refused whenever the time to look again comes in between.
+     * Looks up a token that was valid a moment ago. While no primary can be reached, its requests wait, as appends do: otherwise a writer
+     * would be refused only because its token is due to be looked up again.
      */
     private Uni<@Nullable Caller> lookUp(TokenHash hash) {
         return found(hash, DatabaseFailure.retriedFor(recheckWait, find(hash)))

@@ -2,6 +2,7 @@ package dev.annals.alert;
 
 import dev.annals.database.DatabaseFailure;
 import dev.annals.database.Reads;
+import dev.annals.database.RepeatedLook;
 import dev.annals.database.Sql;
 import dev.annals.query.Query;
 import dev.annals.query.QueryException;
@@ -61,14 +62,14 @@ class Lookout {
     private final AlertConfig config;
     private final Counter raised;
     private final Counter failures;
+    private final RepeatedLook looks;
     private volatile Map<String, Long> watched = Map.of();
-    private volatile boolean lookFailed;
-    private volatile boolean stopped;
 
     @Inject
     Lookout(@Reads Pool pool, AlertConfig config, MeterRegistry metrics) {
         this.pool = pool;
         this.config = config;
+        this.looks = new RepeatedLook(this::look, config.interval(), config.retryDelay(), LOG, "Alerts");
         this.raised = Counter.builder("annals.alerts.raised")
                 .description("Events of alerts that this instance has appended")
                 .register(metrics);
@@ -145,17 +146,17 @@ class Lookout {
 
     void start(@Observes StartupEvent event, Vertx vertx) {
         if (config.enabled()) {
-            lookAfter(config.interval());
+            looks.start();
             vertx.setPeriodic(WATCH_INTERVAL.toMillis(), tick -> watch());
         }
     }
 
     void stop(@Observes ShutdownEvent event) {
-        stopped = true;
+        looks.stop();
     }
 
     private void watch() {
-        if (!stopped) {
+        if (!looks.stopped()) {
             WATCH_ALERTS.execute(pool).subscribe().with(this::watched, failure -> LOG.debug("No look", failure));
         }
     }
@@ -166,35 +167,6 @@ class Lookout {
         STATES.forEach(state -> now.put(state, row.getLong(state)));
         now.put(LAG, row.getLong(LAG));
         watched = now;
-    }
-
-    private void lookAfter(Duration delay) {
-        Uni.createFrom()
-                .voidItem()
-                .onItem()
-                .delayIt()
-                .by(delay)
-                .chain(() -> stopped ? Uni.createFrom().item(false) : look())
-                .subscribe()
-                .with(this::looked, this::notLooked);
-    }
-
-    private void looked(boolean more) {
-        lookFailed = false;
-        if (!stopped) {
-            lookAfter(more ? Duration.ofMillis(1) : config.interval());
-        }
-    }
-
-    // Requests report that the database is away; here one line is enough.
-    private void notLooked(Throwable failure) {
-        if (!stopped) {
-            if (!lookFailed) {
-                LOG.warnf("Alerts wait for the database: %s", failure);
-            }
-            lookFailed = true;
-            lookAfter(config.retryDelay().plus(config.interval()));
-        }
     }
 
     /**
@@ -217,7 +189,7 @@ class Lookout {
     }
 
     private Uni<Boolean> takeOn(UUID id, int steps) {
-        if (stopped) {
+        if (looks.stopped()) {
             return Uni.createFrom().item(false);
         }
         return pool.withTransaction(connection -> step(connection, id))

@@ -1,6 +1,7 @@
 package dev.annals.delivery;
 
 import dev.annals.database.Reads;
+import dev.annals.database.RepeatedLook;
 import dev.annals.database.Sql;
 import dev.annals.feed.FeedPage;
 import dev.annals.feed.FeedQuery;
@@ -30,7 +31,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
 import org.jboss.logging.Logger;
 
@@ -61,7 +61,6 @@ class Deliveries {
 
     private final UUID instance = UUID.randomUUID();
     private final Map<Turn, NamedStream> running = new ConcurrentHashMap<>();
-    private final AtomicBoolean claiming = new AtomicBoolean();
     private final Pool pool;
     private final FeedReader reader;
     private final Bulkhead reading;
@@ -72,9 +71,8 @@ class Deliveries {
     private final DeliveryConfig config;
     private final Counter delivered;
     private final Counter failures;
+    private final RepeatedLook looks;
     private volatile Map<String, Long> watched = Map.of();
-    private volatile boolean claimFailed;
-    private volatile boolean stopped;
 
     Deliveries(
             @Reads Pool pool,
@@ -92,6 +90,7 @@ class Deliveries {
         this.streams = streams;
         this.vertx = vertx;
         this.config = config;
+        this.looks = new RepeatedLook(this::claim, config.interval(), Duration.ZERO, LOG, "Streams");
         this.reading = new Bulkhead(
                 config.reading(), config.concurrent(), READ_WAIT, "Too many streams read at a time: they try again.");
         this.delivered = Counter.builder("annals.streams.delivered.records")
@@ -123,26 +122,26 @@ class Deliveries {
 
     void start(@Observes StartupEvent event) {
         if (config.enabled()) {
-            vertx.setPeriodic(config.interval().toMillis(), tick -> claim());
+            looks.start();
             vertx.setPeriodic(WATCH_INTERVAL.toMillis(), tick -> watch());
         }
     }
 
     /** Deliveries that are under way end with their batch. */
     void stop(@Observes ShutdownDelayInitiatedEvent event) {
-        stopped = true;
+        looks.stop();
     }
 
     void stop(@Observes ShutdownEvent event) {
-        stopped = true;
+        looks.stop();
     }
 
     boolean isStopped() {
-        return stopped;
+        return looks.stopped();
     }
 
     private void watch() {
-        if (!stopped) {
+        if (!looks.stopped()) {
             WATCH_STREAMS.execute(pool).subscribe().with(this::watched, failure -> LOG.debug("No look", failure));
         }
     }
@@ -155,13 +154,14 @@ class Deliveries {
         watched = now;
     }
 
-    private void claim() {
+    /** Looks for streams to deliver. There is never more to do: those that are not claimed are somebody else's, or wait. */
+    private Uni<Boolean> claim() {
         int room = config.concurrent() - running.size();
-        if (stopped || room <= 0 || !claiming.compareAndSet(false, true)) {
-            return;
+        if (room <= 0) {
+            return Uni.createFrom().item(false);
         }
         long asked = System.nanoTime();
-        CLAIM_STREAMS
+        return CLAIM_STREAMS
                 .bind("instance", instance)
                 .bind("lease_millis", config.lease().toMillis())
                 .bind(
@@ -172,10 +172,8 @@ class Deliveries {
                                 .toArray(UUID[]::new))
                 .bind("most", room)
                 .execute(pool)
-                .onTermination()
-                .invoke(() -> claiming.set(false))
-                .subscribe()
-                .with(rows -> begin(rows, asked), this::notClaimed);
+                .invoke(rows -> begin(rows, asked))
+                .replaceWith(false);
     }
 
     private Map<UUID, Integer> ofProjects() {
@@ -184,21 +182,12 @@ class Deliveries {
         return count;
     }
 
-    // Requests report that the database is away; here one line is enough.
-    private void notClaimed(Throwable failure) {
-        if (!claimFailed) {
-            LOG.warnf("Streams wait for the database: %s", failure);
-        }
-        claimFailed = true;
-    }
-
     private void begin(RowSet<Row> rows, long asked) {
-        claimFailed = false;
         for (Row row : rows) {
             NamedStream stream = NamedStream.of(row);
             int ofProject = ofProjects().getOrDefault(stream.ownerId(), 0);
             Delivery delivery = new Delivery(this, pool, stream, asked, vertx, config);
-            if (stopped
+            if (looks.stopped()
                     || ofProject >= config.concurrentPerProject()
                     || running.putIfAbsent(Turn.of(stream), stream) != null) {
                 delivery.release()

@@ -3,6 +3,7 @@ package dev.annals.projection;
 import dev.annals.database.Binds;
 import dev.annals.database.DatabaseFailure;
 import dev.annals.database.Reads;
+import dev.annals.database.RepeatedLook;
 import dev.annals.database.Sql;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -18,7 +19,6 @@ import io.vertx.mutiny.sqlclient.SqlConnection;
 import jakarta.enterprise.context.ApplicationScoped;
 import jakarta.enterprise.event.Observes;
 import jakarta.inject.Inject;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -64,8 +64,7 @@ public class Projector {
     private final ProjectionConfig config;
     private final Map<Target, Failure> failures = new ConcurrentHashMap<>();
     private final Map<String, Lag> lags = new ConcurrentHashMap<>();
-    private volatile boolean stopped;
-    private volatile boolean lookFailed;
+    private final RepeatedLook looks;
 
     // Where the next look begins, and what the looks since the first project have found. Only one look runs at a time.
     private volatile @Nullable UUID after;
@@ -84,6 +83,7 @@ public class Projector {
         this.pool = pool;
         this.projections = projections.stream().collect(Collectors.toMap(Projection::name, Function.identity()));
         this.config = config;
+        this.looks = new RepeatedLook(this::look, config.interval(), config.retryDelay(), LOG, "Projections");
         projections.forEach(projection -> lags.put(projection.name(), new Lag(0, System.nanoTime())));
     }
 
@@ -177,41 +177,12 @@ public class Projector {
 
     void start(@Observes StartupEvent event) {
         if (config.enabled()) {
-            lookAfter(config.interval());
+            looks.start();
         }
     }
 
     void stop(@Observes ShutdownEvent event) {
-        stopped = true;
-    }
-
-    private void lookAfter(Duration delay) {
-        Uni.createFrom()
-                .voidItem()
-                .onItem()
-                .delayIt()
-                .by(delay)
-                .chain(() -> stopped ? Uni.createFrom().item(false) : look())
-                .subscribe()
-                .with(this::looked, this::notLooked);
-    }
-
-    private void looked(boolean more) {
-        lookFailed = false;
-        if (!stopped) {
-            lookAfter(more ? Duration.ofMillis(1) : config.interval());
-        }
-    }
-
-    // The database is away. Requests report that; here one line is enough.
-    private void notLooked(Throwable failure) {
-        if (!stopped) {
-            if (!lookFailed) {
-                LOG.warnf(failure, "Projections wait for the database");
-            }
-            lookFailed = true;
-            lookAfter(config.retryDelay().plus(config.interval()));
-        }
+        looks.stop();
     }
 
     /**
@@ -286,7 +257,7 @@ public class Projector {
                 .iterable(lagging)
                 .onItem()
                 .transformToUniAndConcatenate(
-                        behind -> stopped ? Uni.createFrom().item(false) : takeOn(behind, config.steps()))
+                        behind -> looks.stopped() ? Uni.createFrom().item(false) : takeOn(behind, config.steps()))
                 .collect()
                 .asList()
                 .map(unfinished -> unfinished.contains(true));
@@ -299,7 +270,7 @@ public class Projector {
      */
     public Uni<Void> advance(String name, UUID projectId) {
         Projection projection = projections.get(name);
-        if (!config.enabled() || stopped || projection == null) {
+        if (!config.enabled() || looks.stopped() || projection == null) {
             return Uni.createFrom().voidItem();
         }
         return takeOn(new Lagging(new Target(projection, projectId), Long.MAX_VALUE, 1), config.steps())
@@ -393,7 +364,7 @@ public class Projector {
                     if (taken == 0 || rest < behind.step()) {
                         return Uni.createFrom().item(false);
                     }
-                    return steps > 1 && !stopped
+                    return steps > 1 && !looks.stopped()
                             ? takeOn(new Lagging(target, rest, behind.step()), steps - 1)
                             : Uni.createFrom().item(true);
                 })

@@ -153,7 +153,8 @@ public final class InstalledPostgres implements AutoCloseable {
         return Stream.concat(Stream.of(postmaster), postmaster.descendants()).toList();
     }
 
-    private void start() throws Exception {
+    /** Again, after {@link #kill}. */
+    public void start() throws Exception {
         killed = false;
         run(
                 "pg_ctl",

@@ -30,7 +30,9 @@ export function button(attributes, clicked, ...children) {
  */
 export function passFocus(from, ...others) {
   const isThere = (element) => element?.isConnected && element.closest('[hidden]') === null && !element.disabled;
-  if (from === document.activeElement && from !== document.body && !isThere(from)) {
+  // The browser may have noticed already.
+  const isLost = document.activeElement === from || document.activeElement === document.body;
+  if (isLost && from !== document.body && !isThere(from)) {
     others.find(isThere)?.focus({preventScroll: true});
   }
 }

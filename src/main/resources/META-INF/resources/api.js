@@ -35,27 +35,25 @@ export const ofBrowser = stored(() => localStorage);
 export let token = ofTab.get(TOKEN);
 /** Whether it came with a link: it opens some records, and neither statistics nor proofs. */
 export let isLink = ofTab.get(LINK) !== null;
-/** The project that somebody reads who has signed in; null with a token, which has one project. */
+/** The project that is read; null where that is not known yet, as with the token of a link. */
 export let project = ofTab.get(PROJECT);
 
 export const isSession = () => token === SESSION;
 
 /** Somebody has signed in, and reads a project. */
-export function setSession(id) {
-  setToken(SESSION);
-  project = id;
-  ofTab.set(PROJECT, id);
-}
+export const setSession = (id) => setToken(SESSION, {id});
 
-export function setToken(given, fromLink = false) {
+/** @param id of the token's project, if that is known */
+export function setToken(given, {fromLink = false, id = null} = {}) {
   token = given;
   isLink = fromLink;
-  project = null;
-  ofTab.remove(PROJECT);
-  ofTab.remove(TOKEN);
-  ofTab.remove(LINK);
+  project = id;
+  [PROJECT, TOKEN, LINK].forEach(ofTab.remove);
   if (given !== null) {
     ofTab.set(TOKEN, given);
+  }
+  if (id !== null) {
+    ofTab.set(PROJECT, id);
   }
   if (fromLink) {
     ofTab.set(LINK, 'true');
@@ -80,9 +78,9 @@ export class Problem extends Error {
   }
 }
 
-const credentials = () => {
-  if (!isSession()) {
-    return {Authorization: `Bearer ${token}`};
+const credentials = (as) => {
+  if (as !== null || !isSession()) {
+    return {Authorization: `Bearer ${as ?? token}`};
   }
   return project === null ? {} : {'Annals-Project': project};
 };
@@ -91,14 +89,15 @@ const credentials = () => {
  * Asks the service; fails with a Problem, whose status is 0 where the service cannot be reached.
  *
  * @param cookie whether to ask as who has signed in, or might have
+ * @param as a token to ask with in place of the one that is in use
  */
-export async function ask(path, {signal, headers, method = 'GET', cookie = isSession()} = {}) {
+export async function ask(path, {signal, headers, method = 'GET', as = null, cookie = as === null && isSession()} = {}) {
   let answer;
   try {
     answer = await fetch(new URL(path, BASE), {
       method,
       signal,
-      headers: {Accept: 'application/json', ...headers, ...(cookie && !isSession() ? {} : credentials())},
+      headers: {Accept: 'application/json', ...headers, ...(cookie && !isSession() ? {} : credentials(as))},
       cache: 'no-store',
       credentials: cookie ? 'same-origin' : 'omit',
       redirect: 'error',

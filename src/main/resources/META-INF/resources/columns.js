@@ -19,6 +19,8 @@ const WIDTHS = {
   time: 11, action: 13, actor: 12.5, subject: 14, outcome: 6.5, ip_address: 10, recorded_by: 13, recorded_at: 11, message: 16, number: 5.5,
 };
 const METADATA_WIDTH = 9;
+/** As wide on paper as what they hold, which is much the same in each row. */
+const FIXED = ['time', 'recorded_at', 'outcome', 'number'];
 
 /** Known columns in their order, and behind them those of metadata. */
 function cleaned(names) {
@@ -62,7 +64,12 @@ export function drawHeads(zone) {
     'th', {role: 'columnheader', scope: 'col', class: isMetadata(name) ? 'metadata' : name},
     ...(name === 'number' ? [make('abbr', {title: 'Sequence id'}, '#')] : [make('bdi', {}, line(title(name)))]),
     ...(name === 'time' || name === 'recorded_at' ? [' ', make('small', {class: 'zone-name'}, zone)] : []))));
-  byId('rows').parentElement.classList.toggle('chosen', !isUsual());
+  const {classList, style} = byId('rows').parentElement;
+  classList.toggle('chosen', !isUsual());
+  style.setProperty('--flexible', columns.filter((name) => !FIXED.includes(name)).length);
+  // Of the lines that a record has on a phone, those with nothing on them go.
+  classList.toggle('no-message', !columns.includes('message'));
+  classList.toggle('no-last', !columns.includes('actor') && !columns.includes('outcome'));
   fit();
 }
 

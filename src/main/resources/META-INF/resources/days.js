@@ -187,6 +187,14 @@ function moved(event) {
   }
 }
 
+/** Of the project that was shown nothing is left, nor how far back somebody went in it. */
+export function endDays() {
+  view = null;
+  daysBack = null;
+  byId('histogram').hidden = true;
+  byId('histogram-error').hidden = true;
+}
+
 function shiftDays(days) {
   const most = Math.floor(Date.now() / DAY_MS) - FIRST_DAY / DAY_MS;
   daysBack = Math.min(most, Math.max(0, daysBack - days));

@@ -66,8 +66,17 @@ function draw({facets, total, complete, from, through}) {
   byId('facets-text').textContent = complete
     ? `${count.format(total)} records up to #${count.format(through)}`
     : `At least ${count.format(total)} records: those behind #${count.format(from)}, up to #${count.format(through)}, are counted`;
-  byId('facets-list').replaceChildren(...facets.filter(({values, field}) => values.length > 0 && field in FIELDS)
+  const focused = document.activeElement;
+  const list = byId('facets-list');
+  const {key} = focused.dataset;
+  const section = focused.closest('#facets-list section')?.getAttribute('aria-labelledby');
+  list.replaceChildren(...facets.filter(({values, field}) => values.length > 0 && field in FIELDS)
     .map((facet) => drawFacet(facet, complete)));
+  if (section !== undefined) {
+    const buttons = [...list.querySelectorAll('button')];
+    const near = buttons.find((one) => one.closest('section').getAttribute('aria-labelledby') === section);
+    (buttons.find((one) => one.dataset.key === key) ?? near ?? byId('values')).focus();
+  }
 }
 
 function drawFacet({field, values, distinct, missing}, complete) {
@@ -93,11 +102,11 @@ function drawValue(field, {value, name, count: number}, highest, complete) {
   return make('li', {},
     share,
     button({
-      class: 'value-only', 'aria-pressed': isOn, title: line(name === undefined ? value : `${name} · ${value}`),
+      class: 'value-only', 'data-key': `only ${field} ${value}`, 'aria-pressed': isOn, title: line(name === undefined ? value : `${name} · ${value}`),
       'aria-label': `${isOn ? 'Any' : 'Only this'} ${label}: ${text}, ${atLeast(number, complete)}`,
     }, () => select(isOn ? others : {...filters, [field]: value}),
       make('bdi', {}, text), make('span', {class: 'count'}, `${complete ? '' : '≥ '}${count.format(number)}`)),
-    button({class: 'only', 'aria-label': `Exclude this ${label}: ${text}`, title: 'Exclude'},
+    button({class: 'only', 'data-key': `exclude ${field} ${value}`, 'aria-label': `Exclude this ${label}: ${text}`, title: 'Exclude'},
       () => select({...others, q: withTerm(filters.q, `-${term(queried, value)}`)}),
       icon('M10 3.5a6.5 6.5 0 1 0 0 13a6.5 6.5 0 0 0 0-13zM5.5 14.5l9-9')));
 }

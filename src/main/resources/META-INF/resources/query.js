@@ -43,6 +43,9 @@ const BETWEEN =
   /[\t-\r \u0085\u00a0\u2028-\u202f\u3000!"#$%&'()*+,./:;<=>?@[\\\]^_`{|}~\u00a1\u00ab\u00bb\u00bf\u2010-\u2027\u2039\u203a\u2e3a\u2e3b\u3001\u3002\u300c-\u300f-]+/;
 const BETWEEN_ALL = new RegExp(BETWEEN, 'g');
 
+/** Whether a text has words that a query can look for. */
+export const hasWords = (text) => text.split(BETWEEN).some(Boolean);
+
 const SPACE = /\s+/y;
 const NOT = /-(?=[^\s)-])|NOT(?=[\s("])\s*/y;
 const FIELD = /(metadata\.(?:[^\s:"()]|"(?:[^"\\]|\\.)*")+|[A-Za-z_][\w.]*):(?=[^\s:/\\)])/iy;

@@ -1,7 +1,7 @@
 // One record in full: each value with what can be done with it, and the way to what was recorded around it.
 
 import {button, byId, exact, icon, line, long, make, paintJson} from './text.js';
-import {MAX_QUERY, metadataField, term, withTerm} from './query.js';
+import {MAX_QUERY, hasWords, metadataField, term, withTerm} from './query.js';
 import {relativeText, timeText} from './times.js';
 
 const MAX_METADATA = 100;
@@ -14,7 +14,12 @@ const ICONS = {
   show: 'M3.5 5h13l-5 6v4.5l-3-1.5v-3z',
   exclude: 'M10 3.5a6.5 6.5 0 1 0 0 13a6.5 6.5 0 0 0 0-13zM5.5 14.5l9-9',
   take: 'M7.5 7.5h8.5v8.5h-8.5zM4 12.5v-8.5h8.5',
+  around: 'm6.5 7.5 3.5-4 3.5 4M6.5 12.5l3.5 4 3.5-4M4 10h12',
 };
+
+/** What holds together in metadata what one person or one request has done, and the names that say so. */
+const KINDS = ['session', 'request', 'trace', 'correlation'];
+const TOGETHER = new RegExp(`(?:^|\\.)(${KINDS.join('|')})(?:[._-]?id)?$`, 'i');
 
 /** Copies a text, and says so in a button for a moment or, where that has only a picture, to those who listen. */
 export async function copy(text, target, label = null) {
@@ -53,8 +58,11 @@ export function recordView(record, {filters, go, around, link, paintMessage}) {
   const whole = long(json, 'pre', paintJson);
   whole.tabIndex = 0;
 
-  /** Shows only, or all but, the records that have this value, by a filter or a field of queries; copies it as it is shown. */
-  function actions({label, text, filter, field, search = text}) {
+  /**
+   * Shows only, or all but, the records that have this value, by a filter or a field of queries, or those of them that were recorded
+   * around this one; copies it as it is shown.
+   */
+  function actions({label, text, filter, field, search = text, isPlace = true}) {
     const withQuery = (added) => ({...filters(), q: withTerm(filters().q, added)});
     const only = () => (filter ? {...filters(), [filter]: search} : withQuery(term(field, search)));
     const not = () => withQuery(`-${term(field, search)}`);
@@ -62,8 +70,14 @@ export function recordView(record, {filters, go, around, link, paintMessage}) {
       && Object.entries(wanted()).some(([name, value]) => value !== filters()[name]);
     const act = (name, title, clicked) =>
       button({class: `only ${name}`, 'aria-label': `${title} this ${line(label)}`, title}, clicked, icon(ICONS[name]));
+    const like = filter ? {[filter]: search} : {q: field && term(field, search)};
+    const near = isPlace && field && search !== '' && Object.values(like)[0].length <= MAX_QUERY;
     return make('span', {class: 'acts'},
       act('take', 'Copy', ({currentTarget}) => copy(text, currentTarget)),
+      ...(near
+        ? [make('a', {class: 'only near', href: around(like, record), 'aria-label': `Around this record: same ${line(label)}`, title: 'Around, with the same'},
+          icon(ICONS.around))]
+        : []),
       ...(offered(not) ? [act('exclude', 'Exclude', () => go(not()))] : []),
       ...(offered(only) ? [act('show', 'Only', () => go(only()))] : []));
   }
@@ -81,7 +95,7 @@ export function recordView(record, {filters, go, around, link, paintMessage}) {
   function time(label, text, name) {
     const shown = make('span', {},
       make('time', {datetime: text}, timeText(text)), make('span', {class: 'dim relative', 'data-time': text}, relativeText(text)));
-    return field(label, {text, shown, field: name, search: `${text.slice(0, MINUTE)}Z`, label: `${label}: minute`});
+    return field(label, {text, shown, field: name, search: `${text.slice(0, MINUTE)}Z`, label: `${label}: minute`, isPlace: false});
   }
 
   function party(label, name, found) {
@@ -89,22 +103,24 @@ export function recordView(record, {filters, go, around, link, paintMessage}) {
     const both = called !== undefined && id !== undefined;
     return field(label,
       {text: called ?? id, search: id ?? called, filter: name, field: name},
-      {text: both ? id : undefined, kind: 'dim', label: `${label} id`},
+      {text: both ? id : undefined, kind: 'dim', field: `${name}.id`, label: `${label} id`},
       {text: type, kind: called || id ? 'dim' : '', field: `${name}.type`, label: `${label} type`});
   }
 
+  const {found: metadata, isCut} = leaves(record.metadata);
   const sameAs = [
     ['everything', {}],
     ['same actor', idOf(record.actor) && {actor: idOf(record.actor)}],
     ['same subject', idOf(record.subject) && {subject: idOf(record.subject)}],
     ['same address', record.ip_address && {ip_address: record.ip_address}],
+    ...together(metadata),
   ].filter(([, like]) => like);
 
-  const metadata = leaves(record.metadata);
   return [
     make('div', {id: 'detail-proof', class: 'proof', role: 'status'}),
     ...(record.message
-      ? [make('div', {class: 'said'}, long(record.message, 'p', paintMessage), actions({label: 'Message', text: record.message}))]
+      ? [make('div', {class: 'said'}, long(record.message, 'p', paintMessage),
+        actions({label: 'Message', text: record.message, field: hasWords(record.message) ? 'message' : undefined, isPlace: false}))]
       : []),
     make('nav', {class: 'around', 'aria-labelledby': 'around-title'},
       make('h3', {id: 'around-title'}, 'Around this record'),
@@ -124,8 +140,8 @@ export function recordView(record, {filters, go, around, link, paintMessage}) {
       ...field('Id', {text: record.id})),
     ...(metadata.length > 0 ? [make('h3', {class: 'part'}, 'Metadata')] : []),
     make('dl', {class: 'metadata'},
-      ...metadata.slice(0, MAX_METADATA).flatMap(({path, name, text}) => field(name, {text, field: path && metadataField(path)}))),
-    ...(metadata.length > MAX_METADATA ? [make('p', {class: 'note'}, 'The rest is in the JSON below.')] : []),
+      ...metadata.flatMap(({path, name, text}) => field(name, {text, field: path ? metadataField(path) : undefined}))),
+    ...(isCut ? [make('p', {class: 'note'}, 'The rest is in the JSON below.')] : []),
     make('div', {class: 'copy'},
       make('h3', {}, 'JSON'),
       copyButton('Copy JSON', json),
@@ -136,14 +152,30 @@ export function recordView(record, {filters, go, around, link, paintMessage}) {
 
 const idOf = (party) => party?.id ?? party?.name;
 
+/** What was recorded with the same session, request and the like, of which metadata has the first of each. */
+function together(metadata) {
+  const found = new Map();
+  for (const {path, name, text} of metadata) {
+    const [, kind] = TOGETHER.exec(name) ?? [];
+    const q = kind && path && text !== '' ? term(metadataField(path), text) : '';
+    if (q !== '' && q.length <= MAX_QUERY && !found.has(kind.toLowerCase())) {
+      found.set(kind.toLowerCase(), {q});
+    }
+  }
+  return KINDS.filter((kind) => found.has(kind)).map((kind) => [`same ${kind}`, found.get(kind)]);
+}
+
 /**
- * The values in metadata, each with the path by which a query names it: an element of a list is looked for in the whole list. At
- * most one more than are shown.
+ * The values in metadata, each with the path by which a query names it: an element of a list is looked for in the whole list.
+ *
+ * @returns as many as are shown, and whether there are more
  */
 function leaves(metadata) {
   const found = [];
+  let isCut = false;
   const visit = (value, path, name) => {
-    if (found.length > MAX_METADATA || path.length > MAX_DEPTH) {
+    if (found.length >= MAX_METADATA || path.length > MAX_DEPTH) {
+      isCut = true;
       return;
     }
     if (value === null || value?.rawJSON !== undefined || typeof value !== 'object') {
@@ -156,7 +188,7 @@ function leaves(metadata) {
     }
   };
   visit(metadata ?? {}, [], '');
-  return found;
+  return {found, isCut};
 }
 
 setInterval(() => {

@@ -7,7 +7,9 @@ import {byId, line, make, outcomeKind, partyText} from './text.js';
 import {partsOf, relativeText, timeText} from './times.js';
 
 export const MAX_ROWS = 50_000;
-const MAX_PRINTED = 2_000;
+/** How much JSON the records have together that the page holds. */
+export const MAX_CHARACTERS = 64 << 20;
+export const MAX_PRINTED = 2_000;
 
 /** How many rows there are beyond the edges of the window. */
 const MARGIN = 12;
@@ -23,6 +25,11 @@ const belowRow = byId('below').firstElementChild;
 /** Newest first. */
 let list = [];
 const known = new Map();
+/** How long the JSON of each record is, by its id, and of all together. */
+const lengths = new Map();
+let characters = 0;
+/** Whether there was no room for a record. */
+let isFull = false;
 /** The rows in the page, by the ids of their records. */
 const drawn = new Map();
 /** What is known of the proofs of records, by their ids. */
@@ -42,9 +49,12 @@ export function begin(given) {
 }
 
 export const size = () => list.length;
-export const room = () => MAX_ROWS - list.length;
+export const room = () => (isFull ? 0 : MAX_ROWS - list.length);
+/** How much JSON the records are that are loaded, in MiB. */
+export const mebibytes = () => characters / (1 << 20);
 export const newest = () => list[0];
 export const oldest = () => list.at(-1);
+export const recordAt = (index) => list[index];
 export const recordOf = (id) => known.get(id);
 export const rowOf = (id) => drawn.get(id);
 
@@ -66,22 +76,39 @@ export function indexOf(id) {
 /** Where a sequence id stands, or the next older one that is loaded; -1 if there is neither. */
 export const nearest = (sequenceId) => list.findIndex((record) => record.sequence_id <= sequenceId);
 
-const unknown = (found) => found.filter((record) => !known.has(record.id) && known.set(record.id, record));
+const lengthOf = (record) => JSON.stringify(record).length;
+
+function unknown(found) {
+  const added = found.filter((record) => !known.has(record.id) && known.set(record.id, record));
+  for (const record of added) {
+    lengths.set(record.id, lengthOf(record));
+    characters += lengths.get(record.id);
+  }
+  return added;
+}
 
 export function clear() {
   list = [];
-  [known, drawn, marks, fresh].forEach((kept) => kept.clear());
+  [known, lengths, drawn, marks, fresh].forEach((kept) => kept.clear());
+  characters = 0;
+  isFull = false;
   body.replaceChildren();
   isComplete = false;
   draw();
 }
 
-/** Drops the last rows if there are too many. @returns whether there were */
+/** Drops the last rows if there are too many, or if they are too much. @returns whether they were */
 function trim() {
-  const lost = list.splice(MAX_ROWS);
-  lost.forEach(({id}) => known.delete(id));
-  isComplete &&= lost.length === 0;
-  return lost.length > 0;
+  const before = list.length;
+  while (list.length > MAX_ROWS || (characters > MAX_CHARACTERS && list.length > 1)) {
+    const {id} = list.pop();
+    characters -= lengths.get(id);
+    [known, lengths, marks, fresh].forEach((kept) => kept.delete(id));
+  }
+  const lost = list.length < before;
+  isFull ||= lost;
+  isComplete &&= !lost;
+  return lost;
 }
 
 /**
@@ -125,6 +152,8 @@ export function replace(record) {
   if (index >= 0) {
     list[index] = record;
     known.set(record.id, record);
+    characters += lengthOf(record) - lengths.get(record.id);
+    lengths.set(record.id, lengthOf(record));
     redraw(record.id);
   }
 }
@@ -311,7 +340,7 @@ const CELLS = {
   time: timeCell,
   action: (record) => cell('action', value(record.action), markOf(record)),
   actor: (record) => cell('actor', valueOrMark(partyText(record.actor), record, 'actor.')),
-  subject: subjectCell,
+  subject: (record) => labelled('subject', subjectCell(record)),
   outcome: ({outcome}) => cell('outcome', ...(outcome ? [value(outcome, `badge ${outcomeKind(outcome)}`)] : [])),
   ip_address: (record) => extra('ip_address', valueOrMark(record.ip_address ?? '', record, 'ip_address')),
   recorded_by: (record) => extra('recorded_by', value(record.recorded_by ?? '')),
@@ -321,15 +350,17 @@ const CELLS = {
       make('span', {class: 'dim'}, `${date} `), ofDay, make('span', {class: 'zone'}, ` ${zone}`)));
   },
   message: messageCell,
-  number: (record) => cell('number', String(record.sequence_id)),
+  number: (record) => labelled('number', cell('number', String(record.sequence_id))),
 };
 
-/** A cell that has no place of its own on a phone: it stands there on a line, behind its name. */
-function extra(name, ...children) {
-  const element = cell(isMetadata(name) ? 'metadata extra' : `${name} extra`, ...children);
+/** A cell that has no place of its own on a phone: where it is chosen, it stands there on a line, behind its name. */
+function labelled(name, element) {
+  element.classList.add('extra');
   element.dataset.label = line(title(name));
   return element;
 }
+
+const extra = (name, ...children) => labelled(name, cell(isMetadata(name) ? 'metadata' : name, ...children));
 
 function row(record) {
   const element = make('tr', {role: 'row', 'data-id': record.id}, ...columns.map((name) =>

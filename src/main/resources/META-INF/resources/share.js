@@ -3,7 +3,7 @@
 import {FEED, Problem, ask} from './api.js';
 import {MAX_QUERY, term, withTerm} from './query.js';
 import {copyButton} from './record.js';
-import {byId, count} from './text.js';
+import {byId, count, passFocus} from './text.js';
 
 const MAX_HELD = 256 << 20;
 const MIB = 1 << 20;
@@ -111,8 +111,10 @@ async function exportAll() {
   exporting = new AbortController();
   byId('export-error').textContent = '';
   byId('export-progress').textContent = '';
+  const focused = document.activeElement;
   byId('export').disabled = true;
   byId('stop-export').hidden = false;
+  passFocus(focused, byId('stop-export'));
   try {
     await save(document.querySelector('[name=format]:checked').value, shown().asked, exporting.signal);
     byId('export-progress').textContent += ', complete.';
@@ -123,8 +125,10 @@ async function exportAll() {
     }
   } finally {
     exporting = null;
+    const last = document.activeElement;
     byId('export').disabled = false;
     byId('stop-export').hidden = true;
+    passFocus(last, byId('export'));
   }
 }
 

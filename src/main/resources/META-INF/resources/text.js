@@ -24,6 +24,19 @@ export function button(attributes, clicked, ...children) {
   return element;
 }
 
+/**
+ * Where an element is gone that had the focus, gives it to the first of others that is there: keys and screen readers would begin at the
+ * top of the page again.
+ */
+export function passFocus(from, ...others) {
+  const isThere = (element) => element?.isConnected && element.closest('[hidden]') === null && !element.disabled;
+  // The browser may have noticed already.
+  const isLost = document.activeElement === from || document.activeElement === document.body;
+  if (isLost && from !== document.body && !isThere(from)) {
+    others.find(isThere)?.focus({preventScroll: true});
+  }
+}
+
 export const icon = (path) => make('svg', {viewBox: '0 0 20 20', 'aria-hidden': 'true'}, make('path', {d: path}));
 
 /** Characters that show nothing themselves and change how others look: controls, and orders to the direction of text. */

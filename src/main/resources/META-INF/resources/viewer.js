@@ -3,17 +3,18 @@
 // The address' fragment is the state: the filters, and the record whose detail is open. A link brings its token there, too.
 
 import {
-  FEED, Problem, ask, askJson, events, isLink, isSession, ofBrowser, ofTab, project, queryOf, setSession, setToken, token,
+  FEED, Problem, ask, askJson, events, isLink, isSession, ofBrowser, ofTab, project, queryOf, setToken, token,
 } from './api.js';
 import * as columns from './columns.js';
-import {loadDays} from './days.js';
+import {endDays, loadDays} from './days.js';
 import {endFacets, loadFacets, suggest} from './facets.js';
+import * as projects from './projects.js';
 import {wordsOf} from './query.js';
 import {recordView} from './record.js';
 import * as list from './rows.js';
 import * as share from './share.js';
 import {begin as beginStreams, end as endStreams, open as openStreams} from './streams.js';
-import {button, byId, count, icon, line, make, parseJson, records} from './text.js';
+import {button, byId, count, icon, line, make, parseJson, passFocus, records} from './text.js';
 import {
   LAST, PRESETS, fieldTime, isLocal, lastText, setLocal, startOf, timeOfField, timeText, zoneName,
 } from './times.js';
@@ -24,6 +25,8 @@ const PAGE_SIZE = 100;
 /** Whoever has read far reads on in larger pages. */
 const MAX_PAGE_SIZE = 1000;
 const MAX_ARRIVED = 1000;
+const MAX_ARRIVED_CHARACTERS = 16 << 20;
+const MAX_PROVING = 100_000;
 const SILENCE_MS = 60_000;
 const RETRY_MS = 1_000;
 const MAX_RETRY_MS = 30_000;
@@ -55,11 +58,22 @@ let target = null;
 let view = null;
 let wantedColumns = null;
 
+/** The project that is shown. Where several are open, the address names it, so that going back leads to the right one. */
+let shownProject = null;
+
 function address(newFilters, recordId = null, newTarget = null, name = sameFilters(newFilters) ? view : null) {
   const parameters = new URLSearchParams(newFilters);
-  const others = {columns: wantedColumns, view: name, at: newTarget, record: recordId};
+  const others = {
+    columns: wantedColumns, view: name, at: newTarget, record: recordId, project: projects.areSeveral() ? shownProject : null,
+  };
   Object.entries(others).filter(([, value]) => value).forEach(([key, value]) => parameters.set(key, value));
   return `#${parameters}`;
+}
+
+/** The address of a record, for whoever may have other projects open. */
+function linkTo(record) {
+  const parameters = new URLSearchParams({record: record.id, ...(project !== null && {project})});
+  return new URL(`#${parameters}`, location.href).href;
 }
 
 const sameFilters = (others) => FILTERS.every((name) => filters[name] === others[name]);
@@ -80,6 +94,19 @@ function go(newFilters, recordId = null, {replace = false, at = null} = {}) {
 /** Makes the page show what the address says. */
 function route(anew = false) {
   const parameters = new URLSearchParams(location.hash.slice(1));
+  const ofProject = parameters.get('project');
+  const isElsewhere = token !== null && !isLink && ofProject !== null && ofProject !== project;
+  if (isElsewhere && ID.test(ofProject) && projects.isOpen(ofProject)) {
+    projects.use(ofProject);
+    endProject();
+    start();
+    return;
+  }
+  if (isElsewhere) {
+    // Its records are not of the project that is open.
+    ['at', 'record'].forEach((name) => parameters.delete(name));
+  }
+  shownProject = project;
   const wanted = Object.fromEntries(FILTERS.map((name) => [name, parameters.get(name)]).filter(([, value]) => value));
   if (wanted.last !== undefined && (!LAST.test(wanted.last) || wanted.start !== undefined || wanted.end !== undefined)) {
     delete wanted.last;
@@ -105,6 +132,9 @@ function route(anew = false) {
     load();
   }
   openDetail(parameters.get('record'));
+  if (isElsewhere) {
+    fail(new Problem(0, 'This address is of another project, which is not open in this tab. Open it under “Projects”, with a token of it.'));
+  }
 }
 
 // ---- Signing in and out --------------------------------------------------------------------------------------------
@@ -132,7 +162,7 @@ function takeLink() {
   parameters.delete('token');
   history.replaceState(null, '', `#${parameters}`);
   if (/^[!-~]+$/.test(given)) {
-    setToken(given, true);
+    setToken(given, {fromLink: true});
   }
   return true;
 }
@@ -145,7 +175,7 @@ const WHY_NOT = {
   bad: 'What the provider said of you does not hold. Tell the administrator.',
 };
 const ADDRESS = 'annals.address';
-const READING = ['read', 'audit', 'admin'];
+const ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const STREAMING = ['stream', 'admin'];
 let signedIn = new AbortController();
 
@@ -176,21 +206,17 @@ async function enter() {
   byId('provider').hidden = false;
   if (failure !== null) {
     byId('sign-in-error').textContent = failure;
-  } else if (isSession()) {
-    readable().then(showProjects).catch(() => {});
   } else if (token === null && session.subject !== null) {
     await enterProject();
+  } else if (isSession() || session.subject !== null) {
+    projects.askGranted().catch(() => {});
   }
 }
-
-const readable = async () =>
-  (await askJson('v1/whoami/projects', {cookie: true})).projects
-    .filter(({scopes}) => scopes.some((scope) => READING.includes(scope)));
 
 /** Reads one of the projects that are open to who has signed in. */
 async function enterProject() {
   try {
-    const open = await readable();
+    const open = await projects.askGranted();
     if (open.length === 0) {
       throw new Problem(0, 'You have signed in, but no project is open to you. Ask the administrator for a grant.');
     }
@@ -199,8 +225,8 @@ async function enterProject() {
     if (address && location.hash.length < 2) {
       history.replaceState(null, '', address);
     }
-    setSession(open[0].id);
-    showProjects(open);
+    const wanted = new URLSearchParams(location.hash.slice(1)).get('project');
+    projects.use((open.find(({id}) => id === wanted) ?? open[0]).id);
     start();
   } catch (problem) {
     setToken(null);
@@ -208,30 +234,39 @@ async function enterProject() {
   }
 }
 
-function showProjects(open) {
-  const choice = byId('project');
-  choice.replaceChildren(...open.map(({id, name}) => {
-    const option = make('option', {value: id}, name);
-    option.selected = id === project;
-    return option;
-  }));
-  choice.hidden = open.length < 2;
+/** Shows another project with the same filters, columns and view, but without the record that was open. */
+function changeProject(id) {
+  if (shownProject !== null) {
+    history.replaceState(null, '', address(filters, openId, target));
+  }
+  projects.use(id);
+  shownProject = id;
+  history.pushState(null, '', address(filters));
+  endProject();
+  start();
+  byId('announce').textContent = `Project ${line(projects.nameOf(id))}`;
 }
 
-function changeProject() {
-  setSession(byId('project').value);
-  history.pushState(null, '', '#');
+/** Of the project that was shown nothing is left. */
+function endProject() {
+  signedIn.abort();
+  loading.abort();
+  verifying.abort();
   endProof();
   endStreams();
   share.end();
   endFacets();
+  endDays();
+  clearRows();
+  openId = null;
   byId('detail').close();
-  start();
+  byId('detail-body').replaceChildren();
 }
 
 /** Shows what the address says, with the log's newest checkpoint verified beside it. */
 function start() {
   show();
+  projects.show();
   route(true);
   if (token && !isLink) {
     beginProof().then(verifyAll);
@@ -256,38 +291,23 @@ async function signIn(submit) {
   const given = byId('token').value.trim();
   error.textContent = '';
   try {
-    if (!/^[!-~]+$/.test(given)) {
-      throw new Problem(0, 'This is not a token: it has characters that no token has.');
-    }
-    setToken(given);
-    await ask(`${FEED}?order=desc&limit=1`);
+    await projects.take(given);
     byId('token').value = '';
     start();
   } catch (problem) {
-    setToken(null);
     error.textContent = problem.message;
     byId('token').select();
   }
 }
 
+/** @param reason why what is in use has ended: then other projects stay open; without one, all of them end */
 function signOut(reason = '') {
-  if (isSession()) {
+  if (isSession() || (reason === '' && projects.hasSession())) {
     ask('v1/session', {method: 'DELETE', cookie: true}).catch(() => {});
-    byId('project').hidden = true;
   }
-  signedIn.abort();
-  endStreams();
-  share.end();
-  endFacets();
-  setToken(null);
-  openId = null;
-  loading.abort();
-  endProof();
-  verifying.abort();
-  clearRows();
-  byId('detail').close();
-  byId('detail-body').replaceChildren();
-  byId('histogram').hidden = true;
+  reason === '' ? projects.end() : projects.drop();
+  endProject();
+  shownProject = null;
   byId('sign-in-error').textContent = reason;
   show();
   byId('token').focus();
@@ -345,8 +365,7 @@ let words = [];
 function clearRows() {
   list.clear();
   proving.clear();
-  arrived.length = 0;
-  missed = 0;
+  takeArrived();
   detached = false;
   showMissed();
 }
@@ -464,6 +483,7 @@ function endReading() {
 
 /** Says at both ends what is not loaded, and why. */
 function showEnds() {
+  const focused = document.activeElement;
   const isRead = (end) => progress !== '' && reading === end;
   const full = list.room() === 0 && ends.older !== null;
   byId('older').hidden = progress !== '' || ends.older === null || full;
@@ -475,7 +495,9 @@ function showEnds() {
   byId('progress').textContent = isRead('older')
     ? progress
     : full
-      ? `${records(list.size())} are loaded, as many as this page holds. Older ones are not shown.`
+      ? `${records(list.size())} are loaded, ${list.size() < list.MAX_ROWS
+        ? `together ${count.format(Math.round(list.mebibytes() * 10) / 10)} MiB: as much`
+        : 'as many'} as this page holds. Older ones are not shown.`
       : ends.older !== null ? '' : list.size() === 0 ? none : all;
   byId('start').hidden = ends.newer === null;
   byId('newer').hidden = progress !== '';
@@ -484,15 +506,18 @@ function showEnds() {
   byId('rows').parentElement.setAttribute('aria-busy', progress !== '');
   showLoaded();
   showMissed();
+  passFocus(focused, ...['stop', 'stop-newer', 'older', 'newer', 'go-on', 'progress'].map(byId));
 }
+
+const spanOf = (first, last) => `, #${count.format(last.sequence_id)} to #${count.format(first.sequence_id)}`;
 
 /** How much of the feed is loaded, in the caption of the rows. */
 function showLoaded() {
-  const left = [ends.newer !== null && 'newer', ends.older !== null && 'older'].filter(Boolean);
-  const [first, last] = [list.newest(), list.oldest()];
-  const span = first === undefined ? '' : `, #${count.format(last.sequence_id)} to #${count.format(first.sequence_id)}`;
+  const left = [ends.newer !== null && 'newer', ends.older !== null && list.room() > 0 && 'older'].filter(Boolean);
+  const span = list.size() === 0 ? '' : spanOf(list.newest(), list.oldest());
   byId('loaded').textContent = list.size() === 0 ? '' : `${records(list.size())} loaded${span}${
-    left.length === 0 ? '' : `; ${left.join(' and ')} ones load as you scroll`}`;
+    left.length === 0 ? '' : `; ${left.join(' and ')} ones load as you scroll`}${
+    ends.older !== null && list.room() === 0 ? '; older ones are left out' : ''}`;
 }
 
 /** Shows what comes behind the last row, without what is before it. */
@@ -520,8 +545,9 @@ function showCounts(signal) {
 // ---- Live ----------------------------------------------------------------------------------------------------------
 
 let paused = false;
-/** Records that have arrived and are not shown yet, oldest first; at most MAX_ARRIVED. */
+/** Records that have arrived and are not shown yet, oldest first; at most MAX_ARRIVED, and MAX_ARRIVED_CHARACTERS of JSON. */
 const arrived = [];
+let arrivedCharacters = 0;
 let missed = 0;
 let announced = 0;
 
@@ -552,7 +578,7 @@ async function follow(query, signal) {
         lastId = event.id ?? lastId;
         retry = Number(event.retry) || retry;
         if (event.data !== undefined && event.event === 'record') {
-          arrive(parseJson(event.data));
+          arrive(parseJson(event.data), event.data.length);
         } else if (event.event === 'problem') {
           const {status, detail, retry_after: after} = JSON.parse(event.data);
           throw new Problem(status, detail, after);
@@ -576,10 +602,12 @@ async function follow(query, signal) {
   }
 }
 
-function arrive(record) {
+function arrive(record, characters) {
   missed++;
-  if (arrived.push(record) > MAX_ARRIVED) {
+  arrivedCharacters += characters;
+  if (arrived.push(record) > MAX_ARRIVED || arrivedCharacters > MAX_ARRIVED_CHARACTERS) {
     arrived.length = 0;
+    arrivedCharacters = 0;
     detached = true;
   }
   if (missed === 1) {
@@ -588,6 +616,13 @@ function arrive(record) {
   } else {
     showMissed();
   }
+}
+
+/** All that has arrived, of which nothing waits any longer. */
+function takeArrived() {
+  missed = 0;
+  arrivedCharacters = 0;
+  return arrived.splice(0);
 }
 
 function showArrived() {
@@ -600,8 +635,7 @@ function showArrived() {
     setTimeout(showCounts, DAYS_MS, loading.signal);
   }
   if (!paused && !detached && scrollY <= SETTLED_PX) {
-    take('newer', arrived.splice(0), true);
-    missed = 0;
+    take('newer', takeArrived(), true);
     showEnds();
   }
   showMissed();
@@ -609,10 +643,12 @@ function showArrived() {
 
 /** What is not in the list although it is newer than all that is. */
 function showMissed() {
+  const focused = document.activeElement;
   byId('newest').hidden = missed === 0 && !detached && ends.newer === null;
   byId('newest').textContent = missed > 0
     ? `${count.format(missed)} new ${missed === 1 ? 'record' : 'records'}`
     : ends.newer === null ? 'Newer records are left out: show them' : 'To the newest records';
+  passFocus(focused, byId('records-title'));
 }
 
 /** Shows the newest records, paused or not. */
@@ -623,9 +659,7 @@ function toNewest() {
   } else if (detached) {
     load();
   } else {
-    take('newer', arrived.splice(0), true);
-    missed = 0;
-    showMissed();
+    take('newer', takeArrived(), true);
     showEnds();
   }
 }
@@ -656,19 +690,27 @@ function showLive(state = liveState) {
 // ---- Filters -------------------------------------------------------------------------------------------------------
 
 const form = byId('filters');
+/** What the fields show of the filters that are on, which may be less: a field has one line. */
+const shownIn = {};
 
 function showFilters() {
+  const chips = byId('chips');
+  const focused = [...chips.children].indexOf(document.activeElement);
   for (const name of FIELDS) {
     const filter = filters[name] ?? '';
     form.elements[name].value = isTime(name) ? fieldTime(filter) : filter;
+    shownIn[name] = form.elements[name].value;
     form.elements[name].classList.toggle('active', filter !== '');
   }
   showRange();
   const names = Object.keys(filters);
-  byId('chips').hidden = names.length === 0;
-  byId('chips').replaceChildren(
+  chips.hidden = names.length === 0;
+  chips.replaceChildren(
     ...names.map((name) => chip(name, filters[name])),
     ...(names.length > 1 ? [button({class: 'quiet'}, () => go({}), 'Clear all')] : []));
+  if (focused >= 0) {
+    (chips.children[Math.min(focused, names.length - 1)] ?? form.elements.q).focus();
+  }
 }
 
 const isTime = (name) => name === 'start' || name === 'end';
@@ -715,9 +757,9 @@ function chip(name, filter) {
 function applyFilters(submit) {
   submit.preventDefault();
   const given = FIELDS.map((name) => {
-    const text = form.elements[name].value.trim();
-    // What the field shows of a time may lack what the address has.
-    return [name, !isTime(name) ? text : text === fieldTime(filters[name] ?? '') ? filters[name] : timeOfField(text)];
+    const text = form.elements[name].value;
+    // What nobody has changed stays as it is, also where the field does not show all of it.
+    return [name, text === shownIn[name] ? filters[name] : isTime(name) ? timeOfField(text) : text.trim()];
   });
   const wanted = Object.fromEntries(given.filter(([, text]) => text));
   byId('range-panel').hidePopover();
@@ -735,6 +777,7 @@ async function openDetail(id) {
   if (id === openId && detail.open === (id !== null)) {
     return;
   }
+  const asker = token;
   openId = id;
   openRecord = null;
   verifying.abort();
@@ -756,7 +799,7 @@ async function openDetail(id) {
     }
   } catch (problem) {
     if (problem.status === 401) {
-      fail(problem);
+      token === asker && fail(problem);
     } else if (openId === id) {
       byId('detail-body').replaceChildren(make('p', {class: 'error', role: 'alert'}, problem.message));
     }
@@ -767,9 +810,7 @@ function closeDetail() {
   if (openId !== null) {
     const index = list.indexOf(openId);
     go(filters, null, {replace: true, at: target});
-    if (index >= 0) {
-      list.reveal(index).querySelector('a').focus();
-    }
+    (index >= 0 ? list.reveal(index).querySelector('a') : byId('records-title')).focus();
   }
 }
 
@@ -789,6 +830,9 @@ async function verifyInSight() {
       await new Promise((resolve) => setTimeout(resolve, GATHER_MS));
       const {signal} = loading;
       found = list.inSight().filter(({id}) => !proving.has(id));
+      if (proving.size > MAX_PROVING) {
+        proving.clear();
+      }
       found.forEach(({id}) => proving.add(id));
       const behind = found.length > 0 && !signal.aborted ? await verifyRows(found, signal, list.replace) : [];
       if (behind.length > 0 && !signal.aborted) {
@@ -833,10 +877,36 @@ function showDetail(record) {
     go: (wanted) => go(wanted, wide.matches ? openId : null),
     around,
     paintMessage: list.highlighted,
-    link: new URL(address({}, record.id), location.href).href,
+    link: linkTo(record),
   }));
   byId('detail-body').scrollTop = 0;
   verifyOpen();
+}
+
+// ---- On paper ------------------------------------------------------------------------------------------------------
+
+/** Says on paper what it shows, and what is not on it. */
+function drawForPrint() {
+  list.drawForPrint();
+  const printed = Math.min(list.size(), list.MAX_PRINTED);
+  const left = list.size() - printed;
+  const missing = [
+    left > 0 && `${count.format(left)} more that are loaded`, ends.newer !== null && 'newer ones', (detached || missed > 0) && 'those that have just arrived',
+    ends.older !== null && 'older ones',
+  ].filter(Boolean);
+  const names = Object.keys(filters);
+  const rows = [
+    ...(view === null ? [] : [make('p', {}, make('b', {}, 'View: '), list.value(view))]),
+    ...names.map((name) => make('p', {}, make('b', {}, `${LABELS[name]}: `), list.value(filterText(name, filters[name])))),
+    make('p', {}, `${records(printed)}${list.size() === 0 ? '' : spanOf(list.newest(), list.recordAt(printed - 1))}.${
+      missing.length === 0 ? '' : ` Not on paper: ${missing.join(', ')}.`}`),
+  ];
+  // What covers the page is printed from its own beginning on.
+  (detail.open ? detail : document.body).prepend(byId('paper'));
+  byId('paper').replaceChildren(
+    make('h1', {}, `Annals · ${line(projects.nameOf(project)) || 'Records'}`),
+    ...(detail.open ? [] : rows),
+    make('p', {class: 'dim'}, `Printed ${timeText(new Date().toISOString().replace(/\.\d+/, ''))}`));
 }
 
 // ---- Keys ----------------------------------------------------------------------------------------------------------
@@ -862,6 +932,7 @@ const SINGLE_KEYS = {
   k: () => step(-1),
   p: togglePause,
   g: toNewest,
+  o: () => !byId('project').hidden && projects.openDialog(),
   '/': () => form.elements.q.focus(),
   '?': () => byId('help').showModal(),
 };
@@ -926,7 +997,6 @@ const on = (id, handler, type = 'click') => byId(id).addEventListener(type, hand
 on('sign-in-form', signIn, 'submit');
 on('sign-out', () => signOut());
 on('provider-sign-in', leaveForProvider);
-on('project', changeProject, 'change');
 on('filters', applyFilters, 'submit');
 on('more-filters', toggleFilters);
 on('rows', openRow);
@@ -935,7 +1005,10 @@ on('newer', () => readOn('newer'));
 on('go-on', goOn);
 on('stop-newer', () => stopping?.abort());
 on('stop', () => stopping?.abort());
-on('reload', load);
+on('reload', () => {
+  byId('records-title').focus({preventScroll: true});
+  load();
+});
 on('newest', toNewest);
 on('live', togglePause);
 on('theme', toggleTheme);
@@ -981,13 +1054,14 @@ share.begin(() => ({
   },
 }));
 beginViews(viewAddress);
-addEventListener('beforeprint', list.drawForPrint);
+projects.begin(changeProject);
+addEventListener('beforeprint', drawForPrint);
 addEventListener('afterprint', list.redrawAll);
 listen({changed: verifyAll, marked: list.mark});
 showTheme();
 showLive();
 takeLink();
 start();
-if (!isLink && (token === null || isSession())) {
+if (!isLink) {
   enter();
 }

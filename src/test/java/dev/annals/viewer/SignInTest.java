@@ -79,6 +79,8 @@ class SignInTest extends OpenIdTest {
         append(shop, "seen_in_the_shop");
         append(other, "seen_in_the_other");
         append(secret, "seen_by_nobody");
+        Project given = log.newProject();
+        append(given, "seen_with_a_token");
         grant(shop.id().toString(), "groups", "shop-readers", "read");
         grant(other.id().toString(), "sub", "jane", "read", "write");
         grant(secret.id().toString(), "sub", "jane", "write");
@@ -91,9 +93,23 @@ class SignInTest extends OpenIdTest {
 
             assertThat(page.locator("#rows")).containsText("seen_in_the_shop");
             assertThat(page.url()).isEqualTo(service + "#action=seen_in_the_shop");
-            assertThat(page.locator("#project option")).hasCount(2);
-            page.selectOption("#project", other.id().toString());
+            page.getByLabel("Remove the filter Action").click();
+            page.click("#project");
+            assertThat(page.locator("#projects-list li")).hasCount(2);
+            page.locator("#projects-list .choice:not([aria-current=true])").click();
             assertThat(page.locator("#rows")).containsText("seen_in_the_other");
+            assertThat(page).hasURL(service + "#project=" + other.id());
+
+            // Beside what is open to her, a project that somebody gave her a token of.
+            page.click("#project");
+            page.fill("#project-token", given.token());
+            page.keyboard().press("Enter");
+            assertThat(page.locator("#rows")).containsText("seen_with_a_token");
+            page.goBack();
+            assertThat(page.locator("#rows")).containsText("seen_in_the_other");
+            page.click("#project");
+            assertThat(page.locator("#projects-list li")).hasCount(3);
+            page.click("#close-projects");
 
             Cookie session = context.cookies().stream()
                     .filter(cookie -> cookie.name.equals("annals-session"))
@@ -113,6 +129,8 @@ class SignInTest extends OpenIdTest {
                     .noneMatch(cookie -> cookie.name.equals("annals-session")));
             page.reload();
             assertThat(page.locator("#provider-sign-in")).isVisible();
+            assertThat(page.locator("#still-open")).isHidden();
+            assertThat((String) page.evaluate("JSON.stringify(sessionStorage)")).doesNotContain("annals_");
         }
     }
 

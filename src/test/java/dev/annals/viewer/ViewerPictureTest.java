@@ -1,6 +1,7 @@
 package dev.annals.viewer;
 
 import static com.microsoft.playwright.assertions.PlaywrightAssertions.assertThat;
+import static io.restassured.RestAssured.given;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.microsoft.playwright.Browser;
@@ -71,6 +72,13 @@ class ViewerPictureTest {
     @Test
     void draw() throws Exception {
         AuditLogFixture.Project project = log.newProject();
+        given().auth()
+                .oauth2(AuditLogFixture.ADMIN_TOKEN)
+                .contentType("application/json")
+                .body("{\"name\": \"shop\"}")
+                .patch("/v1/projects/" + project.id())
+                .then()
+                .statusCode(200);
         List<Map<String, Object>> records = records(new Random(7));
         for (int i = 0; i < records.size(); i += 1000) {
             project.request()

@@ -15,6 +15,7 @@ import io.quarkus.test.junit.QuarkusTest;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
@@ -126,6 +127,128 @@ class ViewerRowsTest extends BrowserTest {
     }
 
     @Test
+    void largeRecordsAreHeldUpToALimitOfTheirOwnWhichIsSaidAndReadOnFrom() throws Exception {
+        Project project = log.newProject();
+        for (int from = 0; from < 300; from += 100) {
+            append(project, large(from, from + 100));
+        }
+        try (Guarded guarded = open()) {
+            Page page = guarded.page;
+            holdAtMost(page, "MAX_CHARACTERS = 64 << 20;", "MAX_CHARACTERS = 1 << 20;");
+            signIn(page, project);
+            assertThat(page.locator("#live")).hasText("Live");
+            Locator progress = page.locator("#progress");
+            page.waitForCondition(() -> {
+                toTheEnd(page);
+                return page.locator("#go-on").isVisible();
+            });
+            assertThat(progress)
+                    .hasText(
+                            Pattern.compile(
+                                    "^1\\d\\d records are loaded, together 1 MiB: as much as this page holds. Older ones are not shown.$"));
+            assertThat(page.locator("#loaded"))
+                    .hasText(Pattern.compile("^1\\d\\d records loaded, #1\\d\\d to #300; older ones are left out$"));
+            int held = loaded(page);
+
+            // New ones push the last ones out, which are read again where the reader goes on.
+            page.evaluate("scrollTo(0, 0)");
+            append(project, large(300, 310));
+            assertThat(rows(page).first()).containsText("step_309");
+            assertThat(page.locator("#loaded")).containsText("to #310");
+            assertThat(loaded(page)).isEqualTo(held);
+            toTheEnd(page);
+            page.locator("#go-on").click();
+            assertThat(page.locator("tr.target")).containsText("step_" + (310 - held));
+            page.waitForCondition(() -> {
+                toTheEnd(page);
+                if (page.locator("#go-on").isVisible()) {
+                    page.locator("#go-on").click();
+                }
+                return progress.textContent().equals("The beginning of the feed.");
+            });
+            toTheEnd(page);
+            assertThat(rows(page).last()).containsText("step_0");
+        }
+        log.checkFeed(project.id());
+    }
+
+    private static int loaded(Page page) {
+        return Integer.parseInt(page.locator("#loaded").textContent().replaceFirst(" .*", ""));
+    }
+
+    private static String[] large(int from, int to) {
+        return IntStream.range(from, to)
+                .mapToObj(i -> "{\"action\": \"step_" + i + "\", \"message\": \"" + "x".repeat(5_500) + "\"}")
+                .toArray(String[]::new);
+    }
+
+    @Test
+    void whatArrivesWhileThePageIsPausedIsHeldUpToALimitWhichIsSaid() {
+        Project project = log.newProject();
+        append(project, numbered(0, 3));
+        try (Guarded guarded = open()) {
+            Page page = guarded.page;
+            page.route("**/viewer.js", route -> {
+                APIResponse answer = route.fetch();
+                assertThat(answer.text()).contains("MAX_ARRIVED_CHARACTERS = 16 << 20;");
+                route.fulfill(new Route.FulfillOptions()
+                        .setResponse(answer)
+                        .setBody(answer.text()
+                                .replace("MAX_ARRIVED_CHARACTERS = 16 << 20;", "MAX_ARRIVED_CHARACTERS = 20_000;")));
+            });
+            signIn(page, project);
+            assertThat(page.locator("#live")).hasText("Live");
+            page.locator("#live").click();
+            append(project, large(3, 10));
+            assertThat(page.locator("#newest")).hasText("7 new records");
+            assertThat(rows(page)).hasCount(3);
+            // They are too much to wait in the page, and are read anew.
+            page.waitForRequest(
+                    request -> request.url().contains("order=desc"),
+                    () -> page.locator("#newest").click());
+            assertThat(rows(page)).hasCount(10);
+            assertThat(page.locator("#loaded")).hasText("10 records loaded, #1 to #10");
+            assertThat(page.locator("#newest")).isHidden();
+        }
+    }
+
+    @Test
+    void onAPhoneNoLineIsEmptyAndEachChosenColumnIsThere() {
+        Project project = log.newProject();
+        append(project, """
+                {"action": "a", "actor": {"id": "u"}, "subject": {"id": "s"}, "outcome": "success", "message": "m", "metadata": {"x": 1}}""");
+        Browser.NewContextOptions phone = new Browser.NewContextOptions().setViewportSize(360, 800);
+        try (Guarded guarded = chromium.open(phone, service)) {
+            Page page = guarded.page;
+            signIn(page, project);
+            assertThat(rows(page)).hasCount(1);
+            for (String columns : new String[] {
+                "time,action",
+                "actor",
+                "outcome",
+                "message",
+                "number",
+                "subject,metadata.x",
+                "message,number",
+                "actor,message",
+                "outcome,subject",
+                "actor,outcome,message,subject,ip_address,metadata.x"
+            }) {
+                page.navigate(service + "#columns=" + columns);
+                for (String column : columns.replace("metadata.x", "metadata").split(",", -1)) {
+                    assertThat(page.locator("#rows td." + column)).isVisible();
+                }
+                assertThat(page.evaluate("""
+                                () => {
+                                  const row = document.querySelector('#rows tr');
+                                  const tops = new Set([...row.cells].map((cell) => Math.round(cell.getBoundingClientRect().top / 8)));
+                                  return getComputedStyle(row).gridTemplateRows.split(' ').length - tops.size;
+                                }""")).as(columns).isEqualTo(0);
+            }
+        }
+    }
+
+    @Test
     void rowsThatArriveWhileOlderOnesAreReadLeaveNoHole() throws Exception {
         Project project = log.newProject();
         append(project, numbered(0, 300));
@@ -180,12 +303,17 @@ class ViewerRowsTest extends BrowserTest {
 
     /** Has the page hold fewer rows than it does, so that a test reaches the limit soon. */
     private static void holdAtMost(Page page, int rows) {
+        holdAtMost(page, "MAX_ROWS = 50_000;", "MAX_ROWS = " + rows + ";");
+    }
+
+    /** Has the page hold less than it does. */
+    static void holdAtMost(Page page, String limit, String less) {
         page.route("**/rows.js", route -> {
             APIResponse answer = route.fetch();
-            assertThat(answer.text()).contains("MAX_ROWS = 50_000;");
+            assertThat(answer.text()).contains(limit);
             route.fulfill(new Route.FulfillOptions()
                     .setResponse(answer)
-                    .setBody(answer.text().replace("MAX_ROWS = 50_000;", "MAX_ROWS = " + rows + ";")));
+                    .setBody(answer.text().replace(limit, less)));
         });
     }
 

@@ -5,10 +5,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.microsoft.playwright.Browser;
 import com.microsoft.playwright.Download;
 import com.microsoft.playwright.Locator;
 import com.microsoft.playwright.Page;
 import com.microsoft.playwright.Route;
+import com.microsoft.playwright.options.ColorScheme;
 import com.microsoft.playwright.options.Media;
 import dev.annals.AuditLogFixture.Project;
 import dev.annals.Slow;
@@ -247,11 +249,93 @@ class ViewerShareTest extends BrowserTest {
             page.emulateMedia(new Page.EmulateMediaOptions().setMedia(Media.PRINT));
             assertThat(rows).hasCount(100);
             assertThat(page.locator("#filters")).isHidden();
-            assertThat(page.locator("#loaded")).isVisible();
+            assertThat(page.locator("#paper")).containsText("100 records, #1 to #100.");
             page.emulateMedia(new Page.EmulateMediaOptions().setMedia(Media.SCREEN));
             page.evaluate("dispatchEvent(new Event('afterprint'))");
             assertThat(rows).not().hasCount(100);
         }
+    }
+
+    @Test
+    void nothingIsCutOnPaperAndWhatIsNotOnItIsSaid() throws Exception {
+        Project project = log.newProject();
+        String wide = "w".repeat(250);
+        append(
+                project,
+                IntStream.range(0, 160)
+                        .mapToObj(i -> """
+                                {"action": "%1$s", "actor": {"type": "user", "name": "%1$s"}, "subject": {"type": "%1$.60s", "name": "%1$s"},
+                                 "outcome": "%1$.64s", "ip_address": "2001:db8:1111:2222:3333:4444:5555:6666", "message": "%1$s %1$s שלום",
+                                 "metadata": {"a": "%1$s", "b": 1, "c": 2, "d": 3, "e": 4, "f": 5, "g": 6, "h": 7}}""".formatted(i == 3 ? wide : "w"))
+                        .toArray(String[]::new));
+        for (String address : new String[] {
+            "#last=24h",
+            "#columns=actor,subject,outcome,ip_address,recorded_by,recorded_at,message,number,metadata.a,metadata.b,metadata.c,"
+                    + "metadata.d,metadata.e,metadata.f,metadata.g,metadata.h"
+        }) {
+            for (int width : new int[] {1440, 360}) {
+                try (Guarded guarded = chromium.open(
+                        new Browser.NewContextOptions()
+                                .setViewportSize(width, 800)
+                                .setColorScheme(ColorScheme.DARK),
+                        service)) {
+                    Page page = guarded.page;
+                    signIn(page, project, address);
+                    assertThat(page.locator("#loaded")).containsText("100 records loaded");
+                    toTheEnd(page);
+                    assertThat(page.locator("#loaded")).containsText("160 records loaded");
+                    byte[] paper = page.pdf(new Page.PdfOptions().setFormat("A4"));
+                    assertThat(pages(paper)).isGreaterThan(2);
+                    assertThat(page.locator("#rows tr")).not().hasCount(160);
+
+                    // What lies between the margins of A4, upright.
+                    page.emulateMedia(new Page.EmulateMediaOptions().setMedia(Media.PRINT));
+                    page.setViewportSize(703, 1000);
+                    page.evaluate("dispatchEvent(new Event('beforeprint'))");
+                    assertThat(page.locator("#rows tr")).hasCount(160);
+                    assertThat((List<?>) page.evaluate("""
+                            [...document.querySelectorAll('#paper *, thead th, #rows td')].filter((one) =>
+                              one.scrollWidth > one.clientWidth + 1 || one.getBoundingClientRect().right > 704).map((one) => one.outerHTML.slice(0, 120))""")).isEmpty();
+                    for (String column : new String[] {"action", "actor", "subject", "outcome", "number"}) {
+                        assertThat(page.locator("#rows td." + column).first()).isVisible();
+                    }
+                    page.evaluate("dispatchEvent(new Event('afterprint'))");
+                }
+            }
+        }
+        try (Guarded guarded = open()) {
+            Page page = guarded.page;
+            ViewerRowsTest.holdAtMost(page, "MAX_PRINTED = 2_000;", "MAX_PRINTED = 30;");
+            signIn(page, project, "#q=w&last=24h&view=Mine");
+            assertThat(page.locator("#loaded")).containsText("100 records loaded");
+            page.evaluate("dispatchEvent(new Event('beforeprint'))");
+            assertThat(page.locator("#paper"))
+                    .containsText("30 records, #131 to #160. Not on paper: 70 more that are loaded, older ones.");
+            assertThat(page.locator("#paper")).containsText("Search: w");
+            assertThat(page.locator("#paper")).containsText("Time: Last 24 hours");
+            assertThat(page.locator("#paper")).containsText("View: Mine");
+            page.evaluate("dispatchEvent(new Event('afterprint'))");
+
+            // With a record open, it is the one that is printed.
+            page.locator("#rows tr").first().locator("a").click();
+            assertThat(page.locator("#detail pre")).isVisible();
+            byte[] paper = page.pdf(new Page.PdfOptions().setFormat("A4"));
+            assertThat(pages(paper)).isLessThan(4);
+            page.emulateMedia(new Page.EmulateMediaOptions().setMedia(Media.PRINT));
+            assertThat(page.locator("#paper")).isVisible();
+            assertThat(page.locator("#paper")).not().containsText("Not on paper");
+            assertThat(page.locator("#detail pre")).isVisible();
+            assertThat(page.locator("#rows")).isHidden();
+            assertThat(page.locator("#detail .acts").first()).isHidden();
+        }
+    }
+
+    private static int pages(byte[] paper) {
+        return new String(paper, StandardCharsets.ISO_8859_1).split("/Type /Page\\b(?!s)", -1).length - 1;
+    }
+
+    private static void toTheEnd(Page page) {
+        page.evaluate("scrollTo(0, document.documentElement.scrollHeight)");
     }
 
     private void signIn(Page page, Project project, String fragment) {

@@ -423,6 +423,7 @@ class DocumentsIT {
         builder.environment().keySet().removeIf(name -> name.startsWith("ANNALS_"));
         builder.environment().merge("PATH", path, (old, faster) -> faster + old);
         builder.environment().put("PSQLRC", checkout.resolve("psqlrc").toString());
+        builder.environment().put("XDG_CACHE_HOME", checkout.resolve("cache").toString());
         builder.environment().put("ANNALS_PORT", Integer.toString(port));
         builder.environment().put("ANNALS_MANAGEMENT_PORT", Integer.toString(managementPort));
         // A stream that is read by head ends with the next thing that is written to it.

@@ -4,6 +4,7 @@ import dev.annals.bench.micro.MicroPart;
 import dev.annals.bench.ordering.OrderingPart;
 import dev.annals.bench.pages.PagesPart;
 import dev.annals.bench.search.SearchPart;
+import dev.annals.bench.service.ClientStartPart;
 import dev.annals.bench.service.ExportPart;
 import dev.annals.bench.service.FairnessPart;
 import dev.annals.bench.service.LivePart;
@@ -39,7 +40,8 @@ public final class Benchmarks {
             new RetentionPart(),
             new MicroPart(),
             new StoragePart(),
-            new StartupPart());
+            new StartupPart(),
+            new ClientStartPart());
 
     private static final Path REPORT = Path.of("docs", "benchmarks.md");
     private static final Duration LIMIT = Duration.ofMinutes(90);

@@ -4,7 +4,6 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.quarkus.runtime.annotations.RegisterForReflection;
 import java.io.IOException;
-import java.net.http.HttpRequest;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -52,17 +51,15 @@ public final class AlertCommand {
 
         final JsonNode ask(String method, String path, @Nullable JsonNode body)
                 throws IOException, InterruptedException {
-            HttpRequest.Builder request = service.request(ALERTS + path);
-            if (body == null) {
-                request.method(method, HttpRequest.BodyPublishers.noBody());
-            } else {
-                request.header("Content-Type", "application/json")
-                        .method(
-                                method,
-                                HttpRequest.BodyPublishers.ofByteArray(Connection.JSON.writeValueAsBytes(body)));
-            }
-            byte[] answer = service.send(request.build(), Duration.ZERO);
-            return answer.length == 0 ? Connection.JSON.createObjectNode() : Connection.JSON.readTree(answer);
+            Connection.Request request = service.request(ALERTS + path).by(method);
+            byte[] answer = service.send(
+                    body == null
+                            ? request
+                            : request.with("application/json", Json.mapper().writeValueAsBytes(body)),
+                    Duration.ZERO);
+            return answer.length == 0
+                    ? Json.mapper().createObjectNode()
+                    : Json.mapper().readTree(answer);
         }
     }
 
@@ -112,7 +109,7 @@ public final class AlertCommand {
 
         @Override
         int run() throws IOException, InterruptedException {
-            ObjectNode body = Connection.JSON
+            ObjectNode body = Json.mapper()
                     .createObjectNode()
                     .put("q", String.join(" ", query))
                     .put("threshold", threshold)

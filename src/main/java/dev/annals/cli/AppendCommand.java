@@ -12,7 +12,6 @@ import dev.annals.proof.LineReader;
 import io.quarkus.runtime.annotations.RegisterForReflection;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
-import java.net.http.HttpRequest;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -155,7 +154,7 @@ public final class AppendCommand extends ServiceCommand {
 
     private byte[] fromOptions(String what) throws IOException {
         ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-        try (JsonGenerator json = Connection.EXACT.createGenerator(bytes)) {
+        try (JsonGenerator json = Json.exact().createGenerator(bytes)) {
             json.writeStartObject();
             string(json, "id", id == null ? null : id.toString());
             string(json, "action", what);
@@ -167,7 +166,7 @@ public final class AppendCommand extends ServiceCommand {
             string(json, "timestamp", timestamp);
             if (metadata != null) {
                 json.writeFieldName("metadata");
-                json.writeTree(Connection.EXACT.readTree(metadata));
+                json.writeTree(Json.exact().readTree(metadata));
             }
             json.writeEndObject();
         } catch (JsonProcessingException e) {
@@ -226,7 +225,7 @@ public final class AppendCommand extends ServiceCommand {
     private byte[] withId(byte[] record) throws IOException {
         long open;
         boolean empty = true;
-        try (JsonParser json = Connection.JSON.createParser(record)) {
+        try (JsonParser json = Json.FACTORY.createParser(record)) {
             if (json.nextToken() != JsonToken.START_OBJECT) {
                 return record;
             }
@@ -253,19 +252,20 @@ public final class AppendCommand extends ServiceCommand {
     }
 
     private byte[] withIdInPlaceOfNull(byte[] record) throws IOException {
-        return Connection.EXACT.writeValueAsBytes(((ObjectNode) Connection.EXACT.readTree(record))
-                .put("id", guids.next().toString()));
+        return Json.exact()
+                .writeValueAsBytes(((ObjectNode) Json.exact().readTree(record))
+                        .put("id", guids.next().toString()));
     }
 
     private void send() throws IOException, InterruptedException {
         if (batchLines.isEmpty()) {
             return;
         }
-        HttpRequest request = service.request(Connection.FEED + "/import")
-                .header("Content-Type", "application/x-ndjson")
-                .POST(HttpRequest.BodyPublishers.ofByteArray(batch.toByteArray()))
-                .build();
-        JsonNode summary = Connection.JSON.readTree(service.send(request, Duration.ZERO));
+        Connection.Request request = service.request(Connection.FEED + "/import")
+                .by("POST")
+                .with("application/x-ndjson", batch.toByteArray())
+                .repeatable();
+        JsonNode summary = Json.mapper().readTree(service.send(request, Duration.ZERO));
         stored +=
                 summary.path("stored").asLong() + summary.path("stored_before").asLong();
         lastSequenceId =

@@ -81,8 +81,8 @@ public final class ArchiveCommand extends ServiceCommand {
         }
         List<VerifierKey> keys = pinned.keys();
         FollowedLog log = new FollowedLog(service, keys, pinned.policy());
-        JsonNode project = Connection.JSON
-                .readTree(service.send(service.request("/v1/whoami").build(), Duration.ZERO))
+        JsonNode project = Json.mapper()
+                .readTree(service.send(service.request("/v1/whoami"), Duration.ZERO))
                 .path("project");
         long next = Math.max(
                         project.path("archived_through").asLong(),
@@ -146,12 +146,10 @@ public final class ArchiveCommand extends ServiceCommand {
 
     private Instant recordedAt(long sequenceId) throws IOException, InterruptedException {
         List<byte[]> found = PageReader.parse(service.send(
-                        service.request(Connection.FEED + "?limit=1&cursor=" + (sequenceId - 1))
-                                .build(),
-                        Duration.ZERO))
+                        service.request(Connection.FEED + "?limit=1&cursor=" + (sequenceId - 1)), Duration.ZERO))
                 .records();
         try {
-            return OffsetDateTime.parse(Connection.JSON
+            return OffsetDateTime.parse(Json.mapper()
                             .readTree(found.get(0))
                             .path("recorded_at")
                             .asText())
@@ -174,7 +172,7 @@ public final class ArchiveCommand extends ServiceCommand {
             service.administer(
                     "POST",
                     "/v1/projects/" + id + "/archives",
-                    Connection.JSON
+                    Json.mapper()
                             .createObjectNode()
                             .put("first_sequence_id", first)
                             .put("last_sequence_id", last)

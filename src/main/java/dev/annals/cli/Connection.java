@@ -1,17 +1,13 @@
 package dev.annals.cli;
 
-import com.fasterxml.jackson.core.JsonFactory;
-import com.fasterxml.jackson.core.StreamReadConstraints;
-import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
-import com.fasterxml.jackson.databind.cfg.JsonNodeFeature;
-import com.fasterxml.jackson.databind.json.JsonMapper;
 import dev.annals.follower.Pauses;
 import dev.annals.follower.Unavailable;
 import io.quarkus.runtime.annotations.RegisterForReflection;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.OutputStream;
+import java.net.HttpURLConnection;
 import java.net.URI;
 import java.net.URLEncoder;
 import java.net.http.HttpClient;
@@ -23,10 +19,12 @@ import java.nio.charset.StandardCharsets;
 import java.security.GeneralSecurityException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.regex.Pattern;
@@ -43,20 +41,6 @@ import picocli.CommandLine.Option;
 final class Connection {
 
     static final String FEED = "/v1/project-logs";
-    /** Accepts names as long as metadata may have them. */
-    private static final JsonFactory FACTORY = JsonFactory.builder()
-            .streamReadConstraints(StreamReadConstraints.builder()
-                    .maxNameLength(Integer.MAX_VALUE)
-                    .build())
-            .build();
-
-    static final ObjectMapper JSON = new ObjectMapper(FACTORY);
-    /** Keeps all digits of a number. */
-    static final ObjectMapper EXACT = JsonMapper.builder(FACTORY.copy())
-            .enable(DeserializationFeature.USE_BIG_DECIMAL_FOR_FLOATS)
-            .disable(JsonNodeFeature.STRIP_TRAILING_BIGDECIMAL_ZEROES)
-            .build();
-
     // The header's encoding would change characters outside ASCII.
     private static final Pattern TOKEN_TEXT = Pattern.compile("[!-~]+");
     private static final Duration CONNECT = Duration.ofSeconds(10);
@@ -74,7 +58,7 @@ final class Connection {
     @Nullable
     Integer patience;
 
-    /** Made with the first request: it takes as long as all else of a start, and there is a connection for each command. */
+    /** Made with the first request that needs it: it takes longer than all else of a start. */
     private @Nullable HttpClient http;
 
     private final Pauses pauses = new Pauses();
@@ -92,16 +76,46 @@ final class Connection {
         patience = 0;
     }
 
-    /** A request to a path and query of the service, which the caller completes. */
-    HttpRequest.Builder request(String path) {
-        HttpRequest.Builder request =
-                request(path, setting("ANNALS_TOKEN", ""), "Set ANNALS_TOKEN to a token of the project.");
+    /**
+     * What the service is asked.
+     *
+     * @param body null for none
+     * @param mayRepeat whether it does no more if it arrives twice
+     */
+    @SuppressWarnings("ArrayRecordComponent") // nobody compares them
+    record Request(String method, URI uri, Map<String, String> headers, byte @Nullable [] body, boolean mayRepeat) {
+
+        /** The same by another method than GET. */
+        Request by(String method) {
+            return new Request(method, uri, headers, body, false);
+        }
+
+        Request with(String contentType, byte[] body) {
+            return new Request(method, uri, withHeader("Content-Type", contentType).headers, body, mayRepeat);
+        }
+
+        Request repeatable() {
+            return new Request(method, uri, headers, body, true);
+        }
+
+        private Request withHeader(String name, String value) {
+            Map<String, String> more = new LinkedHashMap<>(headers);
+            more.put(name, value);
+            return new Request(method, uri, more, body, mayRepeat);
+        }
+    }
+
+    private record Answer<T>(int status, @Nullable String retryAfter, T body) {}
+
+    /** A GET of a path and query of the service, which the caller may make another request. */
+    Request request(String path) {
+        Request request = request(path, setting("ANNALS_TOKEN", ""), "Set ANNALS_TOKEN to a token of the project.");
         String project = setting("ANNALS_PROJECT", "");
-        return project.isEmpty() ? request : request.header("Annals-Project", project);
+        return project.isEmpty() ? request : request.withHeader("Annals-Project", project);
     }
 
     /** The same as an administrator. */
-    private HttpRequest.Builder administration(String path) {
+    private Request administration(String path) {
         administers = true;
         return request(
                 path,
@@ -109,7 +123,7 @@ final class Connection {
                 "Set ANNALS_ADMIN_TOKEN to a token of the project annals.");
     }
 
-    private HttpRequest.Builder request(String path, String token, String missing) {
+    private Request request(String path, String token, String missing) {
         String base = base();
         if (token.isEmpty()) {
             throw new ClientFailure(
@@ -122,9 +136,11 @@ final class Connection {
             throw unusable();
         }
         try {
-            return HttpRequest.newBuilder(URI.create(base.replaceAll("/+$", "") + path))
-                    .header("Authorization", "Bearer " + token)
-                    .timeout(ANSWER);
+            URI uri = URI.create(base.replaceAll("/+$", "") + path);
+            if (uri.getHost() == null || !("http".equals(uri.getScheme()) || "https".equals(uri.getScheme()))) {
+                throw unusable();
+            }
+            return new Request("GET", uri, Map.of("Authorization", "Bearer " + token), null, true);
         } catch (IllegalArgumentException e) {
             // Its message may contain the token.
             throw unusable();
@@ -158,15 +174,17 @@ final class Connection {
      * @param body null for none
      */
     JsonNode administer(String method, String path, @Nullable JsonNode body) throws IOException, InterruptedException {
-        HttpRequest.Builder request = administration(path);
-        if (body == null) {
-            request.method(method, HttpRequest.BodyPublishers.noBody());
-        } else {
-            request.header("Content-Type", "application/json")
-                    .method(method, HttpRequest.BodyPublishers.ofByteArray(JSON.writeValueAsBytes(body)));
+        Request request = administration(path);
+        if (!method.equals("GET")) {
+            request = request.by(method);
         }
-        byte[] answer = send(request.build(), Duration.ZERO);
-        return answer.length == 0 ? JSON.createObjectNode() : JSON.readTree(answer);
+        if (body != null) {
+            request = request.with("application/json", Json.mapper().writeValueAsBytes(body));
+        }
+        byte[] answer = send(request, Duration.ZERO);
+        return answer.length == 0
+                ? Json.mapper().createObjectNode()
+                : Json.mapper().readTree(answer);
     }
 
     /** All of a list of the administration, page by page. */
@@ -189,21 +207,23 @@ final class Connection {
     }
 
     /** Sends a request until it is answered with success, and returns the body. */
-    byte[] send(HttpRequest request, Duration wait) throws InterruptedException {
+    byte[] send(Request request, Duration wait) throws InterruptedException {
         byte[] body = ask(request, wait);
         worked();
         return body;
     }
 
     /** Like {@link #send}, for a preparatory request: its success does not end a series of failures. */
-    byte[] ask(HttpRequest request, Duration wait) throws InterruptedException {
+    byte[] ask(Request request, Duration wait) throws InterruptedException {
         while (true) {
             try {
-                HttpResponse<byte[]> answer = once(request, BodyHandlers.ofByteArray(), ANSWER.plus(wait));
-                if (answer.statusCode() / 100 == 2) {
-                    return answer.body();
+                Answer<byte[]> answer = request.mayRepeat
+                        ? onceByOldClient(request, ANSWER.plus(wait))
+                        : once(request, BodyHandlers.ofByteArray(), ANSWER.plus(wait));
+                if (answer.status / 100 == 2) {
+                    return answer.body;
                 }
-                refuseOrPause(answer, answer.body());
+                refuseOrPause(answer, answer.body);
             } catch (IOException e) {
                 failed(e.getMessage() == null ? e.getClass().getSimpleName() : e.getMessage());
             }
@@ -214,14 +234,14 @@ final class Connection {
      * Sends a request until it is answered with 200, and returns the body for the caller to read and close. The caller
      * reports whether reading it succeeded, with {@link #worked} or {@link #failed}.
      */
-    InputStream open(HttpRequest request) throws InterruptedException {
+    InputStream open(Request request) throws InterruptedException {
         while (true) {
             try {
-                HttpResponse<InputStream> answer = once(request, BodyHandlers.ofInputStream(), ANSWER);
-                if (answer.statusCode() == 200) {
-                    return answer.body();
+                Answer<InputStream> answer = once(request, BodyHandlers.ofInputStream(), ANSWER);
+                if (answer.status == 200) {
+                    return answer.body;
                 }
-                try (InputStream body = answer.body()) {
+                try (InputStream body = answer.body) {
                     refuseOrPause(answer, body.readAllBytes());
                 }
             } catch (IOException e) {
@@ -230,18 +250,77 @@ final class Connection {
         }
     }
 
+    /**
+     * By the client of Java's first releases, which is ready in a tenth of the time that the newer one takes to be made. It
+     * may send a request twice by itself, knows no PATCH, and nothing ends the reading of a body but its own limit.
+     */
+    private static Answer<byte[]> onceByOldClient(Request request, Duration limit)
+            throws IOException, InterruptedException {
+        FutureTask<Answer<byte[]>> answer = new FutureTask<>(() -> exchange(request, limit));
+        Thread thread = new Thread(answer, "annals-request");
+        thread.setDaemon(true);
+        thread.start();
+        return within(limit, answer);
+    }
+
+    private static Answer<byte[]> exchange(Request request, Duration limit) throws IOException {
+        HttpURLConnection connection = (HttpURLConnection) request.uri.toURL().openConnection();
+        connection.setRequestMethod(request.method);
+        connection.setInstanceFollowRedirects(false);
+        connection.setUseCaches(false);
+        connection.setConnectTimeout((int) CONNECT.toMillis());
+        connection.setReadTimeout((int) limit.toMillis());
+        connection.setRequestProperty("Accept", "*/*");
+        request.headers.forEach(connection::setRequestProperty);
+        if (request.body != null) {
+            connection.setDoOutput(true);
+            try (OutputStream body = connection.getOutputStream()) {
+                body.write(request.body);
+            }
+        }
+        int status = connection.getResponseCode();
+        if (status < 0) {
+            throw new IOException("the answer is not HTTP");
+        }
+        byte[] body = new byte[0];
+        try (InputStream answered = status >= 400 ? connection.getErrorStream() : connection.getInputStream()) {
+            if (answered != null) {
+                body = answered.readAllBytes();
+            }
+        }
+        long promised = connection.getContentLengthLong();
+        if (promised >= 0 && body.length != promised) {
+            // It takes the end of the connection for the end of the answer.
+            throw new IOException("the answer broke off after " + body.length + " of " + promised + " bytes");
+        }
+        return new Answer<>(status, connection.getHeaderField("Retry-After"), body);
+    }
+
     /** The client's own limit ends with the headers; this one includes the body. */
-    private <T> HttpResponse<T> once(HttpRequest request, BodyHandler<T> handler, Duration limit)
+    private <T> Answer<T> once(Request request, BodyHandler<T> handler, Duration limit)
             throws IOException, InterruptedException {
         if (http == null) {
             HttpClient.Builder client =
                     HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).connectTimeout(CONNECT);
-            if ("http".equals(request.uri().getScheme())) {
+            if ("http".equals(request.uri.getScheme())) {
                 client.sslContext(unused());
             }
             http = client.build();
         }
-        Future<HttpResponse<T>> answer = http.sendAsync(request, handler);
+        HttpRequest.Builder built = HttpRequest.newBuilder(request.uri)
+                .timeout(limit)
+                .method(
+                        request.method,
+                        request.body == null
+                                ? HttpRequest.BodyPublishers.noBody()
+                                : HttpRequest.BodyPublishers.ofByteArray(request.body));
+        request.headers.forEach(built::header);
+        HttpResponse<T> answer = within(limit, http.sendAsync(built.build(), handler));
+        return new Answer<>(
+                answer.statusCode(), answer.headers().firstValue("Retry-After").orElse(null), answer.body());
+    }
+
+    private static <T> T within(Duration limit, Future<T> answer) throws IOException, InterruptedException {
         try {
             return answer.get(limit.toMillis(), TimeUnit.MILLISECONDS);
         } catch (TimeoutException e) {
@@ -298,15 +377,14 @@ final class Connection {
         Thread.sleep(pauses.after(failure).toMillis());
     }
 
-    private void refuseOrPause(HttpResponse<?> answer, byte[] body) throws InterruptedException {
-        int status = answer.statusCode();
+    private void refuseOrPause(Answer<?> answer, byte[] body) throws InterruptedException {
+        int status = answer.status;
         Problem problem = Problem.of(status, body);
         if (problem.isHalted() && !forEver) {
             throw new ClientFailure(ClientFailure.FAILED, problem.text());
         }
         if (Unavailable.isStatus(status) || problem.isBehind()) {
-            String retryAfter = answer.headers().firstValue("Retry-After").orElse(null);
-            failed(new Unavailable(problem.text(), retryAfter, null));
+            failed(new Unavailable(problem.text(), answer.retryAfter, null));
             return;
         }
         if (problem.isRewound()) {
@@ -344,7 +422,7 @@ final class Connection {
 
         static Problem of(int status, byte[] body) {
             try {
-                JsonNode problem = JSON.readTree(body);
+                JsonNode problem = Json.mapper().readTree(body);
                 if (problem != null && problem.isObject()) {
                     return of(problem);
                 }

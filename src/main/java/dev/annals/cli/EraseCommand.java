@@ -164,12 +164,10 @@ public final class EraseCommand extends ServiceCommand {
         parameters.put("limit", Integer.toString(PAGE));
         String next = "";
         while (next != null) {
-            Page<byte[]> page = PageReader.parse(service.send(
-                    service.request(Connection.FEED + Connection.query(parameters))
-                            .build(),
-                    Duration.ZERO));
+            Page<byte[]> page = PageReader.parse(
+                    service.send(service.request(Connection.FEED + Connection.query(parameters)), Duration.ZERO));
             for (byte[] json : page.records()) {
-                JsonNode record = Connection.JSON.readTree(json);
+                JsonNode record = Json.mapper().readTree(json);
                 if (record.path("sequence_id").asLong() > last) {
                     return;
                 }

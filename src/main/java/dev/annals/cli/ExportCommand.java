@@ -240,9 +240,7 @@ public final class ExportCommand extends ServiceCommand {
      */
     private String cursorBehind(Place last) throws InterruptedException {
         Page<byte[]> page = PageReader.parse(service.ask(
-                service.request(Connection.FEED + "?limit=1&cursor=" + (last.sequenceId() - 1))
-                        .build(),
-                Duration.ZERO));
+                service.request(Connection.FEED + "?limit=1&cursor=" + (last.sequenceId() - 1)), Duration.ZERO));
         if (page.records().isEmpty()
                 || !last.equals(RecordSplitter.place(
                         Format.ndjson, new String(page.records().get(0), StandardCharsets.UTF_8)))) {
@@ -280,8 +278,7 @@ public final class ExportCommand extends ServiceCommand {
     /** Passes an answer on; null if it is complete, otherwise what broke it. */
     private @Nullable String pass(Map<String, @Nullable String> parameters, RecordSplitter splitter)
             throws IOException, InterruptedException {
-        InputStream body = service.open(service.request(Connection.FEED + "/export" + Connection.query(parameters))
-                .build());
+        InputStream body = service.open(service.request(Connection.FEED + "/export" + Connection.query(parameters)));
         ScheduledExecutorService watch = watch(body);
         byte[] part = new byte[65_536];
         try (body) {

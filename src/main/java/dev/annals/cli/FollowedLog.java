@@ -61,9 +61,8 @@ final class FollowedLog {
     static List<VerifierKey> claimedKeys(Connection service) throws InterruptedException {
         List<VerifierKey> keys = new ArrayList<>();
         try {
-            byte[] answer =
-                    service.send(service.request(Connection.FEED + "/log").build(), Duration.ZERO);
-            for (JsonNode key : Connection.JSON.readTree(answer).path("vkeys")) {
+            byte[] answer = service.send(service.request(Connection.FEED + "/log"), Duration.ZERO);
+            for (JsonNode key : Json.mapper().readTree(answer).path("vkeys")) {
                 keys.add(VerifierKey.parse(key.asText()));
             }
         } catch (IOException | IllegalArgumentException e) {
@@ -123,8 +122,7 @@ final class FollowedLog {
     private Seen newest() throws InterruptedException {
         String query = policy.needed() == 0 ? "" : "?witnesses=" + policy.needed();
         String note = new String(
-                service.send(service.request(path + "/checkpoint" + query).build(), Duration.ZERO),
-                StandardCharsets.UTF_8);
+                service.send(service.request(path + "/checkpoint" + query), Duration.ZERO), StandardCharsets.UTF_8);
         try {
             Seen newest = new Seen(note, Checkpoint.open(note, keys));
             policy.require(note);
@@ -139,11 +137,10 @@ final class FollowedLog {
         List<Hash> proof = List.of();
         if (before.size() > 0 && before.size() < after.size()) {
             byte[] answer = service.send(
-                    service.request(Connection.FEED + "/log/consistency?from=" + before.size() + "&to=" + after.size())
-                            .build(),
+                    service.request(Connection.FEED + "/log/consistency?from=" + before.size() + "&to=" + after.size()),
                     Duration.ZERO);
             try {
-                proof = ProvedPage.hashes(Connection.JSON.readTree(answer).path("hashes"));
+                proof = ProvedPage.hashes(Json.mapper().readTree(answer).path("hashes"));
             } catch (IOException | IllegalArgumentException e) {
                 // what is no proof proves nothing
             }
@@ -167,8 +164,7 @@ final class FollowedLog {
         }
         Checkpoint pinned = seen.checkpoint;
         ProvedPage page = ProvedPage.parse(service.send(
-                service.request(Connection.FEED + "?cursor=" + cursor + "&limit=" + limit + "&proof=" + pinned.size())
-                        .build(),
+                service.request(Connection.FEED + "?cursor=" + cursor + "&limit=" + limit + "&proof=" + pinned.size()),
                 Duration.ZERO));
         try {
             List<ProvedRecord> records = new ArrayList<>();
@@ -193,13 +189,13 @@ final class FollowedLog {
 
     /** The cursor before the oldest record that has not expired. */
     String beginning() throws InterruptedException {
-        Page<byte[]> first = PageReader.parse(
-                service.send(service.request(Connection.FEED + "?limit=1").build(), Duration.ZERO));
+        Page<byte[]> first =
+                PageReader.parse(service.send(service.request(Connection.FEED + "?limit=1"), Duration.ZERO));
         if (first.records().isEmpty()) {
             return first.behind();
         }
         try {
-            JsonNode oldest = Connection.JSON.readTree(first.records().get(0));
+            JsonNode oldest = Json.mapper().readTree(first.records().get(0));
             return Long.toString(oldest.path("sequence_id").asLong(1) - 1);
         } catch (IOException e) {
             throw new ClientFailure(ClientFailure.FAILED, "What answers at this URL has no records. Check ANNALS_URL.");

@@ -65,7 +65,7 @@ public final class GrantCommand {
 
         @Override
         int run() throws IOException, InterruptedException {
-            ObjectNode body = Connection.JSON.createObjectNode();
+            ObjectNode body = Json.mapper().createObjectNode();
             body.put("claim", claim).put("value", value);
             scopes.forEach(body.putArray("scopes")::add);
             if (issuer != null) {

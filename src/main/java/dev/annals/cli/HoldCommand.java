@@ -71,7 +71,7 @@ public final class HoldCommand {
             Terminal.print(service.administer(
                             "POST",
                             path() + HOLDS,
-                            Connection.JSON
+                            Json.mapper()
                                     .createObjectNode()
                                     .put("actor_id", actorId)
                                     .put("subject_id", subjectId)
@@ -120,7 +120,7 @@ public final class HoldCommand {
             Terminal.print(line(service.administer(
                     "POST",
                     path() + HOLDS + "/" + id + "/lift",
-                    Connection.JSON.createObjectNode().put("reason", reason))));
+                    Json.mapper().createObjectNode().put("reason", reason))));
             return 0;
         }
     }

@@ -51,7 +51,7 @@ final class LimitOptions {
 
     /** As the service takes them; those that were left out are null, and so have no limit. */
     ObjectNode toJson() {
-        return Connection.JSON
+        return Json.mapper()
                 .createObjectNode()
                 .put("records_per_second", recordsPerSecond)
                 .put("bytes_per_second", bytesPerSecond)

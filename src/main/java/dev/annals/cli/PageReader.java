@@ -30,7 +30,7 @@ final class PageReader {
         List<byte[]> records = new ArrayList<>();
         String next = null;
         String pollMore = null;
-        try (JsonParser json = Connection.JSON.createParser(body)) {
+        try (JsonParser json = Json.FACTORY.createParser(body)) {
             if (json.nextToken() != JsonToken.START_OBJECT) {
                 throw noPage();
             }

@@ -58,7 +58,7 @@ public final class ProjectCommand {
         @Override
         int run() throws IOException, InterruptedException {
             Terminal.print(service.administer(
-                            "POST", PATH, Connection.JSON.createObjectNode().put("name", name))
+                            "POST", PATH, Json.mapper().createObjectNode().put("name", name))
                     .path("id")
                     .asText());
             return 0;
@@ -91,7 +91,7 @@ public final class ProjectCommand {
         @Override
         int run() throws IOException, InterruptedException {
             Terminal.print(line(service.administer(
-                    "PATCH", path(), Connection.JSON.createObjectNode().put("name", name))));
+                    "PATCH", path(), Json.mapper().createObjectNode().put("name", name))));
             return 0;
         }
     }
@@ -124,7 +124,7 @@ public final class ProjectCommand {
                         ClientFailure.USAGE,
                         "Say for how many DAYS, or add --archive-required or --no-archive-required.");
             }
-            ObjectNode change = Connection.JSON.createObjectNode();
+            ObjectNode change = Json.mapper().createObjectNode();
             if (archiveRequired != null) {
                 change.put("archive_required", archiveRequired);
             }

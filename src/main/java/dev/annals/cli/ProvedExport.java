@@ -109,7 +109,7 @@ final class ProvedExport {
 
     private void line(Members members) throws IOException {
         ByteArrayOutputStream line = new ByteArrayOutputStream();
-        try (JsonGenerator json = Connection.JSON.createGenerator(line)) {
+        try (JsonGenerator json = Json.mapper().createGenerator(line)) {
             json.writeStartObject();
             members.write(json);
             json.writeEndObject();

@@ -34,7 +34,7 @@ record ProvedPage(Page<byte[]> page, PageProof proof) {
 
     // Read as a tree, the page's other members would lose digits of numbers, and could have too many.
     private static @Nullable JsonNode member(byte[] body) throws IOException {
-        try (JsonParser json = Connection.JSON.createParser(body)) {
+        try (JsonParser json = Json.mapper().createParser(body)) {
             json.nextToken();
             while (json.nextToken() == JsonToken.FIELD_NAME) {
                 boolean found = json.currentName().equals("proof");

@@ -12,7 +12,7 @@ final class RecordLine {
 
     /** Time, sequence id, outcome, action, actor → subject, IP address and message, and which fields were redacted, all texts escaped. */
     static String of(byte[] json) throws IOException {
-        JsonNode record = Connection.JSON.readTree(json);
+        JsonNode record = Json.mapper().readTree(json);
         StringBuilder line = new StringBuilder(160);
         line.append(Terminal.escaped(record.path("timestamp").asText()))
                 .append("  ")

@@ -138,7 +138,7 @@ final class RecordSplitter {
             return matcher.lookingAt() ? new Place(Long.parseLong(matcher.group(1)), matcher.group(2)) : null;
         }
         try {
-            JsonNode record = Connection.JSON.readTree(text);
+            JsonNode record = Json.mapper().readTree(text);
             JsonNode id = record.at(format.id());
             long sequenceId = Long.parseLong(record.at(format.sequenceId()).asText());
             return id.isTextual() ? new Place(sequenceId, id.textValue()) : null;

@@ -36,7 +36,7 @@ final class RecordTable {
     String rows(List<byte[]> records) throws IOException {
         List<List<String>> rows = new ArrayList<>();
         for (byte[] record : records) {
-            rows.add(cells(Connection.JSON.readTree(record)));
+            rows.add(cells(Json.mapper().readTree(record)));
         }
         StringBuilder text = new StringBuilder();
         if (!rows.isEmpty() && !begun) {

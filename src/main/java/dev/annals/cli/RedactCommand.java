@@ -94,7 +94,7 @@ public final class RedactCommand extends ServiceCommand {
 
     private void replay(long line, byte[] text) throws InterruptedException {
         try {
-            JsonNode event = Connection.JSON.readTree(text);
+            JsonNode event = Json.mapper().readTree(text);
             if (event == null || !event.path("action").asText().equals(ACTION)) {
                 return;
             }

@@ -118,10 +118,8 @@ public final class SearchCommand extends ServiceCommand {
         parameters.put("q", text.isBlank() ? null : text);
         parameters.put("top", most == null ? null : most.toString());
         byte[] answer = service.send(
-                service.request(Connection.FEED + "/facets" + Connection.query(parameters))
-                        .build(),
-                Duration.ZERO);
-        JsonNode counts = Connection.JSON.readTree(answer);
+                service.request(Connection.FEED + "/facets" + Connection.query(parameters)), Duration.ZERO);
+        JsonNode counts = Json.mapper().readTree(answer);
         ByteArrayOutputStream printed = new ByteArrayOutputStream();
         if (table != null) {
             printed.writeBytes(table.rows(counts).getBytes(StandardCharsets.UTF_8));
@@ -163,9 +161,8 @@ public final class SearchCommand extends ServiceCommand {
         if (SEQUENCE_ID.matcher(id).matches()) {
             return Long.parseLong(id);
         }
-        byte[] record = service.send(
-                service.request(Connection.FEED + "/" + Connection.segment(id)).build(), Duration.ZERO);
-        return Connection.JSON.readTree(record).path("sequence_id").asLong();
+        byte[] record = service.send(service.request(Connection.FEED + "/" + Connection.segment(id)), Duration.ZERO);
+        return Json.mapper().readTree(record).path("sequence_id").asLong();
     }
 
     private interface Taking {
@@ -186,10 +183,8 @@ public final class SearchCommand extends ServiceCommand {
         parameters.put("cursor", cursor);
         for (long left = wanted; left > 0; ) {
             parameters.put("limit", Long.toString(Math.min(left, LARGEST_PAGE)));
-            Page<byte[]> page = PageReader.parse(service.send(
-                    service.request(Connection.FEED + Connection.query(parameters))
-                            .build(),
-                    Duration.ZERO));
+            Page<byte[]> page = PageReader.parse(
+                    service.send(service.request(Connection.FEED + Connection.query(parameters)), Duration.ZERO));
             taking.take(page.records());
             left -= page.records().size();
             if (page.next() == null) {

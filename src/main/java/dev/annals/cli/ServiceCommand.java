@@ -4,7 +4,6 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.quarkus.runtime.annotations.RegisterForReflection;
 import java.io.IOException;
-import java.net.http.HttpRequest;
 import java.time.Duration;
 import java.util.List;
 import picocli.CommandLine.Mixin;
@@ -24,14 +23,13 @@ abstract class ServiceCommand extends ClientCommand {
 
     /** Redacts fields of a record, and waits as long as that takes. */
     void sendRedaction(String record, List<String> fields, String why) throws IOException, InterruptedException {
-        ObjectNode body = Connection.JSON.createObjectNode();
+        ObjectNode body = Json.mapper().createObjectNode();
         fields.forEach(body.putArray("fields")::add);
         body.put("reason", why);
         service.send(
                 service.request(Connection.FEED + "/" + record + "/redactions")
-                        .header("Content-Type", "application/json")
-                        .POST(HttpRequest.BodyPublishers.ofByteArray(Connection.JSON.writeValueAsBytes(body)))
-                        .build(),
+                        .by("POST")
+                        .with("application/json", Json.mapper().writeValueAsBytes(body)),
                 Duration.ZERO);
     }
 

@@ -4,7 +4,6 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.quarkus.runtime.annotations.RegisterForReflection;
 import java.io.IOException;
-import java.net.http.HttpRequest;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -63,17 +62,15 @@ public final class StreamCommand {
 
         final JsonNode ask(String method, String path, @Nullable JsonNode body)
                 throws IOException, InterruptedException {
-            HttpRequest.Builder request = service.request(STREAMS + path);
-            if (body == null) {
-                request.method(method, HttpRequest.BodyPublishers.noBody());
-            } else {
-                request.header("Content-Type", "application/json")
-                        .method(
-                                method,
-                                HttpRequest.BodyPublishers.ofByteArray(Connection.JSON.writeValueAsBytes(body)));
-            }
-            byte[] answer = service.send(request.build(), Duration.ZERO);
-            return answer.length == 0 ? Connection.JSON.createObjectNode() : Connection.JSON.readTree(answer);
+            Connection.Request request = service.request(STREAMS + path).by(method);
+            byte[] answer = service.send(
+                    body == null
+                            ? request
+                            : request.with("application/json", Json.mapper().writeValueAsBytes(body)),
+                    Duration.ZERO);
+            return answer.length == 0
+                    ? Json.mapper().createObjectNode()
+                    : Json.mapper().readTree(answer);
         }
     }
 
@@ -173,7 +170,7 @@ public final class StreamCommand {
 
         @Override
         int run() throws IOException, InterruptedException {
-            ObjectNode body = Connection.JSON.createObjectNode();
+            ObjectNode body = Json.mapper().createObjectNode();
             ObjectNode to = body.putObject("sink");
             to.put("type", type == null ? typeOf(sink) : type).put("url", sink);
             if (secretFile != null) {
@@ -315,7 +312,7 @@ public final class StreamCommand {
 
         @Override
         int run() throws IOException, InterruptedException {
-            ObjectNode body = Connection.JSON.createObjectNode().put("cursor", cursor);
+            ObjectNode body = Json.mapper().createObjectNode().put("cursor", cursor);
             if (feed != null) {
                 body.put("project_id", feed);
             }

@@ -271,11 +271,7 @@ public final class TailCommand extends ServiceCommand {
     }
 
     private Page<byte[]> get(Map<String, @Nullable String> parameters, Duration wait) throws InterruptedException {
-        return PageReader.parse(service.send(
-                service.request(Connection.FEED + Connection.query(parameters))
-                        .timeout(Duration.ofSeconds(60).plus(wait))
-                        .build(),
-                wait));
+        return PageReader.parse(service.send(service.request(Connection.FEED + Connection.query(parameters)), wait));
     }
 
     private void print(List<byte[]> records) throws IOException {

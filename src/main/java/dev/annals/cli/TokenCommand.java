@@ -64,7 +64,7 @@ public final class TokenCommand {
 
         @Override
         int run() throws IOException, InterruptedException {
-            ObjectNode body = Connection.JSON.createObjectNode();
+            ObjectNode body = Json.mapper().createObjectNode();
             scopes.forEach(body.putArray("scopes")::add);
             body.put("description", description);
             body.put("expires_at", expiresAt);
@@ -173,7 +173,7 @@ public final class TokenCommand {
             show(service.administer(
                     "POST",
                     path() + "/tokens" + "/" + id + "/rotate",
-                    Connection.JSON.createObjectNode().put("overlap_seconds", overlap)));
+                    Json.mapper().createObjectNode().put("overlap_seconds", overlap)));
             return 0;
         }
     }

@@ -18,8 +18,7 @@ public final class WhoAmICommand extends ServiceCommand {
 
     @Override
     int run() throws IOException, InterruptedException {
-        JsonNode caller = Connection.JSON.readTree(
-                service.send(service.request("/v1/whoami").build(), Duration.ZERO));
+        JsonNode caller = Json.mapper().readTree(service.send(service.request("/v1/whoami"), Duration.ZERO));
         List<String> scopes = new ArrayList<>();
         caller.path("scopes").forEach(scope -> scopes.add(scope.asText()));
         JsonNode project = caller.path("project");

@@ -133,11 +133,11 @@ class ArchiveIT {
     private JsonNode get(String path) throws Exception {
         HttpResponse<String> answer = ask(service.uri(), project.token(), "/v1/project-logs" + path);
         assertThat(answer.statusCode()).as(answer.body()).isEqualTo(200);
-        return Connection.JSON.readTree(answer.body());
+        return Json.mapper().readTree(answer.body());
     }
 
     private JsonNode state() throws Exception {
-        return Connection.JSON
+        return Json.mapper()
                 .readTree(ask(service.uri(), project.token(), "/v1/whoami").body())
                 .get("project");
     }

@@ -118,7 +118,7 @@ class ClientIT {
 
             List<JsonNode> records = new ArrayList<>();
             for (String line = followed.readLine(); line != null; line = followed.readLine()) {
-                records.add(Connection.JSON.readTree(line));
+                records.add(Json.mapper().readTree(line));
                 if (records.get(records.size() - 1).get("action").asText().equals("end")) {
                     break;
                 }
@@ -190,7 +190,7 @@ class ClientIT {
     void anExportIsNotGoneOnWithBehindARecordThatTheFeedNoLongerHas() throws Exception {
         succeed(service.client("append", "--action=kept"), "");
         Result feed = succeed(service.client("tail", "--json", "-n", "1"), "");
-        JsonNode last = Connection.JSON.readTree(feed.output());
+        JsonNode last = Json.mapper().readTree(feed.output());
         for (String format : List.of("ndjson", "csv", "cloudevents", "ocsf")) {
             Path file = directory.resolve("rewound." + format);
             String whole =
@@ -431,8 +431,9 @@ class ClientIT {
         assertThat(oldest.error()).contains("There may be more than these 1: see -n.");
         assertThat(succeed(service.client("search", "--", "-action:*"), "").output())
                 .isEmpty();
-        JsonNode two = Connection.JSON.readTree(
-                succeed(service.client("search", "actor:joe* two"), "").output());
+        JsonNode two = Json.mapper()
+                .readTree(
+                        succeed(service.client("search", "actor:joe* two"), "").output());
         for (String id : List.of(two.get("id").asText(), two.get("sequence_id").asText())) {
             for (String[] shown : new String[][] {{"1", "Two"}, {"2", "One", "Two"}, {"4", "One", "Two", "Three"}}) {
                 Result near = succeed(service.client("search", "--around=" + id, "-n", shown[0], "action:vault_*"), "");
@@ -440,7 +441,7 @@ class ClientIT {
                         .containsExactlyElementsOf(List.of(shown).subList(1, shown.length));
             }
         }
-        String three = Connection.JSON
+        String three = Json.mapper()
                 .readTree(succeed(service.client("search", "three"), "").output())
                 .get("id")
                 .asText();
@@ -482,8 +483,8 @@ class ClientIT {
                 {"action": "tally_open", "actor": {"name": "Joe\\u001b[2J"}, "outcome": "denied"}
                 {"action": "tally_shut", "actor": {"id": "u-1", "name": "Jane"}}
                 """);
-        JsonNode piped =
-                Connection.JSON.readTree(succeed(service.client("search", "--facets", "-n", "1", "action:tally_*"), "")
+        JsonNode piped = Json.mapper()
+                .readTree(succeed(service.client("search", "--facets", "-n", "1", "action:tally_*"), "")
                         .output());
         assertThat(piped.path("total").asInt()).isEqualTo(3);
         assertThat(piped.path("facets").path(0).path("values").toString())
@@ -510,7 +511,7 @@ class ClientIT {
 
     private static String message(String json) {
         try {
-            return Connection.JSON.readTree(json).path("message").asText();
+            return Json.mapper().readTree(json).path("message").asText();
         } catch (IOException e) {
             throw new AssertionError(e);
         }

@@ -104,7 +104,7 @@ class EraseIT {
     }
 
     private JsonNode json(String path) throws Exception {
-        return Connection.JSON.readTree(get(path));
+        return Json.mapper().readTree(get(path));
     }
 
     private List<JsonNode> records() throws Exception {

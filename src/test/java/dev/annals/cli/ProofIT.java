@@ -141,7 +141,7 @@ class ProofIT {
     }
 
     private JsonNode json(String path) throws IOException, InterruptedException {
-        return Connection.JSON.readTree(get(path));
+        return Json.mapper().readTree(get(path));
     }
 
     private void append(int from, int to) throws Exception {
@@ -556,7 +556,7 @@ class ProofIT {
             Await.until(
                     "the next log has begun",
                     () -> ask(at, "/log/2/checkpoint").body().contains("\n301\n"));
-            String nextKey = Connection.JSON
+            String nextKey = Json.mapper()
                     .readTree(ask(at, "/log").body())
                     .get("vkeys")
                     .get(0)

@@ -76,14 +76,14 @@ class ProvedFileTest {
     private List<String> file(List<String> of, int start) {
         List<Hash> leaves = leaves(of);
         List<String> lines = new ArrayList<>();
-        lines.add(Connection.JSON
+        lines.add(Json.mapper()
                 .createObjectNode()
                 .put("annals", ProvedFile.EXPORT)
                 .put("checkpoint", checkpoint(of).sign(List.of(key)).toString())
                 .toString());
         for (int at = start; at < of.size(); at += GROUP) {
             int end = Math.min(at + GROUP, of.size());
-            ObjectNode line = Connection.JSON.createObjectNode();
+            ObjectNode line = Json.mapper().createObjectNode();
             ObjectNode proof = line.putObject("proof").put("start", at).put("end", end);
             hashes(proof, "left", range(leaves, 0, at).hashes());
             hashes(proof, "right", range(leaves, end, of.size()).hashes());

@@ -12,7 +12,7 @@ final class Training {
 
     private static final String RECORD = """
             {"id": "01a21005-f278-7a2e-b080-3abf6b4fc533", "sequence_id": 1, "action": "train", "outcome": "success",
-             "occurred_at": "2026-01-01T00:00:00Z", "recorded_at": "2026-01-01T00:00:00Z", "actor": {"type": "user",
+             "timestamp": "2026-01-01T00:00:00Z", "recorded_at": "2026-01-01T00:00:00Z", "actor": {"type": "user",
              "name": "nobody"}, "message": "Nothing"}""".replace("\n", "");
 
     /** Has what any of them reads of an answer. */

@@ -159,7 +159,7 @@ class LauncherIT {
         Files.setPosixFilePermissions(archive.getParent(), PosixFilePermissions.fromString("rwxrwxrwx"));
         assertPlain(archive);
 
-        Path empty = Files.createDirectories(scratch.resolve("empty").resolve("annals"));
+        Path empty = Files.createDirectories(scratch.resolve("empty").resolve("annals/commands"));
         Files.setPosixFilePermissions(empty, PosixFilePermissions.fromString("rwxrwx---"));
         assertPlain(empty.resolve("none"));
         assertThat(files(empty)).isEmpty();
@@ -253,7 +253,7 @@ class LauncherIT {
 
     /** It works, says nothing of the archive, and does not use it. */
     private void assertPlain(Path archive) throws Exception {
-        Path cache = archive.getParent().getParent();
+        Path cache = archive.getParent().getParent().getParent();
         Ended plain = run(environment(cache), "", LAUNCHER, "search", "-n=1");
         assertThat(plain.code).as(plain.error).isZero();
         assertThat(plain.output).startsWith(RECORD + "\n");
@@ -271,15 +271,15 @@ class LauncherIT {
 
     private Path copyOfCache(String name) throws Exception {
         Path archive = sharedArchive();
-        Path directory = Files.createDirectories(scratch.resolve(name).resolve("annals"));
+        Path directory = Files.createDirectories(scratch.resolve(name).resolve("annals/commands"));
         Files.setPosixFilePermissions(directory, PosixFilePermissions.fromString("rwx------"));
         Path copy = Files.copy(archive, directory.resolve(archive.getFileName()));
-        assertThat(usesArchive(directory.getParent())).isTrue();
+        assertThat(usesArchive(scratch.resolve(name))).isTrue();
         return copy;
     }
 
     private static synchronized Path sharedArchive() throws Exception {
-        Path cache = shared.resolve("annals");
+        Path cache = shared.resolve("annals/commands");
         if (!Files.exists(cache)) {
             Ended first = run(environment(shared), "", LAUNCHER, "search", "-n=1");
             assertThat(first.code).as(first.error).isZero();

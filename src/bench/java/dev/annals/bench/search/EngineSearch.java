@@ -34,6 +34,7 @@ import org.apache.lucene.search.PrefixQuery;
 import org.apache.lucene.search.Query;
 import org.apache.lucene.search.Sort;
 import org.apache.lucene.search.SortField;
+import org.apache.lucene.search.SortedNumericSortField;
 import org.apache.lucene.search.TermInSetQuery;
 import org.apache.lucene.search.TermQuery;
 import org.apache.lucene.store.FSDirectory;
@@ -143,7 +144,7 @@ final class EngineSearch implements AutoCloseable {
                 all.add(query(clause), Occur.FILTER);
             }
         }
-        Sort byPlace = new Sort(new SortField(PLACE, SortField.Type.LONG, !ascending));
+        Sort byPlace = new Sort(new SortedNumericSortField(PLACE, SortField.Type.LONG, !ascending));
         return new SearchPages.Found(searcher.search(all.build(), wanted, byPlace).scoreDocs.length, 1, true);
     }
 

@@ -4,6 +4,7 @@ import dev.annals.database.DatabaseUrl;
 import dev.annals.embedded.EmbeddedDatabase;
 import java.nio.file.Path;
 import java.sql.Connection;
+import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
@@ -44,6 +45,27 @@ public final class BenchServer implements AutoCloseable {
             statement.execute("create database " + name);
         }
         return new BenchDatabase(this, url.withDatabase(name));
+    }
+
+    /** The database of this name as it was left, or a new one. */
+    public BenchDatabase keptDatabase(String name) throws SQLException {
+        try (Connection connection = url.connect();
+                PreparedStatement select = connection.prepareStatement("select from pg_database where datname = ?")) {
+            select.setString(1, name);
+            try (ResultSet row = select.executeQuery()) {
+                return row.next() ? new BenchDatabase(this, url.withDatabase(name)) : createDatabase(name);
+            }
+        }
+    }
+
+    /** Lets checkpoints wait, for a part that loads a lot: otherwise most of what it writes is whole pages in the WAL. */
+    public void writeMuch() throws SQLException {
+        try (Connection connection = url.connect();
+                Statement statement = connection.createStatement()) {
+            statement.execute("alter system set max_wal_size = '8GB'");
+            statement.execute("alter system set checkpoint_timeout = '15min'");
+            statement.execute("select pg_reload_conf()");
+        }
     }
 
     void dropDatabase(String name) throws SQLException {

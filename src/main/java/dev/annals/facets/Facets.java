@@ -36,7 +36,7 @@ import org.jspecify.annotations.Nullable;
 class Facets {
 
     private static final Sql READ_BOUNDS = Sql.named("read_bounds");
-    private static final Sql LIMIT_STATEMENT = Sql.named("limit_statement");
+    private static final Sql LIMIT_COUNT = Sql.named("limit_count");
     private static final Sql COUNT_FACETS = Sql.named("count_facets");
     private static final Sql READ_FACETS = Sql.named("read_facets");
 
@@ -52,6 +52,9 @@ class Facets {
     private static final int FEWEST_PLACES = 100;
     private static final long SHORT_NANOS = 50_000_000;
     private static final long LONG_NANOS = 4 * SHORT_NANOS;
+
+    /** How many statements of a request look at a time. */
+    private static final int STATEMENTS = 2;
 
     private static final String TOO_MANY = "Too many requests count records: try again.";
 
@@ -141,6 +144,9 @@ class Facets {
         }
     }
 
+    /** A piece that a statement has looked at, if it was in time. */
+    private record Counted(ScanPlan places, Count.Piece rows, boolean inTime, long nanos) {}
+
     /** One request's way back through the feed. */
     private final class Walk {
 
@@ -212,15 +218,27 @@ class Facets {
                     });
         }
 
+        /** Counts some pieces at a time: the next ones of the plan, each in a statement of its own. */
         private Uni<Boolean> countNext(ScanPlan ahead) {
-            ScanPlan piece = ahead.takeBack(places);
+            List<Uni<Counted>> pieces = new ArrayList<>();
+            do {
+                pieces.add(count(ahead.takeBack(places)));
+            } while (pieces.size() < STATEMENTS && !ahead.isEmpty());
+            // Up to the first that ends the count: those behind it would leave a gap.
+            return Uni.join()
+                    .all(pieces)
+                    .andCollectFailures()
+                    .map(done -> done.stream().allMatch(piece -> add(ahead, piece)));
+        }
+
+        private Uni<Counted> count(ScanPlan piece) {
             Count.Piece[] taken = {null};
             long began = System.nanoTime();
             return DatabaseFailure.retried(pool.withTransaction(connection -> {
                                 // Anew with each try.
                                 Count.Piece rows = count.new Piece();
                                 taken[0] = rows;
-                                return LIMIT_STATEMENT
+                                return LIMIT_COUNT
                                         .bind(
                                                 "millis",
                                                 config.statementTimeout().toMillis())
@@ -246,19 +264,23 @@ class Facets {
                             .replaceWith(true)
                             .onFailure(Facets::wasCancelled)
                             .recoverWithItem(false))
-                    .map(inTime -> inTime && counted(ahead, piece, taken[0], System.nanoTime() - began));
+                    .map(inTime -> new Counted(piece, taken[0], inTime, System.nanoTime() - began));
         }
 
-        private boolean counted(ScanPlan ahead, ScanPlan piece, Count.Piece rows, long nanos) {
-            rows.add();
-            looked += piece.places();
-            from = piece.lowest() - 1;
+        /** Adds a piece; gives whether to go on behind it. */
+        private boolean add(ScanPlan ahead, Counted piece) {
+            if (!piece.inTime()) {
+                return false;
+            }
+            piece.rows().add();
+            looked += piece.places().places();
+            from = piece.places().lowest() - 1;
             if (ahead.isEmpty()) {
                 before = lowest;
             }
-            if (nanos < SHORT_NANOS) {
+            if (piece.nanos() < SHORT_NANOS) {
                 places = Math.min(MOST_PLACES, 2 * places);
-            } else if (nanos > LONG_NANOS) {
+            } else if (piece.nanos() > LONG_NANOS) {
                 places = Math.max(FEWEST_PLACES, places / 2);
             }
             return !isComplete()

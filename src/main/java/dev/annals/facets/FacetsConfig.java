@@ -37,7 +37,8 @@ public interface FacetsConfig {
     Duration statementTimeout();
 
     /**
-     * How many requests are counted at a time, each for another project; each takes a connection from the pool for reads.
+     * How many requests are counted at a time, each for another project; each takes up to two connections from the pool for
+     * reads.
      */
     @WithDefault("2")
     @Min(1)

@@ -1,10 +1,16 @@
 package dev.annals.bench.search;
 
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.annals.config.Settings;
 import dev.annals.database.DatabaseUrl;
+import dev.annals.facets.FacetCounts;
 import dev.annals.feed.Cursor;
 import dev.annals.feed.FeedPage;
 import dev.annals.feed.FeedQuery;
 import dev.annals.feed.FeedReader;
+import dev.annals.query.QueryException;
+import dev.annals.query.QueryParser;
 import dev.annals.search.Filter;
 import dev.annals.search.Order;
 import dev.annals.search.SearchConfig;
@@ -14,23 +20,28 @@ import io.vertx.mutiny.sqlclient.Pool;
 import io.vertx.pgclient.PgBuilder;
 import io.vertx.pgclient.PgConnectOptions;
 import io.vertx.sqlclient.PoolOptions;
+import java.io.IOException;
 import java.time.Duration;
+import java.util.Map;
 import java.util.UUID;
-import org.jspecify.annotations.Nullable;
 
-/** Pages with filters as the service reads them, and its projection of the index, for the benchmarks. */
+/** Pages with filters and facets as the service reads them, and its projection of the index, for the benchmarks. */
 public final class SearchPages implements AutoCloseable {
+
+    private static final ObjectMapper JSON = new ObjectMapper();
 
     private static final Duration LIMIT = Duration.ofMinutes(5);
 
     private static final int PAGE_BYTES = 2_097_152;
 
-    private record Limits(int scanLimit, int indexedMessageBytes, int indexedWords) implements SearchConfig {}
-
     private final Vertx vertx = Vertx.vertx();
     private final Pool pool;
     private final SearchIndex index;
     private final FeedReader reader;
+    private final FacetCounts facets;
+
+    /** What was found, in how many requests; not all that was wanted where it took too long. */
+    record Found(int records, int requests, boolean inTime) {}
 
     public SearchPages(DatabaseUrl url) {
         PgConnectOptions options = PgConnectOptions.fromUri(url.withPassword()).setCachePreparedStatements(true);
@@ -43,8 +54,9 @@ public final class SearchPages implements AutoCloseable {
                 .connectingTo(options)
                 .using(vertx)
                 .build());
-        index = new SearchIndex(pool, new Limits(5000, 4096, 256));
+        index = new SearchIndex(pool, Settings.of(SearchConfig.class, Map.of()));
         reader = new FeedReader(pool, index);
+        facets = new FacetCounts(pool, index);
     }
 
     /** Indexes the next block behind a sequence id; gives up to where it is. */
@@ -54,20 +66,38 @@ public final class SearchPages implements AutoCloseable {
                 .atMost(LIMIT);
     }
 
-    /** Follows {@code next} until so many records are found, or to the end. Gives how many it found. */
-    public int find(UUID projectId, boolean ascending, @Nullable Cursor from, int wanted, Filter filter) {
-        Cursor cursor = from;
+    /** The filter that a reader asks for with {@code q} alone. */
+    static Filter filter(String query) throws QueryException {
+        return Filter.NONE.and(QueryParser.parse(query, null));
+    }
+
+    /** Follows {@code next} until so many records are found, or to the end, or until it takes too long. */
+    Found find(UUID projectId, boolean ascending, int wanted, Filter filter, Duration limit) {
+        long deadline = System.nanoTime() + limit.toNanos();
+        Cursor cursor = null;
         int found = 0;
+        int requests = 0;
         while (true) {
             FeedQuery query = new FeedQuery(
                     ascending ? Order.ASCENDING : Order.DESCENDING, cursor, null, wanted - found, PAGE_BYTES, filter);
             FeedPage page = reader.read(projectId, query).await().atMost(LIMIT);
+            requests++;
             found += page.records().size();
             cursor = page.next();
             if (cursor == null || found >= wanted) {
-                return found;
+                return new Found(found, requests, true);
+            }
+            if (System.nanoTime() > deadline) {
+                return new Found(found, requests, false);
             }
         }
+    }
+
+    /** How many records facets counted, and whether those are all. */
+    Found facets(UUID projectId, Filter filter) throws IOException {
+        JsonNode answer = JSON.readTree(facets.count(projectId, filter).await().atMost(LIMIT));
+        return new Found(
+                answer.path("total").asInt(), 1, answer.path("complete").asBoolean());
     }
 
     @Override

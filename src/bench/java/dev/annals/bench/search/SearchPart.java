@@ -2,39 +2,41 @@ package dev.annals.bench.search;
 
 import dev.annals.bench.BenchDatabase;
 import dev.annals.bench.BenchServer;
-import dev.annals.bench.NumberedStatement;
 import dev.annals.bench.Part;
 import dev.annals.bench.Progress;
 import dev.annals.bench.Rates;
 import dev.annals.bench.Settings;
 import dev.annals.bench.Table;
-import dev.annals.search.Filter;
+import java.nio.file.Path;
 import java.sql.Connection;
-import java.sql.PreparedStatement;
-import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Duration;
-import java.time.OffsetDateTime;
-import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Random;
 import java.util.UUID;
-import java.util.stream.Collectors;
-import org.jspecify.annotations.Nullable;
 
-/** Searches of a large feed, by the service's index, without it and by an index on a column; and what indexes cost appends. */
+/**
+ * First pages and facets of a large feed, by the service's index, by PostgreSQL's indexes on the records' columns, and by a search
+ * engine; and what indexes cost appends. With {@code -Dbench.keep=true} the large feed and its indexes stay, and the next run goes
+ * on where this one was ended.
+ */
 public final class SearchPart implements Part {
 
     private static final int BATCH = 1_000;
-    private static final int WANTED = 200;
-    private static final OffsetDateTime FIRST = OffsetDateTime.parse("2026-01-01T00:00:00Z");
+    private static final int WANTED = 100;
+    private static final int SAMPLES = 1_000;
+    /** How many searches of a kind are measured, if there is time; and if there is not. */
+    private static final int MOST = 200;
+
+    private static final int WARM_UP = 10;
+    private static final int FEWEST = 5;
+    private static final Duration LIMIT = Duration.ofSeconds(2);
+    private static final String DATABASE = "annals_bench_search";
+    private static final Path ENGINE = Path.of("target", "bench-engine");
     private static final String ONE_COLUMN = "create index on annals.audit_record (project_id, action)";
-    private static final NumberedStatement INSERT =
-            new NumberedStatement(withoutComments(NumberedStatement.resource("search_records.sql")));
-    private static final NumberedStatement BY_COLUMN =
-            new NumberedStatement(withoutComments(NumberedStatement.resource("search_by_column.sql")));
 
     /** Indexes on audit_record itself. */
     private enum Indexes {
@@ -68,16 +70,6 @@ public final class SearchPart implements Part {
         }
     }
 
-    /** How a search is answered. */
-    private enum Way {
-        INDEX,
-        SCAN,
-        COLUMN
-    }
-
-    /** @param byAction whether the search is for an action alone, so that an index on the column can answer it, too */
-    private record Search(String title, boolean ascending, Filter filter, boolean byAction) {}
-
     @Override
     public String name() {
         return "search";
@@ -91,7 +83,8 @@ public final class SearchPart implements Part {
     @Override
     public String run(BenchServer server, Settings settings) throws Exception {
         int records = records(settings);
-        return appends(server, settings) + "\n" + searches(server, settings, records);
+        String searches = searches(server, settings, records);
+        return appends(server, settings) + "\n" + searches;
     }
 
     private static int records(Settings settings) {
@@ -157,135 +150,183 @@ public final class SearchPart implements Part {
     }
 
     private static void insert(BenchDatabase database, UUID project, int first, int last) throws SQLException {
-        try (Connection connection = database.connect();
-                PreparedStatement insert = INSERT.prepare(connection)) {
-            for (int from = first; from <= last; from += BATCH) {
-                INSERT.bind(insert, List.of(project, from, Math.min(last, from + BATCH - 1)));
-                insert.executeUpdate();
-            }
+        try (Connection connection = database.connect()) {
+            SearchFeed.insert(connection, project, first, last, BATCH);
         }
     }
 
     private static String searches(BenchServer server, Settings settings, int records) throws Exception {
-        try (BenchDatabase database = server.createDatabase("annals_bench_search");
-                SearchPages pages = new SearchPages(database.url())) {
-            database.migrate();
-            UUID project = database.addProjects(1).get(0);
-            Progress.say("  " + records + " records");
-            insert(database, project, 1, records);
-            long begin = System.nanoTime();
-            long through = 0;
-            for (long next = pages.index(project, 0); next > through; next = pages.index(project, through)) {
-                through = next;
+        boolean keep = Boolean.getBoolean("bench.keep");
+        BenchDatabase database = keep ? server.keptDatabase(DATABASE) : server.createDatabase(DATABASE);
+        try (SearchPages pages = new SearchPages(database.url())) {
+            SearchFeed feed = new SearchFeed(database);
+            Progress.say(String.format("  %,d records", records));
+            server.writeMuch();
+            feed.load(records);
+            feed.index(pages);
+            ColumnSearch.makeIndexes(feed, records);
+            EngineSearch.make(ENGINE, database, feed, records);
+            try (ColumnSearch columns = new ColumnSearch(database, feed.project(), LIMIT);
+                    EngineSearch engine = new EngineSearch(ENGINE)) {
+                Runner runner = new Runner(feed.project(), pages, columns, engine, settings);
+                String latencies = latencies(runner, feed.draw(records, SAMPLES));
+                return costs(database, feed, columns, records) + "\n" + latencies;
             }
-            double seconds = (System.nanoTime() - begin) / 1e9;
-            database.execute(
-                    "insert into annals.projection_checkpoint (project_id, projection, sequence_id, generation)"
-                            + " values ('" + project + "', 'search', " + through + ", 1)");
-            database.execute(ONE_COLUMN);
-            database.execute("vacuum analyze");
-            long bytes = database.queryLong("select pg_total_relation_size('annals.search_block')") / records;
-            Table table = new Table("searches/s", "index", "scan", "column", "index to scan");
-            for (Search search : searchesOf(records)) {
-                addRow(table, database, pages, project, through, search, settings);
+        } finally {
+            if (!keep) {
+                database.close();
+                EngineSearch.delete(ENGINE);
             }
-            return String.format("""
-                    A project of %,d records. A search reads on until it has %d records or the end of the feed, over HTTP's
-                    pages but without HTTP; one client. *index*: as the service does it; *scan*: the same without its index,
-                    looking at every record; *column*: by a b-tree on (project, action), the places looked up record by
-                    record, and sorted. The index was written at %,.0f records per second in the background and takes %,d bytes
-                    per record.
-
-                    %s""", records, WANTED, through / seconds, bytes, table);
         }
     }
 
-    private static List<Search> searchesOf(int records) {
-        OffsetDateTime middle = FIRST.plusSeconds(records / 2);
-        List<Search> searches = new ArrayList<>();
-        for (boolean ascending : List.of(true, false)) {
-            String order = ascending ? ", oldest first" : ", newest first";
-            searches.add(new Search("a rare action" + order, ascending, action("key_rotate"), ascending));
-            searches.add(new Search("a common action" + order, ascending, action("login"), ascending));
-            searches.add(new Search("an action that is not there" + order, ascending, action("none"), ascending));
-            searches.add(new Search("a rare word" + order, ascending, words("protest"), false));
-            searches.add(new Search("common words" + order, ascending, words("cache 7 login"), false));
-            searches.add(new Search(
-                    "an hour in the middle" + order,
-                    ascending,
-                    new Filter(middle, middle.plusHours(1), null, null, null, null, null, null, null),
-                    false));
-            searches.add(new Search(
-                    "one of 100,000 actors that failed" + order,
-                    ascending,
-                    new Filter(null, null, null, "u-7000", null, "failure", null, null, null),
-                    false));
-        }
-        return searches;
-    }
-
-    private static Filter action(String action) {
-        return new Filter(null, null, action, null, null, null, null, null, null);
-    }
-
-    private static Filter words(String words) {
-        return new Filter(null, null, null, null, null, null, null, words, null);
-    }
-
-    private static void addRow(
-            Table table,
-            BenchDatabase database,
-            SearchPages pages,
-            UUID project,
-            long through,
-            Search search,
-            Settings settings)
+    private static String costs(BenchDatabase database, SearchFeed feed, ColumnSearch columns, int records)
             throws Exception {
-        Progress.say(search.title());
-        List<Way> ways = search.byAction() ? List.of(Way.values()) : List.of(Way.INDEX, Way.SCAN);
-        Rates rates = Rates.ofRounds(ways, settings.rounds(), way -> {
-            database.execute("update annals.projection_checkpoint set sequence_id = " + (way == Way.SCAN ? 0 : through)
-                    + " where projection = 'search'");
-            return rate(database, pages, project, way, search, settings.measurement());
-        });
+        SearchFeed.Step index = feed.step("index");
+        SearchFeed.Step engine = feed.step("engine");
+        long own = database.queryLong("select pg_total_relation_size('annals.search_block')");
+        Table table = new Table("index of all records", "bytes per record", "written, records/s");
+        table.row("**Annals**: ids and names, outcome, words, recorder", perRecord(own, records), rate(index.rate()));
         table.row(
-                search.title(),
-                String.format("%,.1f", rates.median(Way.INDEX)),
-                String.format("%,.1f", rates.median(Way.SCAN)),
-                search.byAction() ? String.format("%,.1f", rates.median(Way.COLUMN)) : "",
-                String.format("%,.1f", rates.ratio(Way.INDEX, Way.SCAN)));
+                "PostgreSQL alone, b-trees: action, actor, subject, address, timestamp",
+                perRecord(columns.bytes("b-tree"), records),
+                rate(records / ColumnSearch.seconds(feed, "b-tree")));
+        table.row(
+                "PostgreSQL alone, GIN: words",
+                perRecord(columns.bytes("GIN words"), records),
+                rate(records / ColumnSearch.seconds(feed, "GIN words")));
+        table.row(
+                "PostgreSQL alone, GIN: metadata",
+                perRecord(columns.bytes("GIN metadata"), records),
+                rate(records / ColumnSearch.seconds(feed, "GIN metadata")));
+        table.row("Lucene: all of it, no names", perRecord(EngineSearch.bytes(ENGINE), records), rate(engine.rate()));
+        return String.format("""
+                A project of %,d records, one per second, in a feed of its own; %,d bytes per record without these indexes. What
+                varies is skewed: 100,000 actors, of which the busiest wrote 6 %% and the quietest 1 in 400,000, with up to four
+                addresses each; %,d subjects. Annals' index was written by the service's projection, block after block, as it is
+                behind appends. The b-trees and GIN indexes were made in one go when all records were there, and Lucene's index by one
+                thread that reads the records from PostgreSQL: behind single appends both are slower than here.
+
+                %s""", records, recordBytes(database) / records, records / 8, table);
     }
 
-    private static double rate(
-            BenchDatabase database, SearchPages pages, UUID project, Way way, Search search, Duration duration)
-            throws SQLException {
-        try (Connection connection = database.connect();
-                PreparedStatement select = BY_COLUMN.prepare(connection)) {
-            long begin = System.nanoTime();
-            int searches = 0;
-            do {
-                if (way == Way.COLUMN) {
-                    readByColumn(select, project, search.filter().action());
-                } else {
-                    pages.find(project, search.ascending(), null, WANTED, search.filter());
-                }
-                searches++;
-            } while (System.nanoTime() - begin < duration.toNanos());
-            return searches * 1e9 / (System.nanoTime() - begin);
-        }
+    private static long recordBytes(BenchDatabase database) throws SQLException {
+        return database.queryLong("select pg_table_size('annals.audit_record')"
+                + " + pg_relation_size('annals.audit_record_pkey') + pg_total_relation_size('annals.append')"
+                + " + pg_total_relation_size('annals.feed_segment')");
     }
 
-    private static void readByColumn(PreparedStatement select, UUID project, @Nullable String action)
-            throws SQLException {
-        BY_COLUMN.bind(select, List.of(project, String.valueOf(action), WANTED));
-        try (ResultSet row = select.executeQuery()) {
-            while (row.next()) {
-                row.getLong(1);
+    private static String perRecord(long bytes, int records) {
+        return String.format("%.0f", (double) bytes / records);
+    }
+
+    private static String rate(double perSecond) {
+        return String.format("%,.0f", perSecond);
+    }
+
+    private static String latencies(Runner runner, Question.Draw draw) throws Exception {
+        Table pages = new Table(
+                "first page, ms",
+                "records",
+                "requests",
+                "Annals: median",
+                "95 %",
+                "PostgreSQL: median",
+                "95 %",
+                "Lucene: median",
+                "95 %");
+        Table facets = new Table("facets, ms", "records", "Annals: median", "95 %", "PostgreSQL: median", "95 %");
+        for (Question.Kind kind : Question.KINDS) {
+            if (kind.facets()) {
+                runner.facets(kind, draw, facets);
+            } else {
+                runner.pages(kind, true, draw, pages);
+                runner.pages(kind, false, draw, pages);
             }
         }
+        return String.format("""
+                The time until the first page is there: %d records, or all that there are, with `next` followed as often as it takes
+                (*requests*). One client, over HTTP's pages but without HTTP. Values are drawn anew for each search. A search is given
+                up after %d s; where that happened, there is a >. *PostgreSQL*: the records by the indexes above, in the order of
+                their timestamps. *Lucene*: in the order of the feed; it gives places, and no records.
+
+                %s
+                Facets count by six fields and by time: of at most 200,000 records, or it says so (*at least*); PostgreSQL alone
+                counts all.
+
+                %s""", WANTED, LIMIT.toSeconds(), pages, facets);
     }
 
-    private static String withoutComments(String sql) {
-        return sql.lines().filter(line -> !line.startsWith("--")).collect(Collectors.joining("\n"));
+    /** Asks questions of one kind in all ways. */
+    private record Runner(
+            UUID project, SearchPages pages, ColumnSearch columns, EngineSearch engine, Settings settings) {
+
+        @FunctionalInterface
+        private interface Way {
+            SearchPages.Found ask(Question question) throws Exception;
+        }
+
+        void pages(Question.Kind kind, boolean ascending, Question.Draw draw, Table table) throws Exception {
+            String title = kind.title() + (ascending ? ", oldest first" : ", newest first");
+            Times annals = times(
+                    kind,
+                    draw,
+                    question -> pages.find(project, ascending, WANTED, SearchPages.filter(question.query()), LIMIT));
+            Times alone = times(kind, draw, question -> columns.find(ascending, WANTED, question));
+            Times lucene = times(kind, draw, question -> engine.find(ascending, WANTED, question));
+            String[] cells = {
+                title,
+                records(annals),
+                String.format("%.1f", annals.requests()),
+                annals.percentile(0.5),
+                annals.percentile(0.95),
+                alone.percentile(0.5),
+                alone.percentile(0.95),
+                lucene.percentile(0.5),
+                lucene.percentile(0.95)
+            };
+            Progress.say(String.join(" | ", cells));
+            Progress.say("  they found " + records(annals) + ", " + records(alone) + ", " + records(lucene));
+            table.row(cells);
+        }
+
+        void facets(Question.Kind kind, Question.Draw draw, Table table) throws Exception {
+            Times annals = times(kind, draw, question -> pages.facets(project, SearchPages.filter(question.query())));
+            Times alone = times(kind, draw, columns::facets);
+            String[] cells = {
+                kind.title(),
+                (annals.someLate() ? "at least " : "") + records(annals),
+                annals.percentile(0.5),
+                annals.percentile(0.95),
+                alone.percentile(0.5),
+                alone.percentile(0.95)
+            };
+            Progress.say(String.join(" | ", cells));
+            table.row(cells);
+        }
+
+        private static String records(Times times) {
+            return String.format("%,d", times.records());
+        }
+
+        /** The same questions in each way; some others before them, so that its code is compiled. */
+        private Times times(Question.Kind kind, Question.Draw given, Way way) throws Exception {
+            Question.Draw other = new Question.Draw(new Random(2), given.records(), given.samples());
+            long begin = System.nanoTime();
+            long limit = settings.measurement().toNanos() * settings.rounds();
+            for (int i = 0; i < WARM_UP && System.nanoTime() - begin < limit; i++) {
+                way.ask(kind.draw().apply(other));
+            }
+            begin = System.nanoTime();
+            Question.Draw draw = new Question.Draw(new Random(1), given.records(), given.samples());
+            Times times = new Times();
+            while (times.count() < MOST && (times.count() < FEWEST || System.nanoTime() - begin < limit)) {
+                Question question = kind.draw().apply(draw);
+                long asked = System.nanoTime();
+                SearchPages.Found found = way.ask(question);
+                times.add(System.nanoTime() - asked, found.records(), found.requests(), found.inTime());
+            }
+            return times;
+        }
     }
 }

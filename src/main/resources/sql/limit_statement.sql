@@ -1,7 +1,0 @@
--- Limits how long each of the next statements of this transaction may run, where the session has no shorter limit.
---
--- :millis  bigint
-select set_config(
-  'statement_timeout',
-  least(:millis::bigint, (extract(epoch from current_setting('statement_timeout')::interval) * 1000)::bigint)::text,
-  true)

@@ -60,10 +60,20 @@ public final class BenchServer implements AutoCloseable {
 
     /** Lets checkpoints wait, for a part that loads a lot: otherwise most of what it writes is whole pages in the WAL. */
     public void writeMuch() throws SQLException {
+        configure("set max_wal_size = '8GB'", "set checkpoint_timeout = '15min'");
+    }
+
+    /** Ends what {@link #writeMuch} began. */
+    public void writeAsUsual() throws SQLException {
+        configure("reset max_wal_size", "reset checkpoint_timeout");
+    }
+
+    private void configure(String... changes) throws SQLException {
         try (Connection connection = url.connect();
                 Statement statement = connection.createStatement()) {
-            statement.execute("alter system set max_wal_size = '8GB'");
-            statement.execute("alter system set checkpoint_timeout = '15min'");
+            for (String change : changes) {
+                statement.execute("alter system " + change);
+            }
             statement.execute("select pg_reload_conf()");
         }
     }

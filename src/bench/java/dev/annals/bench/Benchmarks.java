@@ -63,6 +63,8 @@ public final class Benchmarks {
                 Progress.say(body);
             }
         }
+        // Mutiny's threads, which what is limited in time needs, do not end by themselves.
+        System.exit(0);
     }
 
     private static Part part(String name) {

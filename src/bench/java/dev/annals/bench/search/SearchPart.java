@@ -173,6 +173,7 @@ public final class SearchPart implements Part {
                 return costs(database, feed, columns, records) + "\n" + latencies;
             }
         } finally {
+            server.writeAsUsual();
             if (!keep) {
                 database.close();
                 EngineSearch.delete(ENGINE);

@@ -26,17 +26,22 @@ final class Servers<O> {
     private final DatabaseUrl url;
     private final List<O> servers;
     private final Target target;
+    private final Timelines timelines;
     /** The server to begin with. */
     private final AtomicInteger next = new AtomicInteger();
 
     /** A connection, and what it turned out to be. */
     record Found<C>(C connection, Session session) {}
 
-    /** @param servers those of the URL, in its order */
-    Servers(DatabaseUrl url, List<O> servers) {
+    /**
+     * @param servers those of the URL, in its order
+     * @param timelines shared by all who connect to the same database
+     */
+    Servers(DatabaseUrl url, List<O> servers, Timelines timelines) {
         this.url = url;
         this.servers = List.copyOf(servers);
         this.target = url.target();
+        this.timelines = timelines;
     }
 
     /**
@@ -105,10 +110,18 @@ final class Servers<O> {
 
         private Future<Found<C>> looked(C connection, Attempt attempt) {
             return look.apply(connection)
-                    .map(session -> {
+                    .compose(session -> {
                         if (!attempt.accepts(session)) {
                             throw UnusableSessionException.otherServer(url.noneIs(target));
                         }
+                        // With one server there is nowhere else to go.
+                        return session.standby() || servers.size() == 1
+                                ? Future.succeededFuture(session)
+                                : timelines
+                                        .requireNewest(connection, url.servers().get(attempt.server))
+                                        .map(session);
+                    })
+                    .map(session -> {
                         remember(attempt);
                         return new Found<>(connection, session);
                     })

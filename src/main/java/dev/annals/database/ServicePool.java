@@ -37,6 +37,7 @@ public class ServicePool implements PgPoolCreator {
     private final AnnalsConfig annals;
     private final AnnalsConfig.Database limits;
     private volatile @Nullable Input input;
+    private final Timelines timelines = new Timelines();
     private volatile boolean primarySeen;
 
     ServicePool(AnnalsConfig config) {
@@ -86,7 +87,8 @@ public class ServicePool implements PgPoolCreator {
                 url,
                 servers.stream()
                         .map(server -> PgDriver.INSTANCE.createConnectionFactory(given.vertx(), server))
-                        .toList());
+                        .toList(),
+                timelines);
         return checked(pool, connections);
     }
 
@@ -145,7 +147,7 @@ public class ServicePool implements PgPoolCreator {
      */
     public Uni<io.vertx.mutiny.sqlclient.SqlConnection> connect() {
         Input given = given();
-        Servers<PgConnectOptions> servers = new Servers<>(url(given), given.pgConnectOptionsList());
+        Servers<PgConnectOptions> servers = new Servers<>(url(given), given.pgConnectOptionsList(), timelines);
         return Uni.createFrom()
                 .completionStage(() -> servers.connect(
                                 server -> PgConnection.connect(

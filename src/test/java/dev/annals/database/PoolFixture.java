@@ -9,6 +9,7 @@ import io.vertx.mutiny.sqlclient.Pool;
 import io.vertx.mutiny.sqlclient.SqlConnection;
 import io.vertx.pgclient.PgConnectOptions;
 import io.vertx.sqlclient.PoolOptions;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
@@ -24,16 +25,20 @@ public final class PoolFixture {
 
     /** @param settings of the service, where they are not as by default */
     public PoolFixture(DatabaseUrl database, Map<String, String> settings) {
-        PgConnectOptions options = new PgConnectOptions()
-                .setHost(database.host())
-                .setPort(database.port())
-                .setDatabase(database.database())
-                .setUser(database.user())
-                .setPassword(database.password())
-                .setCachePreparedStatements(true);
-        pools = new ServicePool(Settings.of(AnnalsConfig.class, settings));
+        List<PgConnectOptions> servers = database.servers().stream()
+                .map(server -> new PgConnectOptions()
+                        .setHost(server.host())
+                        .setPort(server.port())
+                        .setDatabase(database.database())
+                        .setUser(database.user())
+                        .setPassword(database.password())
+                        .setCachePreparedStatements(true))
+                .toList();
+        Map<String, String> all = new HashMap<>(settings);
+        all.put("annals.database-url", database.withPassword());
+        pools = new ServicePool(Settings.of(AnnalsConfig.class, all));
         // The service's own pool, of which the others are made. It connects when it is used, which nobody does.
-        pools.create(new Input(VERTX, new PoolOptions(), List.of(options)));
+        pools.create(new Input(VERTX, new PoolOptions(), servers));
     }
 
     public Pool open(int size) {

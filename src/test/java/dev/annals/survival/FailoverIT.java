@@ -7,9 +7,12 @@ import dev.annals.ServiceProcess;
 import dev.annals.Slow;
 import dev.annals.SqlFixture;
 import dev.annals.database.DatabaseUrl;
+import dev.annals.database.PoolFixture;
 import dev.annals.embedded.InstalledPostgres;
 import dev.annals.embedded.StandbyPair;
+import io.vertx.mutiny.sqlclient.Pool;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -52,10 +55,14 @@ class FailoverIT {
 
     /** As libpq reads it; the standby stands first, so that the primary has to be looked for. */
     private static String urlOf(InstalledPostgres first, InstalledPostgres second) {
+        return both(first, second).withPassword();
+    }
+
+    private static DatabaseUrl both(InstalledPostgres first, InstalledPostgres second) {
         DatabaseUrl one = first.url("postgres");
         List<DatabaseUrl.Server> both = new ArrayList<>(one.servers());
         both.addAll(second.url("postgres").servers());
-        return new DatabaseUrl(one.user(), one.password(), both, one.database(), one.parameters()).withPassword();
+        return new DatabaseUrl(one.user(), one.password(), both, one.database(), one.parameters());
     }
 
     private ServiceProcess start() throws Exception {
@@ -109,6 +116,35 @@ class FailoverIT {
         assertSoundBeyond("freeze, several hosts");
         assertThat(records(servers.standby())).isGreaterThan(before);
         assertThat(service.output).anyMatch(line -> line.contains("The primary of the database is now"));
+    }
+
+    /** Whoever connects to it, and did not see it go, finds a primary that seems to be all right. */
+    @Test
+    void aPrimaryThatComesBackIsRefusedOnceThePromotedStandbyWasSeen() throws Exception {
+        PoolFixture pools = new PoolFixture(both(servers.primary(), servers.standby()), Map.of());
+        assertThat(port(pools)).isEqualTo(servers.primary().url("postgres").port());
+        servers.killPrimary();
+        servers.promoteStandby();
+        assertThat(port(pools)).isEqualTo(servers.standby().url("postgres").port());
+        servers.primary().start();
+
+        assertThat(port(pools)).isEqualTo(servers.standby().url("postgres").port());
+    }
+
+    /** The port of the server that a new pool connects to. */
+    private static int port(PoolFixture pools) {
+        Pool pool = pools.open(1);
+        try {
+            return pool.query("select current_setting('port')::integer as port")
+                    .execute()
+                    .await()
+                    .atMost(Duration.ofSeconds(60))
+                    .iterator()
+                    .next()
+                    .getInteger("port");
+        } finally {
+            pool.closeAndAwait();
+        }
     }
 
     private static long records(InstalledPostgres server) throws Exception {

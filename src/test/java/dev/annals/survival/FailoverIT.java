@@ -97,6 +97,7 @@ class FailoverIT {
         servers.promoteStandby();
 
         assertSoundBeyond("kill, several hosts");
+        assertThat(clients.rewound()).as("%s", clients).isZero();
         // A new instance, whose first host is the old primary, which is gone.
         url = urlOf(servers.primary(), servers.standby());
         try (ServiceProcess other = start()) {
@@ -113,6 +114,8 @@ class FailoverIT {
         long before = records(servers.standby());
         servers.primary().thaw();
 
+        // Readers may be told that their feed was set back, by a connection to the old primary that outlived the
+        // freeze.
         assertSoundBeyond("freeze, several hosts");
         assertThat(records(servers.standby())).isGreaterThan(before);
         assertThat(service.output).anyMatch(line -> line.contains("The primary of the database is now"));
@@ -158,6 +161,5 @@ class FailoverIT {
         Survived.note(fault, clients, verdict);
         assertThat(verdict.isSound()).as("%s; %s", verdict, clients).isTrue();
         assertThat(clients.refusedWrites()).as("%s", clients).isZero();
-        assertThat(clients.rewound()).as("%s", clients).isZero();
     }
 }

@@ -4,7 +4,6 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.quarkus.runtime.annotations.RegisterForReflection;
 import java.io.IOException;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -51,15 +50,7 @@ public final class AlertCommand {
 
         final JsonNode ask(String method, String path, @Nullable JsonNode body)
                 throws IOException, InterruptedException {
-            Connection.Request request = service.request(ALERTS + path).by(method);
-            byte[] answer = service.send(
-                    body == null
-                            ? request
-                            : request.with("application/json", Json.mapper().writeValueAsBytes(body)),
-                    Duration.ZERO);
-            return answer.length == 0
-                    ? Json.mapper().createObjectNode()
-                    : Json.mapper().readTree(answer);
+            return service.exchange(method, ALERTS + path, body);
         }
     }
 

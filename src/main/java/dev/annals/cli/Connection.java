@@ -174,7 +174,21 @@ final class Connection {
      * @param body null for none
      */
     JsonNode administer(String method, String path, @Nullable JsonNode body) throws IOException, InterruptedException {
-        Request request = administration(path);
+        return exchange(administration(path), method, body);
+    }
+
+    /**
+     * The same for the token's own project.
+     *
+     * @param body null for none
+     */
+    JsonNode exchange(String method, String path, @Nullable JsonNode body) throws IOException, InterruptedException {
+        return exchange(request(path), method, body);
+    }
+
+    private JsonNode exchange(Request get, String method, @Nullable JsonNode body)
+            throws IOException, InterruptedException {
+        Request request = get;
         if (!method.equals("GET")) {
             request = request.by(method);
         }

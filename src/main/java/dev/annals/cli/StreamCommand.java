@@ -6,7 +6,6 @@ import io.quarkus.runtime.annotations.RegisterForReflection;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.Map;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -62,15 +61,7 @@ public final class StreamCommand {
 
         final JsonNode ask(String method, String path, @Nullable JsonNode body)
                 throws IOException, InterruptedException {
-            Connection.Request request = service.request(STREAMS + path).by(method);
-            byte[] answer = service.send(
-                    body == null
-                            ? request
-                            : request.with("application/json", Json.mapper().writeValueAsBytes(body)),
-                    Duration.ZERO);
-            return answer.length == 0
-                    ? Json.mapper().createObjectNode()
-                    : Json.mapper().readTree(answer);
+            return service.exchange(method, STREAMS + path, body);
         }
     }
 

@@ -69,7 +69,8 @@ class ClientIT {
         Path error = Files.createTempFile(directory, "error", "");
         Process process = command.redirectError(error.toFile()).start();
         CompletableFuture<Process> end = process.onExit().orTimeout(LIMIT_SECONDS, TimeUnit.SECONDS);
-        var unused = end.whenComplete((ended, tooLong) -> process.destroyForcibly());
+        // Only what still runs: to destroy what has ended closes its output before it is read.
+        var unused = end.exceptionally(tooLong -> process.destroyForcibly());
         // Without input, the command has to end by itself.
         try (OutputStream in = input == null ? OutputStream.nullOutputStream() : process.getOutputStream()) {
             in.write((input == null ? "" : input).getBytes(UTF_8));

@@ -10,6 +10,9 @@ import io.netty.channel.ChannelPipeline;
 import io.netty.channel.ChannelPromise;
 import io.netty.channel.socket.nio.NioChannelOption;
 import io.netty.util.concurrent.Future;
+import io.vertx.sqlclient.SqlConnection;
+import io.vertx.sqlclient.impl.SocketConnectionBase;
+import io.vertx.sqlclient.impl.SqlConnectionInternal;
 import io.vertx.sqlclient.impl.command.CommandBase;
 import io.vertx.sqlclient.impl.command.CommandResponse;
 import java.io.IOException;
@@ -64,6 +67,33 @@ public final class AnswerDeadline {
     /** How long a statement may be under way, as the client sees it. */
     static Duration ofStatement(AnnalsConfig.Database config) {
         return config.statementTimeout().plus(config.lockTimeout()).plus(config.answerTimeout());
+    }
+
+    /** Closes a connection, whatever is under way on it: that fails as on any lost connection. */
+    static void giveUp(SqlConnection connection) {
+        Channel channel = channel(connection);
+        channel.eventLoop().execute(() -> closeFirst(channel.pipeline()));
+    }
+
+    /** Runs the action once the connection is closed, or at once if it is. */
+    static void whenClosed(SqlConnection connection, Runnable action) {
+        var unused = channel(connection).closeFuture().addListener(closed -> action.run());
+    }
+
+    private static Channel channel(SqlConnection connection) {
+        return ((SocketConnectionBase) ((SqlConnectionInternal) connection).unwrap())
+                .socket()
+                .channelHandlerContext()
+                .channel();
+    }
+
+    // Past all handlers: they would say goodbye, and wait for the other end to close, too.
+    private static void closeFirst(ChannelPipeline pipeline) {
+        ChannelHandlerContext first = pipeline.firstContext();
+        // Of a connection that is closed already nothing is left.
+        if (first != null) {
+            var unused = first.close();
+        }
     }
 
     /** Waits until the client has put its codec in, and then puts the watch behind it, where statements are whole. */
@@ -194,7 +224,7 @@ public final class AnswerDeadline {
             LOG.warnf(
                     "The database has not answered for %d ms: the connection to it is given up",
                     TimeUnit.NANOSECONDS.toMillis(limit));
-            close(context);
+            closeFirst(context.pipeline());
             if (loggedIn && database != null) {
                 path.giveUpSilentSince(database, since);
             }
@@ -208,16 +238,7 @@ public final class AnswerDeadline {
         void closeIfSilentSince(SocketAddress database, long then) {
             ChannelHandlerContext there = context;
             if (there != null && isOf(database) && heard - then < 0) {
-                there.executor().execute(() -> close(there));
-            }
-        }
-
-        // Past all handlers: they would say goodbye, and wait for the other end to close, too.
-        private static void close(ChannelHandlerContext context) {
-            ChannelHandlerContext first = context.pipeline().firstContext();
-            // Of a connection that is closed already nothing is left.
-            if (first != null) {
-                first.close();
+                there.executor().execute(() -> closeFirst(there.pipeline()));
             }
         }
     }

@@ -121,6 +121,8 @@ public final class InstalledPostgres implements AutoCloseable {
 
     /** Ends it as kill -9 does. */
     public void kill() throws Exception {
+        // Stopped first: it starts no process in between that would be left.
+        freeze();
         List<ProcessHandle> all = processes();
         all.forEach(ProcessHandle::destroyForcibly);
         for (ProcessHandle process : all) {
@@ -129,28 +131,44 @@ public final class InstalledPostgres implements AutoCloseable {
         killed = true;
     }
 
+    /** Lets nobody in any more. Connections that are open stay so. */
+    public void refuseConnections() throws Exception {
+        Path rules = data.resolve("pg_hba.conf");
+        Files.writeString(rules, "host all all all reject\n" + Files.readString(rules));
+        run("pg_ctl", "reload", "--pgdata=" + data, "--silent");
+    }
+
     /** Stops all of it where it is: it accepts connections, and answers nothing. */
     public void freeze() throws Exception {
-        signal("STOP");
+        signal("STOP", List.of(postmaster()));
+        // What it began just before may not be there yet.
+        List<ProcessHandle> known = List.of();
+        for (List<ProcessHandle> all = processes(); !all.equals(known); all = processes()) {
+            signal("STOP", all);
+            known = all;
+        }
     }
 
     public void thaw() throws Exception {
-        signal("CONT");
+        signal("CONT", processes());
     }
 
-    private void signal(String name) throws Exception {
+    private static void signal(String name, List<ProcessHandle> processes) throws Exception {
         List<String> command = new ArrayList<>(List.of("kill", "-" + name));
-        processes().forEach(process -> command.add(Long.toString(process.pid())));
+        processes.forEach(process -> command.add(Long.toString(process.pid())));
         // A backend may have ended in the meantime.
         new ProcessBuilder(command).start().waitFor();
     }
 
     private List<ProcessHandle> processes() throws IOException {
+        ProcessHandle postmaster = postmaster();
+        return Stream.concat(Stream.of(postmaster), postmaster.descendants()).toList();
+    }
+
+    private ProcessHandle postmaster() throws IOException {
         long id = Long.parseLong(
                 Files.readAllLines(data.resolve("postmaster.pid")).get(0).strip());
-        ProcessHandle postmaster = ProcessHandle.of(id).orElseThrow();
-        // The postmaster first, so that it starts no more of them.
-        return Stream.concat(Stream.of(postmaster), postmaster.descendants()).toList();
+        return ProcessHandle.of(id).orElseThrow();
     }
 
     /** Again, after {@link #kill}. */

@@ -16,6 +16,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -114,9 +115,8 @@ class FailoverIT {
         long before = records(servers.standby());
         servers.primary().thaw();
 
-        // Readers may be told that their feed was set back, by a connection to the old primary that outlived the
-        // freeze.
         assertSoundBeyond("freeze, several hosts");
+        assertThat(clients.rewound()).as("%s", clients).isZero();
         assertThat(records(servers.standby())).isGreaterThan(before);
         assertThat(service.output).anyMatch(line -> line.contains("The primary of the database is now"));
     }
@@ -134,20 +134,52 @@ class FailoverIT {
         assertThat(port(pools)).isEqualTo(servers.standby().url("postgres").port());
     }
 
+    /** An old primary that answers is not silent, and what runs on it need not end. */
+    @Test
+    void whatIsOpenToThePrimaryThatWasLeftIsClosedOnceThePromotedStandbyIsSeen() throws Exception {
+        PoolFixture pools = new PoolFixture(
+                both(servers.primary(), servers.standby()), Map.of("annals.database.statement-timeout", "5M"));
+        Pool idle = pools.open(1);
+        Pool busy = pools.open(1);
+        try {
+            assertThat(port(idle)).isEqualTo(servers.primary().url("postgres").port());
+            CompletableFuture<?> underWay =
+                    busy.query("select pg_sleep(200)").execute().subscribeAsCompletionStage();
+            servers.promoteStandby();
+            assertThat(port(idle)).isEqualTo(servers.primary().url("postgres").port());
+            assertThat(underWay).isNotDone();
+
+            // Otherwise the next pool would go there, too.
+            servers.primary().refuseConnections();
+            int promoted = servers.standby().url("postgres").port();
+            assertThat(port(pools)).isEqualTo(promoted);
+
+            assertThat(port(idle)).isEqualTo(promoted);
+            assertThat(underWay).failsWithin(Duration.ofSeconds(5));
+        } finally {
+            idle.closeAndAwait();
+            busy.closeAndAwait();
+        }
+    }
+
     /** The port of the server that a new pool connects to. */
     private static int port(PoolFixture pools) {
         Pool pool = pools.open(1);
         try {
-            return pool.query("select current_setting('port')::integer as port")
-                    .execute()
-                    .await()
-                    .atMost(Duration.ofSeconds(60))
-                    .iterator()
-                    .next()
-                    .getInteger("port");
+            return port(pool);
         } finally {
             pool.closeAndAwait();
         }
+    }
+
+    private static int port(Pool pool) {
+        return pool.query("select current_setting('port')::integer as port")
+                .execute()
+                .await()
+                .atMost(Duration.ofSeconds(60))
+                .iterator()
+                .next()
+                .getInteger("port");
     }
 
     private static long records(InstalledPostgres server) throws Exception {

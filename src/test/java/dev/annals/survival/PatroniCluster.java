@@ -87,6 +87,8 @@ final class PatroniCluster implements AutoCloseable {
 
         /** As if its machine had lost its power. */
         void kill() throws Exception {
+            // Stopped first: nothing starts a process in between that would be left.
+            freeze();
             List<ProcessHandle> all = processes();
             all.forEach(ProcessHandle::destroyForcibly);
             for (ProcessHandle process : all) {
@@ -95,11 +97,16 @@ final class PatroniCluster implements AutoCloseable {
         }
 
         void freeze() throws Exception {
-            signal("STOP");
+            // What was begun just before may not be there yet.
+            List<ProcessHandle> known = List.of();
+            for (List<ProcessHandle> all = processes(); !all.equals(known); all = processes()) {
+                signal("STOP", all);
+                known = all;
+            }
         }
 
         void thaw() throws Exception {
-            signal("CONT");
+            signal("CONT", processes());
         }
 
         /** From now on this node, the primary, sends nothing of what is committed. */
@@ -113,10 +120,6 @@ final class PatroniCluster implements AutoCloseable {
             }
             assertThat(senders).as("what sends the log").isNotEmpty();
             signal("STOP", senders);
-        }
-
-        private void signal(String signal) throws Exception {
-            signal(signal, processes());
         }
 
         private void signal(String signal, List<ProcessHandle> processes) throws Exception {

@@ -87,9 +87,11 @@ final class FeedCheck {
                 .bind("whole", stretch.whole())
                 .bind("since", stretch.since())
                 .bind("through", stretch.through())
+                .bind("most", findings + 1L)
                 .prepare(connection)) {
-            // With auto-commit off, the driver fetches as it is read, and not all at once.
-            select.setFetchSize(FETCHED_ROWS);
+            // With auto-commit off, the driver fetches as it is read, and not all at once. But what is fetched in parts
+            // PostgreSQL reads with one process.
+            select.setFetchSize(findings < FETCHED_ROWS ? 0 : FETCHED_ROWS);
             try (ResultSet rows = select.executeQuery()) {
                 while (rows.next()) {
                     if (found == findings) {

@@ -13,7 +13,7 @@
 --
 -- At least one row: head bigint (the feed's last sequence id, or 0), through bigint (up to there blocks are indexed, or
 -- 0), then a block: block bigint (null: there is none), slices bigint (a bit for every 16 places, from the lowest on,
--- that can hold it; 0: none of them can).
+-- that can hold it; 0: none of them can), places integer[] (besides, places in the block that can hold it, from 0 on; null: none).
 with feed as materialized (
   select
     coalesce(
@@ -33,10 +33,10 @@ with feed as materialized (
   cross join lateral unnest(case when asked.field = 6 then annals.words(asked.value) else array[asked.value] end) as one (value)
   group by asked.alternative
 )
-select part.head, part.through, found.block, found.slices
+select part.head, part.through, found.block, found.slices, found.places
 from part
 left join lateral (
-  select candidate.block, candidate.slices
+  select candidate.block, candidate.slices, candidate.places
   from generate_series(0, least(
       :stretches::integer - 1,
       abs((case when :direction::integer > 0 then (part.through - 1) / 1024 else 0 end >> 10)
@@ -45,22 +45,20 @@ left join lateral (
     select annals.search_stretch((part.first_block >> 10) + step * :direction::integer << 10) as prefix,
       (part.first_block >> 10) + step * :direction::integer as number) as stretch
   cross join lateral (
-    select one.block, bit_or(one.slices) as slices
+    select one.block, bit_or(one.slices) as slices, array_agg(one.place) filter (where one.place is not null) as places
     from wanted
     cross join lateral (
-      select read.block,
-        -- the slices that have all of it
-        (select bit_and(case when read.keys[at.place] = key then read.slices[at.place] else 0 end)
-          from unnest(wanted.keys) as k (k)
-          cross join lateral (select stretch.prefix | k) as s (key)
-          cross join lateral (select width_bucket(s.key, read.keys)) as at (place)) as slices
+      select read.block, held.slices, held.place
       from (
-        -- read once, not once per key
-        select found.block, found.keys || '{}'::bigint[] as keys, found.slices || '{}'::bigint[] as slices
+        -- read once, not once per key, and no more of it than needed: one key alone may need no masks
+        select found.block, found.keys || '{}'::bigint[] as keys,
+          case when found.places is null then found.slices || '{}'::bigint[] end as slices,
+          case when cardinality(wanted.keys) > 1 then found.places || '{}'::smallint[] else found.places end as places,
+          case when cardinality(wanted.keys) > 1 then found.masks || '{}'::bigint[] else found.masks end as masks
         from (
           select b.*
           from (
-            select project_id, block, first_timestamp, last_timestamp, keys, slices
+            select project_id, block, first_timestamp, last_timestamp, keys, slices, places, masks
             from annals.search_block
             where keys @> array(select stretch.prefix | k from unnest(wanted.keys) as k)
             offset 0) as b
@@ -72,7 +70,25 @@ left join lateral (
           order by b.block * :direction::integer
           limit :blocks::integer) as found
         offset 0) as read
-      -- keys and slices do not go into the sort
+      cross join lateral (
+        -- the slices that have all of it; or the place, where one key has no other
+        select
+          case when count(key.place) = 0 then bit_and(key.slices) else 0 end as slices,
+          case when min(key.place) = max(key.place) and bit_and(key.slices) <> 0 then min(key.place) end as place
+        from (
+          select nullif(greatest(number.number, -1), -1) as place,
+            case
+              when at.place = 0 or read.keys[at.place] <> s.key then 0
+              when number.number is null then read.slices[at.place]
+              when number.number < 0 then read.masks[-number.number]
+              else 1::bigint << number.number / 16
+            end as slices
+          from unnest(wanted.keys) as k (k)
+          cross join lateral (select stretch.prefix | k) as s (key)
+          cross join lateral (select width_bucket(s.key, read.keys)) as at (place)
+          cross join lateral (select read.places[at.place]::integer) as number (number)
+          offset 0) as key) as held
+      -- keys, slices, places and masks do not go into the sort
       offset 0) as one
     group by one.block
     order by one.block * :direction::integer

@@ -8,7 +8,7 @@
 -- :start       timestamptz   may be null: any
 -- :end         timestamptz   exclusive; may be null: any
 --
--- Rows as in search_blocks.sql; slices has all bits set.
+-- Rows as in search_blocks.sql; slices has all bits set, and places is null.
 with feed as materialized (
   select
     coalesce(
@@ -23,7 +23,7 @@ with feed as materialized (
       case when :direction::integer > 0 then 9223372036854775807 else through end) - 1) / 1024 as first_block
   from feed
 )
-select part.head, part.through, found.block, -1::bigint as slices
+select part.head, part.through, found.block, -1::bigint as slices, null::integer[] as places
 from part
 left join lateral (
   select found.block

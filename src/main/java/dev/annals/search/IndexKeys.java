@@ -65,6 +65,13 @@ record IndexKeys(List<Set<Key>> alternatives) {
         return alternatives.stream().anyMatch(Set::isEmpty);
     }
 
+    /** Whether one value or word is all that is looked for: then a record that has it passes as a rule. */
+    boolean areSingle() {
+        return alternatives.stream()
+                .allMatch(keys -> keys.size() == 1
+                        && keys.stream().noneMatch(key -> key.value().contains(" ")));
+    }
+
     /** Long messages have a key for any word in place of one for each. */
     private static List<Set<Key>> withUnindexedWords(List<Set<Key>> alternatives) {
         Set<Set<Key>> all = new LinkedHashSet<>(alternatives);

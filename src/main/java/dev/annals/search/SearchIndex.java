@@ -12,6 +12,7 @@ import io.vertx.mutiny.sqlclient.RowSet;
 import io.vertx.mutiny.sqlclient.SqlConnection;
 import jakarta.enterprise.context.ApplicationScoped;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.atomic.AtomicReference;
@@ -19,7 +20,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The index behind filters: a projection that notes for each block of {@value #BLOCK} places which values its records
- * have, and which slices of the block hold each; and the ranges of a feed that a page with filters has to look at. It
+ * have, and which slices or places of the block hold each; and the ranges of a feed that a page with filters has to look at. It
  * never leaves out a record that passes; the records themselves decide.
  *
  * <p>A page looks at a bounded number of places and blocks, and behind the last block at every place, up to the head:
@@ -40,6 +41,13 @@ public class SearchIndex implements Projection {
     /** Blocks to ask for at first, which is enough for values that are common, and then. */
     private static final int FEW_BLOCKS = 8;
 
+    /** How many more records to plan for than are wanted, since a value is not equally frequent everywhere. */
+    private static final double SPARE = 1.25;
+
+    /** Blocks at most, for a page. */
+    private static final int MORE_BLOCKS = 504;
+
+    /** For facets, which look at all of them. */
     private static final int MANY_BLOCKS = 248;
     /** Stretches of 2<sup>20</sup> places whose blocks are asked for together. */
     private static final int STRETCHES = 256;
@@ -121,8 +129,12 @@ public class SearchIndex implements Projection {
                 });
     }
 
-    /** A block that can hold what is looked for, in the slices whose bits are set. */
-    private record Block(long number, long slices) {
+    /**
+     * A block that can hold what is looked for, in the slices whose bits are set, and at some places.
+     *
+     * @param places in the block, from 0 on
+     */
+    private record Block(long number, long slices, List<Integer> places) {
 
         long first() {
             return number * BLOCK + 1;
@@ -131,7 +143,36 @@ public class SearchIndex implements Projection {
         long last() {
             return (number + 1) * BLOCK;
         }
+
+        /** How many slices and places there are, each of which mostly has a record that passes. */
+        int hits() {
+            return Long.bitCount(slices) + places.size();
+        }
+
+        int width() {
+            return Long.bitCount(slices) * SLICE + places.size();
+        }
+
+        /** Where to look, in the feed's order. Ranges may touch one another, and a place be in two of them. */
+        List<Range> ranges() {
+            List<Range> ranges = new ArrayList<>();
+            for (int slice = 0; slice < Long.SIZE; slice++) {
+                if ((slices >>> slice & 1) == 1) {
+                    long first = first() + (long) slice * SLICE;
+                    ranges.add(new Range(first, first + SLICE - 1));
+                }
+            }
+            for (int place : places) {
+                if ((slices >>> (place / SLICE) & 1) == 0) {
+                    ranges.add(new Range(first() + place, first() + place));
+                }
+            }
+            ranges.sort(Comparator.comparingLong(Range::first));
+            return ranges;
+        }
     }
+
+    private record Range(long first, long last) {}
 
     /**
      * What the index knows.
@@ -142,10 +183,12 @@ public class SearchIndex implements Projection {
      */
     private record IndexHits(long head, long through, List<Block> blocks, long covered) {
 
-        int slices() {
-            return blocks.stream()
-                    .mapToInt(block -> Long.bitCount(block.slices()))
-                    .sum();
+        int hits() {
+            return blocks.stream().mapToInt(Block::hits).sum();
+        }
+
+        long width() {
+            return blocks.stream().mapToLong(Block::width).sum();
         }
     }
 
@@ -156,9 +199,9 @@ public class SearchIndex implements Projection {
      */
     public Uni<ScanPlan> planOn(UUID projectId, long behind, Filter filter, int limit) {
         return find(projectId, Order.ASCENDING, filter, behind + 1, FEW_BLOCKS)
-                .chain(hits -> hits.blocks().size() < FEW_BLOCKS || hits.slices() > limit
+                .chain(hits -> hits.blocks().size() < FEW_BLOCKS || hits.hits() > limit
                         ? Uni.createFrom().item(hits)
-                        : find(projectId, Order.ASCENDING, filter, hits.covered() + 1, MANY_BLOCKS)
+                        : find(projectId, Order.ASCENDING, filter, hits.covered() + 1, more(hits, filter, limit))
                                 .map(more -> new IndexHits(
                                         more.head(),
                                         more.through(),
@@ -173,9 +216,8 @@ public class SearchIndex implements Projection {
             plan.addPlace(behind);
         }
         for (Block block : hits.blocks()) {
-            for (int slice = 0; slice < Long.SIZE; slice++) {
-                long first = block.first() + (long) slice * SLICE;
-                if ((block.slices() >>> slice & 1) == 1 && !plan.add(Math.max(first, behind + 1), first + SLICE - 1)) {
+            for (Range range : block.ranges()) {
+                if (!plan.add(Math.max(range.first(), behind + 1), range.last())) {
                     return plan;
                 }
             }
@@ -192,9 +234,9 @@ public class SearchIndex implements Projection {
     /** Where to look for records before a place, which itself comes first; from the head on if there is none. */
     public Uni<ScanPlan> planBack(UUID projectId, @Nullable Long before, Filter filter, int limit) {
         return find(projectId, Order.DESCENDING, filter, before == null ? null : before - 1, FEW_BLOCKS)
-                .chain(hits -> hits.blocks().size() < FEW_BLOCKS || hits.slices() > limit || hits.covered() == 1
+                .chain(hits -> hits.blocks().size() < FEW_BLOCKS || hits.hits() > limit || hits.covered() == 1
                         ? Uni.createFrom().item(hits)
-                        : find(projectId, Order.DESCENDING, filter, hits.covered() - 1, MANY_BLOCKS)
+                        : find(projectId, Order.DESCENDING, filter, hits.covered() - 1, more(hits, filter, limit))
                                 .map(more -> together(hits, more)))
                 .map(hits -> planBack(before, hits, config.scanLimit()));
     }
@@ -220,9 +262,9 @@ public class SearchIndex implements Projection {
             return plan;
         }
         for (Block block : hits.blocks()) {
-            for (int slice = Long.SIZE - 1; slice >= 0; slice--) {
-                long first = block.first() + (long) slice * SLICE;
-                if ((block.slices() >>> slice & 1) == 1 && !plan.add(first, Math.min(first + SLICE - 1, highest))) {
+            List<Range> ranges = block.ranges();
+            for (int i = ranges.size() - 1; i >= 0; i--) {
+                if (!plan.add(ranges.get(i).first(), Math.min(ranges.get(i).last(), highest))) {
                     return plan;
                 }
             }
@@ -245,6 +287,17 @@ public class SearchIndex implements Projection {
         List<Block> blocks = new ArrayList<>(hits.blocks());
         blocks.addAll(more.blocks());
         return blocks;
+    }
+
+    /**
+     * How many more blocks to ask for: as many as fill the page, and some to spare, if what is looked for goes on to be as frequent as
+     * in the first ones and passes; but no more than can be looked at.
+     */
+    private int more(IndexHits few, Filter filter, int limit) {
+        double lookable = (double) config.scanLimit() / Math.max(1, few.width());
+        double passing = SPARE * limit / Math.max(1, few.hits());
+        double blocks = FEW_BLOCKS * (IndexKeys.of(filter).areSingle() ? Math.min(lookable, passing) : lookable);
+        return (int) Math.max(FEW_BLOCKS, Math.min(MORE_BLOCKS, blocks));
     }
 
     /** @param from the place to begin at; null is the head */
@@ -275,7 +328,9 @@ public class SearchIndex implements Projection {
             head = row.getLong("head");
             through = row.getLong("through");
             if (row.getLong("block") != null) {
-                blocks.add(new Block(row.getLong("block"), row.getLong("slices")));
+                Integer[] places = row.getArrayOfIntegers("places");
+                blocks.add(new Block(
+                        row.getLong("block"), row.getLong("slices"), places == null ? List.of() : List.of(places)));
             }
         }
         long begin = from == null ? head : from;

@@ -28,6 +28,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Random;
 import java.util.UUID;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -80,8 +81,10 @@ class SearchIndexTest {
             Order order = random.nextBoolean() ? Order.ASCENDING : Order.DESCENDING;
             int limit = List.of(2, 20, 200).get(random.nextInt(3));
             List<Long> found = new ArrayList<>();
+            // so that a walk by small pages comes to an end
+            AtomicInteger appends = new AtomicInteger(30);
             long through = walk(reader, project, order, limit, filter, found, page -> {
-                if (random.nextInt(8) == 0) {
+                if (random.nextInt(8) == 0 && appends.getAndDecrement() > 0) {
                     append(project, random.nextInt(1, 150), random);
                 }
                 if (random.nextInt(10) == 0) {
@@ -89,6 +92,9 @@ class SearchIndexTest {
                 }
                 if (random.nextInt(100) == 0) {
                     startTheIndexAnew();
+                }
+                if (random.nextInt(20) == 0) {
+                    letBlocksBeOfTheReleaseBefore(project);
                 }
             });
             List<Long> expected = new ArrayList<>(FilteredPages.everyRecord(reader, project).stream()
@@ -127,6 +133,39 @@ class SearchIndexTest {
                 assertThat(page.next()).isNull();
             }
         }
+    }
+
+    /** If a page looked at all sixteen records of a slice, the second would be beyond its limit. */
+    @Test
+    void aValueThatOneRecordOfABlockHasCostsALookAtOneRecord() throws SQLException {
+        UUID project = log.insertProject();
+        for (int i = 0; i < 6; i++) {
+            insert(log, project, "'common', 'Again and again'", 1_023);
+            insert(log, project, "'rare', 'Now, for once'", 1);
+        }
+        SearchIndex index = new SearchIndex(pool, new Limits(20, 4096, 256));
+        FeedReader reader = new FeedReader(pool, index);
+        new TestProjector(pool, List.of(index), 10_000).catchUp();
+        for (Filter filter : List.of(
+                new Filter(null, null, "rare", null, null, null, null, null, null),
+                new Filter(null, null, null, null, null, null, null, "once NOW", null))) {
+            for (Order order : Order.values()) {
+                FeedPage page = FilteredPages.read(reader, project, order, null, null, 10, filter);
+                assertThat(FilteredPages.ids(page)).as(order + " " + filter).hasSize(6);
+                assertThat(page.next()).isNull();
+            }
+        }
+    }
+
+    /** During an upgrade, an instance of the release before may serve what this one has indexed. */
+    @Test
+    void theReleaseBeforeRulesOutNothingInANewBlock() throws SQLException {
+        UUID project = log.insertProject();
+        append(project, 1_024, new Random(1));
+        new TestProjector(pool, List.of(new SearchIndex(pool, new Limits(20, 4096, 256))), 10_000).catchUp();
+        assertThat(log.texts("select (slices = array_fill(-1::bigint, array[cardinality(keys)]))::text"
+                        + " from annals.search_block where project_id = '" + project + "'"))
+                .containsExactly("true");
     }
 
     /** Stretches of 1,048,576 places have keys of their own in the index: a search goes from one to the next. */
@@ -314,6 +353,18 @@ class SearchIndexTest {
     private void startTheIndexAnew() {
         try {
             log.run("update annals.projection set generation = generation + 1 where name = 'search'");
+        } catch (SQLException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    /** Some blocks: with slices for each key, and without places. */
+    private void letBlocksBeOfTheReleaseBefore(UUID project) {
+        try {
+            log.run("update annals.search_block set places = null, masks = null, slices = (select array_agg(case"
+                    + " when place < 0 then masks[-place] else 1::bigint << place / 16 end order by number)"
+                    + " from unnest(places) with ordinality as key (place, number))"
+                    + " where project_id = '" + project + "' and places is not null and block % 3 <> 1");
         } catch (SQLException e) {
             throw new AssertionError(e);
         }

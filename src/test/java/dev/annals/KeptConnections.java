@@ -42,6 +42,13 @@ final class KeptConnections {
         }
     }
 
+    /** Ends those to a database. */
+    static synchronized void end(String url) throws SQLException {
+        for (Optional<Connection> kept = take(url); kept.isPresent(); kept = take(url)) {
+            kept.get().close();
+        }
+    }
+
     /** Whether a query failed because the other side had ended the connection, by itself or by a crash. */
     static boolean isGone(SQLException failure) {
         String state = failure.getSQLState();

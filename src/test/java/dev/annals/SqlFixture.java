@@ -92,6 +92,11 @@ public class SqlFixture {
         T of(Connection connection) throws SQLException;
     }
 
+    /** Ends what is kept for the next question: nobody may be connected to a database that is copied. */
+    public void leave() throws SQLException {
+        KeptConnections.end(database().withPassword());
+    }
+
     /** Asks in a transaction of its own, which is rolled back. */
     private <T> T query(Query<T> query) throws SQLException {
         String url = database().withPassword();

@@ -3,6 +3,7 @@ package dev.annals;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.annals.database.DatabaseUrl;
+import dev.annals.embedded.TestDatabase;
 import java.io.IOException;
 import java.net.URI;
 import java.nio.file.Files;
@@ -36,6 +37,7 @@ public final class PackagedService implements AutoCloseable {
         this.data = data;
         this.settings = settings;
         this.javaOptions = List.of(javaOptions);
+        TestDatabase.sharePrograms(data);
         process = start(Ports.free());
         // Only the first start writes them.
         Path file = data.resolve("first-tokens");

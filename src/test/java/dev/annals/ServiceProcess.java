@@ -4,14 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
-import com.sun.net.httpserver.HttpServer;
 import dev.annals.embedded.TestDatabase;
 import java.io.BufferedReader;
+import java.io.File;
 import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.UncheckedIOException;
-import java.net.InetAddress;
-import java.net.InetSocketAddress;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -51,17 +49,21 @@ public final class ServiceProcess implements AutoCloseable {
     private static final List<String> FOR_SECONDS = List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC");
     /** The classes of a service that has started: without them, a start takes twice the time. */
     private static final Path ARCHIVE = Path.of("target", "test-service.jsa").toAbsolutePath();
-    /** Those of a command that asks a service: of the service's classes, it has few. */
+    /** Those of the commands that ask a service, which docker/annals starts without all the others. */
     private static final Path CLIENT_ARCHIVE =
             Path.of("target", "test-client.jsa").toAbsolutePath();
 
-    private static final byte[] EMPTY_PAGE = """
-            {"next": null, "poll_more": "/v1/project-logs?cursor=0-00000000", "results": []}
-            """.getBytes(StandardCharsets.UTF_8);
+    /** How the names of the jars of these commands begin. */
+    private static final List<String> CLIENT_JARS = List.of(
+            "app/annals-",
+            "lib/main/info.picocli.picocli-",
+            "lib/main/com.fasterxml.jackson.core.jackson-core-",
+            "lib/main/com.fasterxml.jackson.core.jackson-databind-",
+            "lib/main/com.fasterxml.jackson.core.jackson-annotations-");
 
     private static final Set<String> CLIENT = Set.of(
-            "tail", "append", "export", "check", "archive", "redact", "erase", "project", "token", "grant", "hold",
-            "stream", "alert", "search", "whoami");
+            "tail", "append", "export", "check", "redact", "erase", "project", "token", "grant", "hold", "stream",
+            "alert", "search", "whoami");
 
     /** What it printed so far, on standard output and error together. */
     public final List<String> output = Collections.synchronizedList(new ArrayList<>());
@@ -134,8 +136,12 @@ public final class ServiceProcess implements AutoCloseable {
         }
         List<String> program = new ArrayList<>();
         program.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-        program.addAll(!javaOptions.isEmpty() ? javaOptions : client ? forAMoment() : forSeconds());
-        program.addAll(List.of("-jar", JAR.toAbsolutePath().toString()));
+        if (javaOptions.isEmpty() && client) {
+            program.addAll(forAMoment());
+        } else {
+            program.addAll(javaOptions.isEmpty() ? forSeconds() : javaOptions);
+            program.addAll(List.of("-jar", JAR.toAbsolutePath().toString()));
+        }
         return program;
     }
 
@@ -166,26 +172,32 @@ public final class ServiceProcess implements AutoCloseable {
 
     private static synchronized List<String> forAMoment() throws IOException {
         if (isOld(CLIENT_ARCHIVE)) {
-            // With an answer, so that it has the classes that ask and read it, too.
-            HttpServer service = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
-            service.createContext("/", exchange -> {
-                try (exchange) {
-                    exchange.sendResponseHeaders(200, EMPTY_PAGE.length);
-                    exchange.getResponseBody().write(EMPTY_PAGE);
-                }
-            });
-            service.start();
-            String url = "--url=http://127.0.0.1:" + service.getAddress().getPort();
-            try (ServiceProcess client = start(
-                    command(forSecondsWith(dumpTo(CLIENT_ARCHIVE)), "tail", "--json", url),
-                    Map.of("ANNALS_TOKEN", "none"))) {
-                client.readToTheEnd();
-                client.process.onExit().join();
-            } finally {
-                service.stop(0);
+            ProcessBuilder make = new ProcessBuilder("docker/annals", "--make-archive", CLIENT_ARCHIVE.toString());
+            make.environment().put("JAVA_HOME", System.getProperty("java.home"));
+            assertThat(make.inheritIO().start().onExit().join().exitValue())
+                    .as("the archive is made")
+                    .isZero();
+        }
+        List<String> program =
+                new ArrayList<>(forSecondsWith("-XX:SharedArchiveFile=" + CLIENT_ARCHIVE, "-Xshare:auto"));
+        program.addAll(List.of("-cp", clientJars(), "dev.annals.Annals"));
+        return program;
+    }
+
+    // In the order in which docker/annals has them: an archive fits one class path.
+    private static String clientJars() throws IOException {
+        Path home = JAR.toAbsolutePath().getParent();
+        List<String> jars = new ArrayList<>();
+        for (String prefix : CLIENT_JARS) {
+            Path folder = home.resolve(prefix).getParent();
+            try (Stream<Path> files = Files.list(folder)) {
+                jars.add(files.map(Path::toString)
+                        .filter(jar -> jar.startsWith(home.resolve(prefix).toString()))
+                        .findFirst()
+                        .orElseThrow());
             }
         }
-        return forSecondsWith("-XX:SharedArchiveFile=" + CLIENT_ARCHIVE, "-Xshare:auto");
+        return String.join(File.pathSeparator, jars);
     }
 
     private static boolean isOld(Path archive) throws IOException {

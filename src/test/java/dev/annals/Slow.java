@@ -9,8 +9,10 @@ import org.junit.jupiter.api.Tag;
 /**
  * Marks tests that {@code mvn verify} leaves to {@code mvn verify -Dtests=slow}, which {@code .ci/run} runs at the same time: those
  * that need other programs than a JDK, and those of a whole procedure whose parts other tests try by themselves.
+ *
+ * <p>It stands on a line of its own above a class of its own file, where the build looks for it.
  */
-@Target({ElementType.TYPE, ElementType.METHOD})
+@Target(ElementType.TYPE)
 @Retention(RetentionPolicy.RUNTIME)
 @Tag("slow")
 public @interface Slow {}

@@ -11,9 +11,11 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.UUID;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
+import org.postgresql.PGConnection;
 
 /**
  * The database as tests see it: connections, statements, and the check of whole feeds. Tests of the schema have a database
@@ -83,8 +85,49 @@ public class SqlFixture {
 
     /** The first column of a query as text. */
     public List<String> texts(String sql) throws SQLException {
-        try (Connection connection = connect()) {
-            return texts(connection, sql);
+        return query(connection -> texts(connection, sql));
+    }
+
+    private interface Query<T> {
+        T of(Connection connection) throws SQLException;
+    }
+
+    /** Ends what is kept for the next question: nobody may be connected to a database that is copied. */
+    public void leave() throws SQLException {
+        KeptConnections.end(database().withPassword());
+    }
+
+    /** Asks in a transaction of its own, which is rolled back. */
+    private <T> T query(Query<T> query) throws SQLException {
+        String url = database().withPassword();
+        Optional<Connection> kept = KeptConnections.take(url);
+        if (kept.isPresent()) {
+            try {
+                return answer(url, kept.get(), query);
+            } catch (SQLException e) {
+                if (!KeptConnections.isGone(e)) {
+                    throw e;
+                }
+            }
+        }
+        Connection connection = connect();
+        connection.unwrap(PGConnection.class).setPrepareThreshold(0);
+        return answer(url, connection, query);
+    }
+
+    private static <T> T answer(String url, Connection connection, Query<T> query) throws SQLException {
+        boolean isFree = false;
+        try {
+            T answer = query.of(connection);
+            connection.rollback();
+            isFree = true;
+            return answer;
+        } finally {
+            if (isFree) {
+                KeptConnections.keep(url, connection);
+            } else {
+                connection.close();
+            }
         }
     }
 
@@ -173,19 +216,9 @@ public class SqlFixture {
 
     /** The record ids of a feed in their order, read from the view. */
     public List<UUID> feed(UUID projectId) throws SQLException {
-        List<UUID> ids = new ArrayList<>();
-        try (Connection connection = connect();
-                PreparedStatement select = connection.prepareStatement(
-                        "select id from annals.feed where project_id = ? order by sequence_id")) {
-            select.setObject(1, projectId);
-            try (ResultSet rows = select.executeQuery()) {
-                while (rows.next()) {
-                    ids.add(rows.getObject(1, UUID.class));
-                }
-            }
-            connection.rollback();
-        }
-        return ids;
+        return texts("select id from annals.feed where project_id = '" + projectId + "' order by sequence_id").stream()
+                .map(UUID::fromString)
+                .toList();
     }
 
     /**
@@ -195,8 +228,11 @@ public class SqlFixture {
      * @return n
      */
     public long checkFeed(UUID projectId) throws SQLException {
-        try (Connection connection = connect();
-                PreparedStatement select = connection.prepareStatement("""
+        return query(connection -> checkFeed(connection, projectId));
+    }
+
+    private static long checkFeed(Connection connection, UUID projectId) throws SQLException {
+        try (PreparedStatement select = connection.prepareStatement("""
                         select count(*), count(distinct sequence_id), coalesce(min(sequence_id), 1), coalesce(max(sequence_id), 0),
                           count(distinct id),
                           (select count(*) from annals.audit_record where project_id = f.project_id),

@@ -61,7 +61,7 @@ public final class EmbeddedDatabase implements AutoCloseable {
     private static final Logger LOG = Logger.getLogger(EmbeddedDatabase.class);
 
     private static final String NAME = "annals";
-    private static final String LOCK = "annals.lock";
+    static final String LOCK = "annals.lock";
     static final String URL_FILE = "database-url";
     private static final Duration INITIALIZE_LIMIT = Duration.ofMinutes(2);
     /** Long, because a start after a crash replays the write-ahead log. */

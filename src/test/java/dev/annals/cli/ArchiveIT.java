@@ -60,7 +60,7 @@ class ArchiveIT {
 
     @BeforeAll
     static void start() throws Exception {
-        service = new PackagedService(directory.resolve("data"), "-Dannals.retention.interval=200ms");
+        service = new PackagedService(directory.resolve("data"), Map.of("ANNALS_RETENTION_INTERVAL", "200ms"));
     }
 
     @AfterAll

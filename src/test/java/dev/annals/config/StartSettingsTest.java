@@ -60,6 +60,7 @@ class StartSettingsTest {
     private String read(Map<String, String> environment, String... javaOptions) throws Exception {
         List<String> command = new ArrayList<>();
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+        command.addAll(List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"));
         command.addAll(List.of(javaOptions));
         command.addAll(List.of("-cp", System.getProperty("java.class.path"), Program.class.getName()));
         ProcessBuilder program = new ProcessBuilder(command).directory(directory.toFile());

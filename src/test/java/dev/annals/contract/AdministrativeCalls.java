@@ -1,6 +1,6 @@
 package dev.annals.contract;
 
-import io.restassured.path.json.JsonPath;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import io.restassured.response.Response;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -23,6 +23,7 @@ final class AdministrativeCalls {
             "target",
             "administrative-calls",
             Long.toString(ProcessHandle.current().pid()));
+    private static final ObjectMapper JSON = new ObjectMapper();
     private static final Pattern LAST_ID = Pattern.compile(".*/([0-9A-Fa-f-]{36})(/lift)?");
 
     private AdministrativeCalls() {}
@@ -63,7 +64,16 @@ final class AdministrativeCalls {
     }
 
     private static Optional<Event> made(String action, Response answer) {
-        return Optional.of(new Event(action, new JsonPath(answer.asString()).getString("id")));
+        return Optional.of(new Event(action, id(answer)));
+    }
+
+    // A path of REST Assured's would be compiled as a script for each call, and these are thousands.
+    private static String id(Response answer) {
+        try {
+            return JSON.readTree(answer.asByteArray()).path("id").asText();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     private static Optional<Event> named(String action, String path) {

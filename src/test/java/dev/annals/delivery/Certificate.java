@@ -46,7 +46,15 @@ final class Certificate {
         List<String> command = new ArrayList<>();
         command.add(Path.of(System.getProperty("java.home"), "bin", "keytool").toString());
         command.addAll(List.of(arguments.split(" ", -1)));
-        command.addAll(List.of("-alias", ALIAS, "-storetype", "PKCS12", "-storepass", PASSWORD));
+        command.addAll(List.of(
+                "-J-XX:TieredStopAtLevel=1",
+                "-J-XX:+UseSerialGC",
+                "-alias",
+                ALIAS,
+                "-storetype",
+                "PKCS12",
+                "-storepass",
+                PASSWORD));
         Process keytool = new ProcessBuilder(command)
                 .directory(directory.toFile())
                 .redirectErrorStream(true)

@@ -159,7 +159,7 @@ public final class KafkaBroker implements AutoCloseable {
         List<String> command = new ArrayList<>(List.of(
                 Path.of(System.getProperty("java.home"), "bin", "keytool").toString()));
         command.addAll(List.of(arguments));
-        command.addAll(List.of("-storetype", "PKCS12", "-storepass", STORE_PASSWORD));
+        command.addAll(List.of("-storetype", "PKCS12", "-storepass", STORE_PASSWORD, "-J-XX:TieredStopAtLevel=1"));
         Process keytool = new ProcessBuilder(command).redirectErrorStream(true).start();
         String said = new String(keytool.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
         assertThat(keytool.waitFor()).as(said).isZero();

@@ -381,6 +381,8 @@ class EmbeddedDatabaseTest {
     private Process startInAnotherProcess() throws IOException {
         Process process = new ProcessBuilder(
                         Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                        "-XX:TieredStopAtLevel=1",
+                        "-XX:+UseSerialGC",
                         "-cp",
                         System.getProperty("java.class.path"),
                         Owner.class.getName(),

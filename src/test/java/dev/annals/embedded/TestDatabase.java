@@ -79,6 +79,18 @@ public final class TestDatabase implements QuarkusTestResourceLifecycleManager {
         }
     }
 
+    /**
+     * Puts PostgreSQL's programs where a service with this data directory looks for them. To unpack them takes it more than
+     * all the rest of its start.
+     */
+    public static void sharePrograms(Path dataDirectory) throws IOException {
+        Files.createDirectories(BINARIES);
+        Path programs = PostgresBinaries.unpack(BINARIES).directory();
+        Files.createSymbolicLink(Files.createDirectories(dataDirectory).resolve(programs.getFileName()), programs);
+        // Marks the directory as the service's own.
+        Files.createFile(dataDirectory.resolve(EmbeddedDatabase.LOCK));
+    }
+
     /** Uses the database of another JVM's tests, in a process that these start. */
     public static void use(String urlWithPassword) {
         System.setProperty(URL_PROPERTY, urlWithPassword);

@@ -6,12 +6,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.annals.AuditLogFixture.Project;
 import dev.annals.Await;
 import dev.annals.Load;
+import dev.annals.NothingByItself;
 import dev.annals.OneByOne;
 import dev.annals.ProjectTest;
 import dev.annals.memory.MemoryBudget;
 import io.quarkus.test.common.http.TestHTTPResource;
 import io.quarkus.test.junit.QuarkusTest;
-import io.quarkus.test.junit.QuarkusTestProfile;
 import io.quarkus.test.junit.TestProfile;
 import io.restassured.response.Response;
 import jakarta.inject.Inject;
@@ -25,7 +25,6 @@ import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -35,23 +34,9 @@ import org.junit.jupiter.api.Timeout;
 /** Pages count as memory until they are taken, however many are asked for and however slowly. */
 @QuarkusTest
 @OneByOne
-@TestProfile(SlowReadersIT.LittleMemory.class)
+@TestProfile(NothingByItself.class)
 @Timeout(120)
 class SlowReadersIT extends ProjectTest {
-
-    /** The service with memory for two pages at a time, of which one project may have one. */
-    public static class LittleMemory implements QuarkusTestProfile {
-        @Override
-        public Map<String, String> getConfigOverrides() {
-            return Map.of(
-                    "annals.memory.bytes", "33554432",
-                    "annals.memory.caller-percent", "50",
-                    "annals.memory.caller-bytes", "1048576",
-                    "annals.memory.max-wait", "20s",
-                    "annals.feed.page-bytes", "4194304",
-                    "annals.feed.idle", "2s");
-        }
-    }
 
     @Inject
     MemoryBudget memory;

@@ -1,14 +1,24 @@
 package dev.annals.proof;
 
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.function.Function;
 
-/** A tree of these leaves, hashed anew for each question, by the definitions of RFC 6962 alone. */
-record TestTree(List<Hash> leaves) implements Function<Node, Hash> {
+/**
+ * A tree of these leaves, hashed by the definitions of RFC 6962 alone.
+ *
+ * @param known the hashes that were asked for before
+ */
+record TestTree(List<Hash> leaves, Map<Node, Hash> known) implements Function<Node, Hash> {
+
+    TestTree(List<Hash> leaves) {
+        this(leaves, new HashMap<>());
+    }
 
     @Override
     public Hash apply(Node node) {
-        return root(leaves.subList((int) node.start(), (int) node.end()));
+        return known.computeIfAbsent(node, asked -> root(leaves.subList((int) asked.start(), (int) asked.end())));
     }
 
     /** MTH(D[0:size]). */

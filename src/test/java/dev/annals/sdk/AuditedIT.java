@@ -62,7 +62,12 @@ class AuditedIT extends ClientProcess {
 
         int port = Ports.free();
         start(
-                List.of(SdkProgram.javaCommand(), "-jar", "target/quarkus-app/quarkus-run.jar"),
+                List.of(
+                        SdkProgram.javaCommand(),
+                        "-XX:TieredStopAtLevel=1",
+                        "-XX:+UseSerialGC",
+                        "-jar",
+                        "target/quarkus-app/quarkus-run.jar"),
                 project,
                 Map.of("QUARKUS_HTTP_PORT", Integer.toString(port), "QUARKUS_HTTP_HOST", "127.0.0.1"));
         Await.until("the application listens", () -> output().contains("Listening on"));
@@ -171,6 +176,8 @@ class AuditedIT extends ClientProcess {
                 .directory(folder.toFile())
                 .redirectErrorStream(true)
                 .redirectOutput(folder.resolve("output").toFile());
+        // Of Maven: it lives for seconds.
+        builder.environment().put("MAVEN_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC");
         builder.environment().put("ANNALS_URL", service.uri().toString());
         builder.environment().put("ANNALS_TOKEN", project.token());
         builder.environment().putAll(environment);

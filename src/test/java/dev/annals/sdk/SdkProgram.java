@@ -98,6 +98,8 @@ record SdkProgram(List<String> command, Path importsFrom) {
         return new SdkProgram(
                 List.of(
                         javaCommand(),
+                        "-XX:TieredStopAtLevel=1",
+                        "-XX:+UseSerialGC",
                         "-cp",
                         classes + File.pathSeparator + libraries,
                         (in.find() ? in.group(1) + "." : "") + name),
@@ -306,7 +308,8 @@ record SdkProgram(List<String> command, Path importsFrom) {
                         folder.toString(),
                         file.toString());
         assertThat(status).as("javac's status for " + file).isZero();
-        return new SdkProgram(List.of(javaCommand(), "-cp", classPath, name), folder);
+        return new SdkProgram(
+                List.of(javaCommand(), "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", classPath, name), folder);
     }
 
     /** Starts the program in this folder, with the service and the token in its environment. */

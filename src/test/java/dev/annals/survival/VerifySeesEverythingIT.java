@@ -73,6 +73,7 @@ class VerifySeesEverythingIT {
                     select count(*) from annals.projection_checkpoint
                     where project_id = '%s' and sequence_id >= 1024 and (projection = 'search' or sequence_id = %d)
                     """.formatted(PROJECT, SEQUENCE_IDS)) == 3);
+            sql.leave();
             assertThat(service.process().isAlive()).isTrue();
         }
     }

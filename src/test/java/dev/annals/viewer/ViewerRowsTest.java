@@ -8,6 +8,7 @@ import com.microsoft.playwright.Browser;
 import com.microsoft.playwright.Locator;
 import com.microsoft.playwright.Page;
 import com.microsoft.playwright.Route;
+import com.microsoft.playwright.options.ReducedMotion;
 import dev.annals.AuditLogFixture.Project;
 import dev.annals.Slow;
 import dev.annals.viewer.Chromium.Guarded;
@@ -65,7 +66,8 @@ class ViewerRowsTest extends BrowserTest {
         for (int from = 0; from < MANY; from += 1000) {
             append(project, numbered(from, from + 1000));
         }
-        Browser.NewContextOptions options = new Browser.NewContextOptions().setViewportSize(1440, 1800);
+        Browser.NewContextOptions options =
+                new Browser.NewContextOptions().setViewportSize(1440, 1800).setReducedMotion(ReducedMotion.REDUCE);
         try (Guarded guarded = chromium.open(options, service)) {
             Page page = guarded.page;
             signIn(page, project);

@@ -291,6 +291,9 @@ class ViewerShareTest extends BrowserTest {
                     // What lies between the margins of A4, upright.
                     page.emulateMedia(new Page.EmulateMediaOptions().setMedia(Media.PRINT));
                     page.setViewportSize(703, 1000);
+                    // The page hears of its new size with the next frame, and draws what is in sight.
+                    page.evaluate(
+                            "() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))");
                     page.evaluate("dispatchEvent(new Event('beforeprint'))");
                     assertThat(page.locator("#rows tr")).hasCount(160);
                     assertThat((List<?>) page.evaluate("""

@@ -310,7 +310,8 @@ class LiveFeedIT extends FeedTest {
             for (int round = 0; round < 5; round++) {
                 assertThat(stream.next().comment()).as("a heartbeat").isTrue();
                 feed.append(1);
-                assertThat(stream.next().event()).isEqualTo("record");
+                // Another heartbeat may come before it where the machine is busy.
+                assertThat(stream.nextEvent().event()).isEqualTo("record");
                 long silentSince = System.nanoTime();
                 assertThat(stream.next().comment()).as("a heartbeat").isTrue();
                 shortest = Math.min(shortest, System.nanoTime() - silentSince);

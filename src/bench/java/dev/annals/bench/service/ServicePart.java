@@ -31,7 +31,7 @@ public final class ServicePart implements Part {
             database.migrate();
             Variant.PUBLISHED.create(database);
             Targets targets = new Targets(database);
-            try (Target annals = targets.startAnnals();
+            try (Target annals = targets.startAnnalsOfMany();
                     Target endpoint = targets.startEndpoint()) {
                 text.append(new Posts(annals, endpoint, settings).oneAndManyProjects());
                 text.append(new Latency(annals, endpoint, settings).run());

@@ -27,6 +27,9 @@ final class Targets {
     /** A hundred, and one more that floods the service. */
     private static final int PROJECTS = 101;
 
+    /** Of a service with many, and of the endpoint, to which one more costs nothing. */
+    static final int MANY_PROJECTS = 1_000;
+
     static final Path SERVICE = Path.of("target", "quarkus-app", "quarkus-run.jar");
     private static final String LOG_KEY = MasterKey.draw().secretText();
     private static final String ADMIN_TOKEN = "annals_admin_token_of_the_benchmarks";
@@ -41,6 +44,11 @@ final class Targets {
     /** The service, with projects and a token for each. */
     Target startAnnals(String... jvmOptions) throws IOException, InterruptedException {
         return withProjects(start(environment(), jvmOptions), PROJECTS);
+    }
+
+    /** The same with {@link #MANY_PROJECTS}. */
+    Target startAnnalsOfMany() throws IOException, InterruptedException {
+        return withProjects(start(environment()), MANY_PROJECTS);
     }
 
     /** The service with a setting of its own, and one project. */
@@ -125,7 +133,7 @@ final class Targets {
                 ENDPOINT,
                 process,
                 Stream.generate(() -> UUID.randomUUID().toString())
-                        .limit(PROJECTS)
+                        .limit(MANY_PROJECTS)
                         .toList());
     }
 

@@ -34,7 +34,9 @@ select
   r.recorded_by_token,
   r.recorded_by_role,
   r.redaction::text as redaction
-from annals.places(:project_id, greatest(:first::bigint, (select sequence_id + 1 from horizon)), :last::bigint) as place
+from horizon
+-- with a subquery as its argument, the function would not be inlined, and be planned anew each time
+cross join lateral annals.places(:project_id, greatest(:first::bigint, horizon.sequence_id + 1), :last::bigint) as place
 -- a lateral subquery, so that a bad estimate by the planner cannot make it read all records of the project
 left join lateral (
   select * from annals.audit_record where project_id = :project_id and id = place.record_id

@@ -24,15 +24,18 @@ as $$
   cross join lateral (
     select part.first_sequence_id + place.position - 1 as sequence_id, place.record_id, part.mark
     from (
-      select append_id, mark, greatest(first_sequence_id, $2) as first_sequence_id,
+      select append_id, mark, first_sequence_id = last_sequence_id as is_single, greatest(first_sequence_id, $2) as first_sequence_id,
         (greatest(first_sequence_id, $2) - first_sequence_id + 1)::integer as lowest,
         (least(last_sequence_id, $3) - first_sequence_id + 1)::integer as highest
       from annals.feed_segment
       where feed_segment.project_id = $1 and first_sequence_id between holding.first_sequence_id and $3
         and last_sequence_id >= $2
       offset 0) as part
-    cross join lateral unnest(coalesce(
-      (select record_ids[part.lowest:part.highest] from annals.append where append.project_id = $1 and append.id = part.append_id),
-      array[part.append_id])) with ordinality as place (record_id, position)
+    cross join lateral unnest(case
+      -- an append of one record is named by it
+      when part.is_single then array[part.append_id]
+      else (
+        select record_ids[part.lowest:part.highest] from annals.append where append.project_id = $1 and append.id = part.append_id)
+      end) with ordinality as place (record_id, position)
     offset 0) as place
 $$;

@@ -16,8 +16,10 @@ import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
@@ -41,7 +43,9 @@ final class Clients implements AutoCloseable {
     private static final Duration PAUSE_AFTER_FAILURE = Duration.ofMillis(100);
     private static final long END_LIMIT_SECONDS = 300;
     /** What a writer does between two records: many writers would only fill the disk. */
-    private static final Duration BETWEEN_RECORDS = Duration.ofMillis(5);
+    private Duration betweenRecords = Duration.ofMillis(5);
+
+    private Duration betweenPages = Duration.ZERO;
 
     private final Supplier<URI> service;
     private final Project project;
@@ -62,6 +66,13 @@ final class Clients implements AutoCloseable {
     /** How many records each reader has. */
     private final Map<Integer, Integer> haveRead = new ConcurrentHashMap<>();
 
+    private final Object recovery = new Object();
+    /** The writers that were served since then. Both are guarded by {@link #recovery}, as the last moment is. */
+    private final Set<Integer> served = new HashSet<>();
+
+    private long servedSince;
+    private long lastServed;
+
     private volatile boolean written;
     private volatile boolean over;
     /** The last place of the feed, once nobody writes any more. */
@@ -73,10 +84,18 @@ final class Clients implements AutoCloseable {
         this.project = project;
     }
 
+    /** What each of them waits after a record, or a page. Said before they start. */
+    Clients pace(Duration afterRecord, Duration afterPage) {
+        betweenRecords = afterRecord;
+        betweenPages = afterPage;
+        return this;
+    }
+
     /** Lets them begin; each reader at the beginning of the feed. */
     Clients start(int writers, int readers) {
         for (int i = 0; i < writers; i++) {
-            writing.add(threads.submit(this::write));
+            int writer = i;
+            writing.add(threads.submit(() -> write(writer)));
         }
         for (int i = 0; i < readers; i++) {
             String query = i % 2 == 0 ? "" : "&wait=1";
@@ -87,13 +106,15 @@ final class Clients implements AutoCloseable {
         return this;
     }
 
-    private Void write() throws Exception {
+    private Void write(int writer) throws Exception {
         while (!written && !over) {
             UUID id = UUID.randomUUID();
             String body = "{\"action\": \"survive\", \"id\": \"" + id + "\"}";
             HttpRequest.BodyPublisher sent = HttpRequest.BodyPublishers.ofString(body);
             JsonNode answer = null;
+            long asked = 0;
             while (answer == null && !over) {
+                asked = System.nanoTime();
                 answer = ask(
                         () -> request(URI.create(service.get() + FEED))
                                 .header("Content-Type", "application/json")
@@ -105,10 +126,42 @@ final class Clients implements AutoCloseable {
                 told.put(id, answer.get("sequence_id").longValue());
                 long now = System.nanoTime();
                 longestPause.accumulateAndGet(now - lastTold.getAndSet(now), Math::max);
+                serve(writer, asked, now);
             }
-            TimeUnit.NANOSECONDS.sleep(BETWEEN_RECORDS.toNanos());
+            TimeUnit.NANOSECONDS.sleep(betweenRecords.toNanos());
         }
         return null;
+    }
+
+    private void serve(int writer, long asked, long answered) {
+        synchronized (recovery) {
+            if (asked - servedSince >= 0 && served.size() < writing.size() && served.add(writer)) {
+                lastServed = answered;
+                recovery.notifyAll();
+            }
+        }
+    }
+
+    /** From now on, or from a later call on, it is measured how long it takes until everyone is served again. */
+    void measureRecovery() {
+        synchronized (recovery) {
+            served.clear();
+            servedSince = System.nanoTime();
+        }
+    }
+
+    /** Waits until each writer was answered what it asked after {@link #measureRecovery}. Gives how long that took. */
+    Duration awaitRecovery() throws InterruptedException {
+        long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(END_LIMIT_SECONDS);
+        synchronized (recovery) {
+            while (served.size() < writing.size()) {
+                assertThat(System.nanoTime() - end)
+                        .as("writers %s of %d are served; %s", served, writing.size(), this)
+                        .isNegative();
+                TimeUnit.MILLISECONDS.timedWait(recovery, 1_000);
+            }
+            return Duration.ofNanos(lastServed - servedSince);
+        }
     }
 
     /** Where a reader stood after this many records. */
@@ -153,6 +206,9 @@ final class Clients implements AutoCloseable {
             cursor = link.replaceAll(".*[?&]cursor=([^&]*).*", "$1");
             if (kept.isEmpty() || kept.peekLast().records < entries.size()) {
                 kept.addLast(new Kept(cursor, entries.size()));
+            }
+            if (page.get("next").isNull()) {
+                TimeUnit.NANOSECONDS.sleep(betweenPages.toNanos());
             }
         }
         return entries;
@@ -203,9 +259,9 @@ final class Clients implements AutoCloseable {
         return this;
     }
 
-    /** Waits until each reader has what was answered so far. */
+    /** Waits until each reader has what is there by now. */
     void awaitAllRead() throws Exception {
-        int all = told.size();
+        long all = newest();
         Await.until(
                 "each reader has read " + all, () -> haveRead.values().stream().allMatch(read -> read >= all));
     }
@@ -244,6 +300,16 @@ final class Clients implements AutoCloseable {
     /** How often a reader was told that its feed was set back. It then goes back to the newest cursor that is still taken. */
     int rewound() {
         return rewound.get();
+    }
+
+    int readers() {
+        return reading.size();
+    }
+
+    /** Waits until readers were told so often that their feed was set back, one by one. */
+    void awaitRewound(int times) throws Exception {
+        Await.until(times + " readers were told", () -> rewound.get() >= times);
+        assertThat(rewound.get()).as("%s", this).isEqualTo(times);
     }
 
     /** Ends the writers, lets each reader come to the end of the feed, reads the feed, and compares. */

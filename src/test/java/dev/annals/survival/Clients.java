@@ -13,8 +13,10 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.Deque;
 import java.util.HashSet;
 import java.util.List;
@@ -58,6 +60,7 @@ final class Clients implements AutoCloseable {
     private final AtomicInteger refusedWrites = new AtomicInteger();
     private final AtomicInteger refusedReads = new AtomicInteger();
     private final AtomicInteger rewound = new AtomicInteger();
+    private final Set<Integer> rewoundReaders = ConcurrentHashMap.newKeySet();
     private final AtomicInteger known = new AtomicInteger();
     private final AtomicLong lastTold = new AtomicLong(System.nanoTime());
     private final AtomicLong longestPause = new AtomicLong();
@@ -65,6 +68,9 @@ final class Clients implements AutoCloseable {
     private final AtomicInteger wentBackTo = new AtomicInteger();
     /** How many records each reader has. */
     private final Map<Integer, Integer> haveRead = new ConcurrentHashMap<>();
+
+    /** What each reader was told of a feed set back, one by one. */
+    private final List<String> tellings = Collections.synchronizedList(new ArrayList<>());
 
     private final Object recovery = new Object();
     /** The writers that were served since then. Both are guarded by {@link #recovery}, as the last moment is. */
@@ -169,10 +175,13 @@ final class Clients implements AutoCloseable {
 
     private List<Entry> read(int reader, String query) throws Exception {
         List<Entry> entries = new ArrayList<>();
+        boolean askedAtEnd = false;
         Deque<Kept> kept = new ArrayDeque<>();
         boolean parted = false;
         @Nullable String cursor = null;
-        while (!over && entries.size() < head) {
+        // Whoever has enough may not have heard yet that it is no longer what the feed has.
+        while (!over && (entries.size() < head || !askedAtEnd)) {
+            boolean asksAtEnd = head < Long.MAX_VALUE;
             String from = cursor == null ? "" : "&cursor=" + cursor;
             JsonNode page = ask(
                     () -> request(URI.create(service.get() + FEED + "?limit=" + PAGE + from + query))
@@ -185,12 +194,15 @@ final class Clients implements AutoCloseable {
                 // feed-rewound: the newest cursor that is still taken is where the feed and what was read part.
                 if (!parted) {
                     rewound.incrementAndGet();
+                    rewoundReaders.add(reader);
                 }
                 parted = true;
                 kept.pollLast();
                 Kept before = kept.peekLast();
-                entries.subList(before == null ? 0 : before.records, entries.size())
-                        .clear();
+                int stays = before == null ? 0 : before.records;
+                tellings.add(Instant.now() + " reader " + reader + " at " + cursor + ", with " + entries.size()
+                        + " records, goes back to " + stays);
+                entries.subList(stays, entries.size()).clear();
                 cursor = before == null ? null : before.cursor;
                 wentBackTo.set(entries.size());
                 continue;
@@ -200,6 +212,7 @@ final class Clients implements AutoCloseable {
                             record.get("sequence_id").longValue(),
                             UUID.fromString(record.get("id").textValue()))));
             parted = false;
+            askedAtEnd = asksAtEnd;
             haveRead.put(reader, entries.size());
             String link =
                     page.get(page.get("next").isNull() ? "poll_more" : "next").textValue();
@@ -306,10 +319,14 @@ final class Clients implements AutoCloseable {
         return reading.size();
     }
 
-    /** Waits until readers were told so often that their feed was set back, one by one. */
-    void awaitRewound(int times) throws Exception {
-        Await.until(times + " readers were told", () -> rewound.get() >= times);
-        assertThat(rewound.get()).as("%s", this).isEqualTo(times);
+    /** From now on it counts who is told that the feed was set back. */
+    void measureRewound() {
+        rewoundReaders.clear();
+    }
+
+    /** Waits until each reader was told that its feed was set back, since {@link #measureRewound}. */
+    void awaitAllRewound() throws Exception {
+        Await.until("each reader was told", () -> rewoundReaders.size() == reading.size());
     }
 
     /** Ends the writers, lets each reader come to the end of the feed, reads the feed, and compares. */
@@ -330,7 +347,11 @@ final class Clients implements AutoCloseable {
         for (Future<List<Entry>> reader : reading) {
             readers.add(reader.get(END_LIMIT_SECONDS, TimeUnit.SECONDS));
         }
-        return Verdict.of(told, feed, readers);
+        Verdict verdict = Verdict.of(told, feed, readers);
+        if (verdict.skipped() > 0) {
+            Survived.parted(tellings, feed, readers);
+        }
+        return verdict;
     }
 
     private long newest() throws Exception {

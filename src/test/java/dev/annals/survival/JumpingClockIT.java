@@ -1,10 +1,10 @@
 package dev.annals.survival;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.annals.Slow;
 import dev.annals.SqlFixture;
-import dev.annals.Tools;
 import dev.annals.embedded.InstalledPostgres;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -41,7 +41,7 @@ class JumpingClockIT {
 
     @BeforeEach
     void startAll() throws Exception {
-        Tools.need(Files.exists(FAKETIME), "libfaketime");
+        assumeTrue(Files.exists(FAKETIME), "this needs libfaketime");
         clockOfService = set(directory.resolve("clock-of-service"), "+0");
         clockOfDatabase = set(directory.resolve("clock-of-database"), "+0");
         server = InstalledPostgres.start(directory, by(clockOfDatabase));

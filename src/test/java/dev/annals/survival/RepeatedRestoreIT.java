@@ -59,12 +59,12 @@ class RepeatedRestoreIT {
             InstalledPostgres.run("pg_dump", "--format=custom", "--file=" + dump, "--dbname=" + server.libpq("annals"));
             clients.awaitTold(LOST);
             clients.awaitAllRead();
-            int told = clients.rewound();
+            clients.measureRewound();
             clients.measureRecovery();
             SqlFixture.on(server.url("postgres"))
                     .runEach("drop database annals with (force)", "create database annals");
             InstalledPostgres.run("pg_restore", "--dbname=" + server.libpq("annals"), dump.toString());
-            clients.awaitRewound(told + clients.readers());
+            clients.awaitAllRewound();
         });
 
         assertThat(verdict.lost()).as("%s; %s", verdict, clients).isGreaterThanOrEqualTo(LOST);

@@ -1,5 +1,6 @@
 package dev.annals.survival;
 
+import dev.annals.survival.Verdict.Entry;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -64,6 +65,27 @@ final class Survived {
                         + clients + "\n",
                 StandardOpenOption.CREATE,
                 StandardOpenOption.APPEND);
+    }
+
+    /** Where readers who have something else than the feed part from it, for whoever looks for the cause. */
+    static synchronized void parted(List<String> tellings, List<Entry> feed, List<List<Entry>> readers)
+            throws IOException {
+        StringBuilder said = new StringBuilder();
+        tellings.forEach(each -> said.append(each).append('\n'));
+        said.append("the feed has ").append(feed.size()).append(" records\n");
+        for (List<Entry> reader : readers) {
+            int same = 0;
+            while (same < Math.min(reader.size(), feed.size())
+                    && reader.get(same).equals(feed.get(same))) {
+                same++;
+            }
+            said.append("a reader has ")
+                    .append(reader.size())
+                    .append(", the first ")
+                    .append(same)
+                    .append(" as the feed\n");
+        }
+        Files.writeString(WATCHED, said, StandardOpenOption.CREATE, StandardOpenOption.APPEND);
     }
 
     private static String seconds(Duration duration) {

@@ -29,15 +29,22 @@ public final class InstalledPostgres implements AutoCloseable {
 
     private final Path data;
     private final DatabaseUrl url;
+    private final Map<String, String> environment;
     private boolean killed;
 
-    private InstalledPostgres(Path data, int port) {
+    private InstalledPostgres(Path data, int port, Map<String, String> environment) {
         this.data = data;
+        this.environment = environment;
         this.url = new DatabaseUrl("annals", PASSWORD, "127.0.0.1", port, "postgres", Map.of("sslmode", "disable"));
     }
 
     /** Makes a cluster in {@code directory} and starts it. */
     public static InstalledPostgres start(Path directory) throws Exception {
+        return start(directory, Map.of());
+    }
+
+    /** The same with more in the environment of the server's processes. */
+    public static InstalledPostgres start(Path directory, Map<String, String> environment) throws Exception {
         Path passwordFile = Files.writeString(directory.resolve("password"), PASSWORD);
         Path data = directory.resolve("data");
         run(
@@ -49,7 +56,7 @@ public final class InstalledPostgres implements AutoCloseable {
                 "--encoding=UTF8",
                 "--locale=C",
                 "--no-sync");
-        return startIn(data);
+        return startIn(data, environment);
     }
 
     /** Copies this server while it runs, and starts the copy as a hot standby that follows it. */
@@ -62,11 +69,11 @@ public final class InstalledPostgres implements AutoCloseable {
                 "--write-recovery-conf",
                 "--checkpoint=fast",
                 "--no-sync");
-        return startIn(copy);
+        return startIn(copy, environment);
     }
 
-    private static InstalledPostgres startIn(Path data) throws Exception {
-        InstalledPostgres server = new InstalledPostgres(data, Ports.free());
+    private static InstalledPostgres startIn(Path data, Map<String, String> environment) throws Exception {
+        InstalledPostgres server = new InstalledPostgres(data, Ports.free(), environment);
         server.start();
         return server;
     }
@@ -175,6 +182,7 @@ public final class InstalledPostgres implements AutoCloseable {
     public void start() throws Exception {
         killed = false;
         run(
+                environment,
                 "pg_ctl",
                 "start",
                 "--pgdata=" + data,
@@ -197,8 +205,12 @@ public final class InstalledPostgres implements AutoCloseable {
 
     /** Runs one of PostgreSQL's programs, which has to succeed. */
     public static void run(String program, String... arguments) throws Exception {
+        run(Map.of(), program, arguments);
+    }
+
+    private static void run(Map<String, String> environment, String program, String... arguments) throws Exception {
         Path output = Files.createTempFile("annals-" + program, ".log");
-        int exitCode = exitCode(output, program, arguments);
+        int exitCode = exitCode(environment, output, program, arguments);
         assertThat(exitCode).as(() -> program + ": " + read(output)).isZero();
         Files.delete(output);
     }
@@ -207,14 +219,15 @@ public final class InstalledPostgres implements AutoCloseable {
     public static int exitCode(String program, String... arguments) throws Exception {
         Path output = Files.createTempFile("annals-" + program, ".log");
         try {
-            return exitCode(output, program, arguments);
+            return exitCode(Map.of(), output, program, arguments);
         } finally {
             Files.delete(output);
         }
     }
 
     // Into a file: a server that pg_ctl starts keeps the output open.
-    private static int exitCode(Path output, String program, String... arguments) throws Exception {
+    private static int exitCode(Map<String, String> environment, Path output, String program, String... arguments)
+            throws Exception {
         List<String> command = new ArrayList<>();
         if (System.getProperty("user.name").equals("root")) {
             // As PostgresBinaries does it: PostgreSQL refuses to run as root.
@@ -227,6 +240,7 @@ public final class InstalledPostgres implements AutoCloseable {
         builder.redirectErrorStream(true).redirectOutput(output.toFile());
         builder.environment().keySet().removeIf(name -> name.startsWith("PG"));
         builder.environment().put("LC_ALL", "C");
+        builder.environment().putAll(environment);
         return builder.start().waitFor();
     }
 

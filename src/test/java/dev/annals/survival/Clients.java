@@ -13,11 +13,15 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.Deque;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
@@ -41,7 +45,9 @@ final class Clients implements AutoCloseable {
     private static final Duration PAUSE_AFTER_FAILURE = Duration.ofMillis(100);
     private static final long END_LIMIT_SECONDS = 300;
     /** What a writer does between two records: many writers would only fill the disk. */
-    private static final Duration BETWEEN_RECORDS = Duration.ofMillis(5);
+    private Duration betweenRecords = Duration.ofMillis(5);
+
+    private Duration betweenPages = Duration.ZERO;
 
     private final Supplier<URI> service;
     private final Project project;
@@ -54,6 +60,7 @@ final class Clients implements AutoCloseable {
     private final AtomicInteger refusedWrites = new AtomicInteger();
     private final AtomicInteger refusedReads = new AtomicInteger();
     private final AtomicInteger rewound = new AtomicInteger();
+    private final Set<Integer> rewoundReaders = ConcurrentHashMap.newKeySet();
     private final AtomicInteger known = new AtomicInteger();
     private final AtomicLong lastTold = new AtomicLong(System.nanoTime());
     private final AtomicLong longestPause = new AtomicLong();
@@ -61,6 +68,16 @@ final class Clients implements AutoCloseable {
     private final AtomicInteger wentBackTo = new AtomicInteger();
     /** How many records each reader has. */
     private final Map<Integer, Integer> haveRead = new ConcurrentHashMap<>();
+
+    /** What each reader was told of a feed set back, one by one. */
+    private final List<String> tellings = Collections.synchronizedList(new ArrayList<>());
+
+    private final Object recovery = new Object();
+    /** The writers that were served since then. Both are guarded by {@link #recovery}, as the last moment is. */
+    private final Set<Integer> served = new HashSet<>();
+
+    private long servedSince;
+    private long lastServed;
 
     private volatile boolean written;
     private volatile boolean over;
@@ -73,10 +90,18 @@ final class Clients implements AutoCloseable {
         this.project = project;
     }
 
+    /** What each of them waits after a record, or a page. Said before they start. */
+    Clients pace(Duration afterRecord, Duration afterPage) {
+        betweenRecords = afterRecord;
+        betweenPages = afterPage;
+        return this;
+    }
+
     /** Lets them begin; each reader at the beginning of the feed. */
     Clients start(int writers, int readers) {
         for (int i = 0; i < writers; i++) {
-            writing.add(threads.submit(this::write));
+            int writer = i;
+            writing.add(threads.submit(() -> write(writer)));
         }
         for (int i = 0; i < readers; i++) {
             String query = i % 2 == 0 ? "" : "&wait=1";
@@ -87,13 +112,15 @@ final class Clients implements AutoCloseable {
         return this;
     }
 
-    private Void write() throws Exception {
+    private Void write(int writer) throws Exception {
         while (!written && !over) {
             UUID id = UUID.randomUUID();
             String body = "{\"action\": \"survive\", \"id\": \"" + id + "\"}";
             HttpRequest.BodyPublisher sent = HttpRequest.BodyPublishers.ofString(body);
             JsonNode answer = null;
+            long asked = 0;
             while (answer == null && !over) {
+                asked = System.nanoTime();
                 answer = ask(
                         () -> request(URI.create(service.get() + FEED))
                                 .header("Content-Type", "application/json")
@@ -105,10 +132,42 @@ final class Clients implements AutoCloseable {
                 told.put(id, answer.get("sequence_id").longValue());
                 long now = System.nanoTime();
                 longestPause.accumulateAndGet(now - lastTold.getAndSet(now), Math::max);
+                serve(writer, asked, now);
             }
-            TimeUnit.NANOSECONDS.sleep(BETWEEN_RECORDS.toNanos());
+            TimeUnit.NANOSECONDS.sleep(betweenRecords.toNanos());
         }
         return null;
+    }
+
+    private void serve(int writer, long asked, long answered) {
+        synchronized (recovery) {
+            if (asked - servedSince >= 0 && served.size() < writing.size() && served.add(writer)) {
+                lastServed = answered;
+                recovery.notifyAll();
+            }
+        }
+    }
+
+    /** From now on, or from a later call on, it is measured how long it takes until everyone is served again. */
+    void measureRecovery() {
+        synchronized (recovery) {
+            served.clear();
+            servedSince = System.nanoTime();
+        }
+    }
+
+    /** Waits until each writer was answered what it asked after {@link #measureRecovery}. Gives how long that took. */
+    Duration awaitRecovery() throws InterruptedException {
+        long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(END_LIMIT_SECONDS);
+        synchronized (recovery) {
+            while (served.size() < writing.size()) {
+                assertThat(System.nanoTime() - end)
+                        .as("writers %s of %d are served; %s", served, writing.size(), this)
+                        .isNegative();
+                TimeUnit.MILLISECONDS.timedWait(recovery, 1_000);
+            }
+            return Duration.ofNanos(lastServed - servedSince);
+        }
     }
 
     /** Where a reader stood after this many records. */
@@ -116,10 +175,13 @@ final class Clients implements AutoCloseable {
 
     private List<Entry> read(int reader, String query) throws Exception {
         List<Entry> entries = new ArrayList<>();
+        boolean askedAtEnd = false;
         Deque<Kept> kept = new ArrayDeque<>();
         boolean parted = false;
         @Nullable String cursor = null;
-        while (!over && entries.size() < head) {
+        // Whoever has enough may not have heard yet that it is no longer what the feed has.
+        while (!over && (entries.size() < head || !askedAtEnd)) {
+            boolean asksAtEnd = head < Long.MAX_VALUE;
             String from = cursor == null ? "" : "&cursor=" + cursor;
             JsonNode page = ask(
                     () -> request(URI.create(service.get() + FEED + "?limit=" + PAGE + from + query))
@@ -132,12 +194,15 @@ final class Clients implements AutoCloseable {
                 // feed-rewound: the newest cursor that is still taken is where the feed and what was read part.
                 if (!parted) {
                     rewound.incrementAndGet();
+                    rewoundReaders.add(reader);
                 }
                 parted = true;
                 kept.pollLast();
                 Kept before = kept.peekLast();
-                entries.subList(before == null ? 0 : before.records, entries.size())
-                        .clear();
+                int stays = before == null ? 0 : before.records;
+                tellings.add(Instant.now() + " reader " + reader + " at " + cursor + ", with " + entries.size()
+                        + " records, goes back to " + stays);
+                entries.subList(stays, entries.size()).clear();
                 cursor = before == null ? null : before.cursor;
                 wentBackTo.set(entries.size());
                 continue;
@@ -147,12 +212,16 @@ final class Clients implements AutoCloseable {
                             record.get("sequence_id").longValue(),
                             UUID.fromString(record.get("id").textValue()))));
             parted = false;
+            askedAtEnd = asksAtEnd;
             haveRead.put(reader, entries.size());
             String link =
                     page.get(page.get("next").isNull() ? "poll_more" : "next").textValue();
             cursor = link.replaceAll(".*[?&]cursor=([^&]*).*", "$1");
             if (kept.isEmpty() || kept.peekLast().records < entries.size()) {
                 kept.addLast(new Kept(cursor, entries.size()));
+            }
+            if (page.get("next").isNull()) {
+                TimeUnit.NANOSECONDS.sleep(betweenPages.toNanos());
             }
         }
         return entries;
@@ -203,9 +272,9 @@ final class Clients implements AutoCloseable {
         return this;
     }
 
-    /** Waits until each reader has what was answered so far. */
+    /** Waits until each reader has what is there by now. */
     void awaitAllRead() throws Exception {
-        int all = told.size();
+        long all = newest();
         Await.until(
                 "each reader has read " + all, () -> haveRead.values().stream().allMatch(read -> read >= all));
     }
@@ -246,6 +315,20 @@ final class Clients implements AutoCloseable {
         return rewound.get();
     }
 
+    int readers() {
+        return reading.size();
+    }
+
+    /** From now on it counts who is told that the feed was set back. */
+    void measureRewound() {
+        rewoundReaders.clear();
+    }
+
+    /** Waits until each reader was told that its feed was set back, since {@link #measureRewound}. */
+    void awaitAllRewound() throws Exception {
+        Await.until("each reader was told", () -> rewoundReaders.size() == reading.size());
+    }
+
     /** Ends the writers, lets each reader come to the end of the feed, reads the feed, and compares. */
     Verdict end() throws Exception {
         written = true;
@@ -264,7 +347,11 @@ final class Clients implements AutoCloseable {
         for (Future<List<Entry>> reader : reading) {
             readers.add(reader.get(END_LIMIT_SECONDS, TimeUnit.SECONDS));
         }
-        return Verdict.of(told, feed, readers);
+        Verdict verdict = Verdict.of(told, feed, readers);
+        if (verdict.skipped() > 0) {
+            Survived.parted(tellings, feed, readers);
+        }
+        return verdict;
     }
 
     private long newest() throws Exception {

@@ -1,14 +1,25 @@
 package dev.annals.survival;
 
+import dev.annals.survival.Verdict.Entry;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.Locale;
 
 /** What the faults of this run did, for {@code docs/survival.md}: one line each in {@code target/survival.md}. */
 final class Survived {
 
     private static final Path FILE = Path.of("target", "survival.md");
+    private static final Path AGAIN_AND_AGAIN = Path.of("target", "survival-repeated.md");
+    private static final Path WATCHED = Path.of("target", "survival-repeated.log");
+    private static final String HEAD = """
+            | fault | tried | records | readers | lost | doubled | wrong place | skipped | refused | recovery, median | worst |
+            |---|---|---|---|---|---|---|---|---|---|---|
+            """;
 
     private Survived() {}
 
@@ -19,5 +30,65 @@ final class Survived {
                 + (clients.answers().isEmpty() ? "" : " " + clients.answers()) + " | "
                 + Math.round(clients.longestPause().toMillis() / 100.0) / 10.0 + " s |\n";
         Files.writeString(FILE, line, StandardOpenOption.CREATE, StandardOpenOption.APPEND);
+    }
+
+    /** What one fault did that happened again and again, in a table of its own. */
+    static synchronized void note(String fault, List<Duration> recoveries, Clients clients, Verdict verdict)
+            throws IOException {
+        List<Duration> sorted = recoveries.stream().sorted().toList();
+        String line = String.format(
+                Locale.ROOT,
+                "| %s | %,d | %,d | %d | %,d | %,d | %,d | %,d | %,d | %s | %s |%n",
+                fault,
+                sorted.size(),
+                verdict.told(),
+                clients.readers(),
+                verdict.lost(),
+                verdict.doubled(),
+                verdict.renumbered() + verdict.misnumbered(),
+                verdict.skipped(),
+                clients.refusedWrites(),
+                seconds(sorted.get(sorted.size() / 2)),
+                seconds(sorted.get(sorted.size() - 1)));
+        Files.writeString(
+                AGAIN_AND_AGAIN,
+                Files.exists(AGAIN_AND_AGAIN) ? line : HEAD + line,
+                StandardOpenOption.CREATE,
+                StandardOpenOption.APPEND);
+    }
+
+    /** One time that it happened, for whoever watches a long run. */
+    static synchronized void happened(String fault, int times, Duration recovery, Clients clients) throws IOException {
+        Files.writeString(
+                WATCHED,
+                Instant.now() + " " + fault + ", no. " + times + ": recovered within " + seconds(recovery) + "; "
+                        + clients + "\n",
+                StandardOpenOption.CREATE,
+                StandardOpenOption.APPEND);
+    }
+
+    /** Where readers who have something else than the feed part from it, for whoever looks for the cause. */
+    static synchronized void parted(List<String> tellings, List<Entry> feed, List<List<Entry>> readers)
+            throws IOException {
+        StringBuilder said = new StringBuilder();
+        tellings.forEach(each -> said.append(each).append('\n'));
+        said.append("the feed has ").append(feed.size()).append(" records\n");
+        for (List<Entry> reader : readers) {
+            int same = 0;
+            while (same < Math.min(reader.size(), feed.size())
+                    && reader.get(same).equals(feed.get(same))) {
+                same++;
+            }
+            said.append("a reader has ")
+                    .append(reader.size())
+                    .append(", the first ")
+                    .append(same)
+                    .append(" as the feed\n");
+        }
+        Files.writeString(WATCHED, said, StandardOpenOption.CREATE, StandardOpenOption.APPEND);
+    }
+
+    private static String seconds(Duration duration) {
+        return String.format(Locale.ROOT, "%.1f s", duration.toMillis() / 1000.0);
     }
 }

@@ -1,0 +1,137 @@
+package dev.annals.survival;
+
+import dev.annals.database.DatabaseUrl;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+
+/** A way to a database that breaks what goes over it. */
+final class BreakablePath implements AutoCloseable {
+
+    private final DatabaseUrl target;
+    private final ServerSocket listener;
+    private final Set<Connection> open = ConcurrentHashMap.newKeySet();
+    private volatile boolean swallows;
+
+    private BreakablePath(DatabaseUrl target) throws IOException {
+        this.target = target;
+        listener = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
+        run(this::accept);
+    }
+
+    static BreakablePath to(DatabaseUrl target) throws IOException {
+        return new BreakablePath(target);
+    }
+
+    /** The database at this end of the path. */
+    DatabaseUrl url() {
+        return new DatabaseUrl(
+                target.user(),
+                target.password(),
+                "127.0.0.1",
+                listener.getLocalPort(),
+                target.database(),
+                target.parameters());
+    }
+
+    /** Ends what is open, for both sides. */
+    void cut() {
+        for (Connection each : Set.copyOf(open)) {
+            each.close();
+        }
+    }
+
+    /**
+     * From now on nothing is passed on; what is open now stays so and passes nothing for good, not even its end. What was left by an
+     * earlier time ends: by then the database's own keepalive has found it, and it does not let everyone in.
+     */
+    void swallow() {
+        for (Connection each : Set.copyOf(open)) {
+            if (each.dead) {
+                each.close();
+            }
+        }
+        swallows = true;
+        open.forEach(each -> each.dead = true);
+    }
+
+    /** Passes on what comes by connections that are opened from now on. */
+    void heal() {
+        swallows = false;
+    }
+
+    private void accept() {
+        try {
+            while (true) {
+                Connection connection =
+                        new Connection(listener.accept(), new Socket(target.host(), target.port()), swallows);
+                open.add(connection);
+                if (swallows) {
+                    connection.dead = true;
+                }
+                run(() -> connection.pass(connection.client, connection.server));
+                run(() -> connection.pass(connection.server, connection.client));
+            }
+        } catch (IOException e) {
+            // closed
+        }
+    }
+
+    private static void run(Runnable work) {
+        Thread thread = new Thread(work, "breakable-path");
+        thread.setDaemon(true);
+        thread.start();
+    }
+
+    private final class Connection {
+
+        private final Socket client;
+        private final Socket server;
+        private volatile boolean dead;
+
+        Connection(Socket client, Socket server, boolean dead) {
+            this.client = client;
+            this.server = server;
+            this.dead = dead;
+        }
+
+        void pass(Socket from, Socket to) {
+            try {
+                InputStream in = from.getInputStream();
+                OutputStream out = to.getOutputStream();
+                byte[] bytes = new byte[1 << 16];
+                for (int n = in.read(bytes); n >= 0; n = in.read(bytes)) {
+                    if (!dead) {
+                        out.write(bytes, 0, n);
+                    }
+                }
+            } catch (IOException e) {
+                // broken, by one side or by this
+            }
+            if (!dead) {
+                close();
+            }
+        }
+
+        void close() {
+            open.remove(this);
+            try {
+                client.close();
+                server.close();
+            } catch (IOException e) {
+                // broken by one side
+            }
+        }
+    }
+
+    @Override
+    public void close() throws IOException {
+        listener.close();
+        cut();
+    }
+}

@@ -63,9 +63,15 @@ public final class BenchServer implements AutoCloseable {
         configure("set max_wal_size = '8GB'", "set checkpoint_timeout = '15min'");
     }
 
-    /** Ends what {@link #writeMuch} began. */
+    /** The same, and nobody else vacuums meanwhile: the part measures what that takes. */
+    public void writeMuchWithoutVacuum() throws SQLException {
+        writeMuch();
+        configure("set autovacuum = off");
+    }
+
+    /** Ends what {@link #writeMuch} or {@link #writeMuchWithoutVacuum} began. */
     public void writeAsUsual() throws SQLException {
-        configure("reset max_wal_size", "reset checkpoint_timeout");
+        configure("reset max_wal_size", "reset checkpoint_timeout", "reset autovacuum");
     }
 
     private void configure(String... changes) throws SQLException {

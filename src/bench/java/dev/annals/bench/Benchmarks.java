@@ -3,6 +3,7 @@ package dev.annals.bench;
 import dev.annals.bench.micro.MicroPart;
 import dev.annals.bench.ordering.OrderingPart;
 import dev.annals.bench.pages.PagesPart;
+import dev.annals.bench.scale.ScalePart;
 import dev.annals.bench.search.SearchPart;
 import dev.annals.bench.service.ClientStartPart;
 import dev.annals.bench.service.ExportPart;
@@ -38,13 +39,14 @@ public final class Benchmarks {
             new ProofPart(),
             new StreamsPart(),
             new RetentionPart(),
+            new ScalePart(),
             new MicroPart(),
             new StoragePart(),
             new StartupPart(),
             new ClientStartPart());
 
     private static final Path REPORT = Path.of("docs", "benchmarks.md");
-    private static final Duration LIMIT = Duration.ofMinutes(90);
+    private static final Duration LIMIT = Duration.ofHours(5);
 
     private Benchmarks() {}
 

@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.UUID;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 
 /**
  * SQL with PostgreSQL's numbered binds ($1, $2 …), for JDBC, which knows only question marks: a bind that stands there
@@ -35,6 +36,14 @@ public final class NumberedStatement {
         }
         bind.appendTail(text);
         this.sql = text.toString();
+    }
+
+    /** The statement of a file of the benchmarks' own resources, without its comments. */
+    public static NumberedStatement ofResource(String name) {
+        return new NumberedStatement(resource(name)
+                .lines()
+                .filter(line -> !line.strip().startsWith("--"))
+                .collect(Collectors.joining("\n")));
     }
 
     /** Reads a file of the benchmarks' own resources. */

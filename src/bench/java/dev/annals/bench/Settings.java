@@ -33,7 +33,7 @@ public record Settings(List<String> parts, boolean quick, double seconds, int ro
         }
         command.append(" -Dbench.seconds=").append(seconds);
         command.append(" -Dbench.rounds=").append(rounds);
-        for (String own : List.of("bench.records", "bench.keep")) {
+        for (String own : List.of("bench.records", "bench.keep", "scale.records", "scale.projects")) {
             if (!property(own, "").isEmpty()) {
                 command.append(" -D").append(own).append('=').append(property(own, ""));
             }

@@ -21,7 +21,10 @@ public interface ProjectionConfig {
     @WithDefault("true")
     boolean enabled();
 
-    /** How long to wait after looking at the feeds and finding nothing new. */
+    /**
+     * How long to wait after looking at the feeds and finding nothing new. Where one look does not cover all projects, the next one may
+     * come sooner.
+     */
     @WithDefault("1s")
     @Durations(min = "10ms", max = "10M")
     Duration interval();

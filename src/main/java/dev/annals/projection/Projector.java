@@ -22,6 +22,7 @@ import jakarta.inject.Inject;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -41,8 +42,9 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Any number of instances may do so at once. A step locks its checkpoint's row, and skips one that is locked elsewhere. The
  * checkpoint moves in the transaction that writes what was derived, so each record counts once, whatever breaks. A look is
- * one query over the heads and the checkpoints of a bounded number of projects; the next look continues behind them. A
- * project whose step fails is left alone for a while, longer each time, and hinders no other.
+ * one query over the heads and the checkpoints of a bounded number of projects; the next look continues behind them, and with
+ * what this one did not finish: a busy project does not wait until all others have been looked at. A project whose step fails
+ * is left alone for a while, longer each time, and hinders no other.
  */
 @ApplicationScoped
 public class Projector {
@@ -57,6 +59,8 @@ public class Projector {
     private static final int MAX_FAILURES = 10_000;
     /** For how many projects it is known since when they are behind. Others do not count in the lag's seconds. */
     private static final int MAX_BEHIND = 10_000;
+    /** Of the time that the looks of a round take, the pauses between them are so many times. */
+    private static final int PAUSES = 19;
     /** A broken connection or a missed lock is only logged after this many failures in a row. */
     private static final int PASSING_FAILURES = 3;
 
@@ -71,6 +75,9 @@ public class Projector {
     private volatile @Nullable UUID after;
     private volatile Map<String, Long> found = Map.of();
     private volatile long roundBegan = System.nanoTime();
+    /** What a look has left behind when its steps were taken. It is no more than a look may find. */
+    private volatile Map<Target, Lagging> unfinished = Map.of();
+
     private final Map<Target, Behind> behind = new ConcurrentHashMap<>();
 
     @Inject
@@ -84,7 +91,7 @@ public class Projector {
         this.pool = pool;
         this.projections = projections.stream().collect(Collectors.toMap(Projection::name, Function.identity()));
         this.config = config;
-        this.looks = new RepeatedLook(this::lookAndRest, config.interval(), config.retryDelay(), LOG, "Projections");
+        this.looks = new RepeatedLook(this::lookOn, config.interval(), config.retryDelay(), LOG, "Projections");
         projections.forEach(projection -> lags.put(projection.name(), new Lag(0, System.nanoTime())));
     }
 
@@ -187,14 +194,21 @@ public class Projector {
     }
 
     /**
-     * A look that found nothing to go on with is followed by a rest as long as it took, besides the interval. So where many
-     * projects are written to at once, this takes half of a connection's time at most, and each step takes in more.
+     * Looks, and again soon where there are more projects: each of very many waits for a whole round. Where nothing is behind, looks
+     * take a twentieth of the time at most.
+     *
+     * @return whether to look on at once
      */
-    private Uni<Boolean> lookAndRest() {
+    Uni<Boolean> lookOn() {
         long began = System.nanoTime();
-        return look().call(more -> more
-                ? Uni.createFrom().voidItem()
-                : Uni.createFrom().voidItem().onItem().delayIt().by(Duration.ofNanos(System.nanoTime() - began + 1)));
+        return look().chain(more -> more || atEnd()
+                ? Uni.createFrom().item(more)
+                : Uni.createFrom().item(true).onItem().delayIt().by(pause(System.nanoTime() - began)));
+    }
+
+    private Duration pause(long nanos) {
+        Duration pause = Duration.ofNanos(PAUSES * nanos);
+        return pause.compareTo(config.interval()) < 0 ? pause : config.interval();
     }
 
     /**
@@ -209,7 +223,16 @@ public class Projector {
                 .bind("projections", names().toArray(String[]::new))
                 .execute(pool)
                 .map(this::lagging)
+                .map(this::withUnfinished)
                 .chain(this::inTurn);
+    }
+
+    /** What was found comes first: it has the newer heads. */
+    private List<Lagging> withUnfinished(List<Lagging> found) {
+        Map<Target, Lagging> all = new LinkedHashMap<>();
+        found.forEach(lagging -> all.put(lagging.target(), lagging));
+        unfinished.forEach(all::putIfAbsent);
+        return List.copyOf(all.values());
     }
 
     private List<Lagging> lagging(RowSet<Row> rows) {
@@ -269,10 +292,22 @@ public class Projector {
                 .iterable(lagging)
                 .onItem()
                 .transformToUniAndConcatenate(
-                        behind -> looks.stopped() ? Uni.createFrom().item(false) : takeOn(behind, config.steps()))
+                        behind -> looks.stopped() ? Uni.createFrom().item(0L) : takeOn(behind, config.steps()))
                 .collect()
                 .asList()
-                .map(unfinished -> unfinished.contains(true));
+                .map(left -> keepUnfinished(lagging, left));
+    }
+
+    private boolean keepUnfinished(List<Lagging> lagging, List<Long> left) {
+        Map<Target, Lagging> kept = new LinkedHashMap<>();
+        for (int i = 0; i < left.size() && kept.size() < config.projects(); i++) {
+            if (left.get(i) > 0) {
+                Lagging was = lagging.get(i);
+                kept.put(was.target(), new Lagging(was.target(), left.get(i), was.step()));
+            }
+        }
+        unfinished = kept;
+        return !kept.isEmpty();
     }
 
     /**
@@ -363,28 +398,29 @@ public class Projector {
 
     // No further than the look saw: what has come since then waits for the next look, which finds more to take in at
     // once.
-    private Uni<Boolean> takeOn(Lagging behind, int steps) {
+    // @return how many records are left for the next look; 0 where there is nothing to do about them at once
+    private Uni<Long> takeOn(Lagging behind, int steps) {
         Target target = behind.target();
         Failure before = failures.get(target);
         if (before != null && System.nanoTime() - before.until() < 0) {
-            return Uni.createFrom().item(false);
+            return Uni.createFrom().item(0L);
         }
         return step(target)
                 .invoke(() -> failures.remove(target))
                 .chain(taken -> {
                     long rest = behind.records() - taken;
                     if (taken == 0 || rest < behind.step()) {
-                        return Uni.createFrom().item(false);
+                        return Uni.createFrom().item(0L);
                     }
                     return steps > 1 && !looks.stopped()
                             ? takeOn(new Lagging(target, rest, behind.step()), steps - 1)
-                            : Uni.createFrom().item(true);
+                            : Uni.createFrom().item(rest);
                 })
                 .onFailure()
                 .recoverWithItem(failure -> failed(target, failure));
     }
 
-    private boolean failed(Target target, Throwable failure) {
+    private long failed(Target target, Throwable failure) {
         Failure before = failures.get(target);
         int count = before == null ? 1 : before.count() + 1;
         long delay = DatabaseFailure.backOff(config.retryDelay(), config.maxRetryDelay(), count - 1)
@@ -401,7 +437,7 @@ public class Projector {
                     target.projection().name(),
                     target.projectId());
         }
-        return false;
+        return 0;
     }
 
     /** One transaction: takes the checkpoint, takes records in, moves the checkpoint. Gives how many records it took in. */

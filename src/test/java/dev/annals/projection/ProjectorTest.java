@@ -17,6 +17,7 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -220,6 +221,34 @@ class ProjectorTest {
         assertThat(greatest).isLessThan(3 * longestTurn);
     }
 
+    /** Where a look is at one project, the others would take up all looks in between. */
+    @Test
+    void aProjectWithMuchToTakeInDoesNotWaitUntilAllOthersHaveBeenLookedAt() throws Exception {
+        TestProjector projector = new TestProjector(pool(), List.of(counts), 1);
+        projector.catchUp();
+        int looks = 4;
+        append(projects.get(0), looks * TestProjector.STEPS * TestProjector.RECORDS);
+        while (taken(projects.get(0)) == 0) {
+            projector.look();
+        }
+        for (int look = 2; look <= looks; look++) {
+            assertThat(projector.look()).isEqualTo(look < looks);
+        }
+        assertCounted();
+    }
+
+    @Test
+    void onlyARoundThroughAllProjectsIsFollowedByTheWholeInterval() {
+        Duration interval = Duration.ofHours(1);
+        TestProjector ofOne = new TestProjector(pool(), List.of(counts), 1, interval);
+        // Which was an hour later otherwise.
+        assertThat(ofOne.lookOn()).isTrue();
+        assertThat(ofOne.projector().atEnd()).isFalse();
+        TestProjector ofAll = new TestProjector(pool(), List.of(counts), 10_000, interval);
+        ofAll.catchUp();
+        assertThat(ofAll.lookOn()).isFalse();
+    }
+
     @Test
     void aLookAtOneProjectAfterTheOtherComesToAll() throws Exception {
         append(10);
@@ -248,6 +277,18 @@ class ProjectorTest {
             }
             connection.commit();
         }
+    }
+
+    private void append(UUID project, int count) throws SQLException {
+        try (Connection connection = log.connect()) {
+            RandomRecords.append(connection, project, count, random);
+            connection.commit();
+        }
+    }
+
+    private long taken(UUID project) throws SQLException {
+        return log.number("select coalesce(max(sequence_id), 0) from annals.projection_checkpoint where project_id = '"
+                + project + "' and projection = 'statistics'");
     }
 
     /** Gives how many connections it has ended, which is at most one. */

@@ -16,6 +16,9 @@ import java.util.concurrent.atomic.AtomicBoolean;
 /** An instance that takes on what is behind when a test says so. */
 public final class TestProjector {
 
+    static final int STEPS = 2;
+    static final int RECORDS = 1000;
+
     private static final Duration LIMIT = Duration.ofSeconds(60);
 
     private final Projector projector;
@@ -24,8 +27,12 @@ public final class TestProjector {
 
     /** @param projects how many projects a look is at */
     public TestProjector(Pool pool, List<Projection> projections, int projects) {
-        Settings settings = new Settings(
-                true, Duration.ofMillis(10), projects, 2, 1000, Duration.ofMillis(1), Duration.ofMillis(20));
+        this(pool, projections, projects, Duration.ofMillis(10));
+    }
+
+    TestProjector(Pool pool, List<Projection> projections, int projects, Duration interval) {
+        Settings settings =
+                new Settings(true, interval, projects, STEPS, RECORDS, Duration.ofMillis(1), Duration.ofMillis(20));
         this.projector = new Projector(pool, projections, settings);
     }
 
@@ -47,6 +54,11 @@ public final class TestProjector {
     /** One look. Gives whether there may be more. */
     public boolean look() {
         return projector.look().await().atMost(LIMIT);
+    }
+
+    /** One look, and the pause behind it if there are more projects. Gives whether the service would look on at once. */
+    boolean lookOn() {
+        return projector.lookOn().await().atMost(LIMIT);
     }
 
     /**

@@ -12,7 +12,6 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
 import java.util.UUID;
-import java.util.stream.Collectors;
 
 /**
  * A project with many records, in a database of its own. What is there already is not made again, so that a run that was ended goes
@@ -25,8 +24,7 @@ final class SearchFeed {
     private static final int TRANSACTION = 4 * STATEMENT;
     private static final int PROGRESS = 1_048_576;
 
-    private static final NumberedStatement INSERT =
-            new NumberedStatement(withoutComments(NumberedStatement.resource("search_records.sql")));
+    private static final NumberedStatement INSERT = NumberedStatement.ofResource("search_records.sql");
 
     private final BenchDatabase database;
     private final UUID project;
@@ -191,9 +189,5 @@ final class SearchFeed {
                 return new Step(row.getLong(1), row.getDouble(2));
             }
         }
-    }
-
-    private static String withoutComments(String sql) {
-        return sql.lines().filter(line -> !line.strip().startsWith("--")).collect(Collectors.joining("\n"));
     }
 }

@@ -9,14 +9,14 @@ import java.util.SplittableRandom;
 import java.util.function.Supplier;
 
 /** Endless requests of one kind. Bodies are made beforehand, so that the load costs the machine little. */
-final class Calls {
+public final class Calls {
 
     private static final int BODIES = 512;
 
     private Calls() {}
 
     /** Appends of one record, each to one of the first {@code projects}. */
-    static Supplier<HttpCall> single(Target target, int projects) {
+    public static Supplier<HttpCall> single(Target target, int projects) {
         return appends(target, projects, BODIES, 1);
     }
 
@@ -48,7 +48,7 @@ final class Calls {
     }
 
     /** Pages from random places of a feed. */
-    static Supplier<HttpCall> pages(String token, long records, int pageSize) {
+    public static Supplier<HttpCall> pages(String token, long records, int pageSize) {
         SplittableRandom random = new SplittableRandom(1);
         return () -> HttpCall.page(token, random.nextLong(1, records - pageSize));
     }

@@ -10,16 +10,18 @@ import org.jspecify.annotations.Nullable;
  * @param body JSON, or null
  * @param expectedStatus of the answer; any other is a failure
  */
-record HttpCall(
+public record HttpCall(
         HttpMethod method,
         String uri,
         String token,
         @Nullable Buffer body,
         int expectedStatus) {
 
-    private static final String FEED = "/v1/project-logs";
+    /** Where a feed is written and read. */
+    public static final String FEED = "/v1/project-logs";
 
-    static HttpCall post(String token, Buffer body) {
+    /** Appends a record. */
+    public static HttpCall post(String token, Buffer body) {
         return new HttpCall(HttpMethod.POST, FEED, token, body, 201);
     }
 
@@ -31,11 +33,13 @@ record HttpCall(
         return new HttpCall(HttpMethod.GET, FEED + path, token, null, 200);
     }
 
-    static HttpCall page(String token, long cursor) {
+    /** Reads a page behind a sequence id. */
+    public static HttpCall page(String token, long cursor) {
         return page(token, "cursor=" + cursor);
     }
 
-    static HttpCall page(String token, String query) {
+    /** Reads a page with the parameters of a query. */
+    public static HttpCall page(String token, String query) {
         return new HttpCall(HttpMethod.GET, FEED + "?" + query, token, null, 200);
     }
 }

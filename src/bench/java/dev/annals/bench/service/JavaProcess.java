@@ -7,6 +7,7 @@ import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -14,11 +15,15 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /** A Java program of its own that answers HTTP on a port, ended when it is closed. */
-final class JavaProcess implements AutoCloseable {
+public final class JavaProcess implements AutoCloseable {
 
     static final String PORT = "PORT";
+
+    private static final Pattern HISTOGRAM_TOTAL = Pattern.compile("Total +\\d+ +(\\d+)");
 
     private static final Duration START_LIMIT = Duration.ofSeconds(60);
     private static final long STOP_LIMIT_SECONDS = 30;
@@ -82,7 +87,7 @@ final class JavaProcess implements AutoCloseable {
     }
 
     /** How long it took from the start of the process to its first good answer. */
-    double secondsToFirstAnswer() {
+    public double secondsToFirstAnswer() {
         return (ready - begin) / 1e9;
     }
 
@@ -108,19 +113,42 @@ final class JavaProcess implements AutoCloseable {
         }
     }
 
+    /** Fails where the program has ended: nobody need wait for what it does. */
+    public void requireAlive() {
+        if (!process.isAlive()) {
+            throw new IllegalStateException("The program " + name + " has ended with " + process.exitValue());
+        }
+    }
+
     /** How much time of the processors the program has taken since its start. */
     double processorSeconds() {
         return process.info().totalCpuDuration().orElse(Duration.ZERO).toNanos() / 1e9;
     }
 
     /** How much memory the program has in use, in bytes, as Linux counts it (VmRSS). */
-    long residentBytes() throws IOException {
+    public long residentBytes() throws IOException {
         try (var lines = Files.lines(Path.of("/proc", Long.toString(process.pid()), "status"))) {
             return lines.filter(line -> line.startsWith("VmRSS:"))
                     .mapToLong(line -> Long.parseLong(line.replaceAll("\\D", "")) * 1024)
                     .findFirst()
                     .orElseThrow();
         }
+    }
+
+    /** How many bytes of its heap are in use after a whole garbage collection. */
+    public long liveHeapBytes() throws IOException, InterruptedException {
+        Process histogram = new ProcessBuilder(
+                        Path.of(System.getProperty("java.home"), "bin", "jcmd").toString(),
+                        Long.toString(process.pid()),
+                        "GC.class_histogram")
+                .redirectErrorStream(true)
+                .start();
+        String output = new String(histogram.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        Matcher total = HISTOGRAM_TOTAL.matcher(output);
+        if (histogram.waitFor() != 0 || !total.find()) {
+            throw new IOException("jcmd cannot tell what is in the heap: " + output);
+        }
+        return Long.parseLong(total.group(1));
     }
 
     @Override

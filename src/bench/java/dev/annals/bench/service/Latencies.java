@@ -3,13 +3,13 @@ package dev.annals.bench.service;
 import java.util.Arrays;
 
 /** How long the requests of a load took. */
-final class Latencies {
+public final class Latencies {
 
     private final long[] answered;
     private final int requests;
 
     /** Takes nanoseconds; 0 is a request that failed or was never answered. */
-    Latencies(long[] nanos) {
+    public Latencies(long[] nanos) {
         this.requests = nanos.length;
         this.answered = Arrays.stream(nanos).filter(time -> time > 0).sorted().toArray();
     }
@@ -20,7 +20,7 @@ final class Latencies {
     }
 
     /** Milliseconds within which this share of all requests was answered; infinite where fewer ever were. */
-    double percentile(double share) {
+    public double percentile(double share) {
         int index = Math.max(0, (int) Math.ceil(share * requests) - 1);
         return index < answered.length ? answered[index] / 1e6 : Double.POSITIVE_INFINITY;
     }

@@ -11,6 +11,8 @@ import io.vertx.core.http.HttpClientOptions;
 import io.vertx.core.http.HttpClientResponse;
 import io.vertx.core.http.RequestOptions;
 import java.time.Duration;
+import java.util.Iterator;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.concurrent.locks.LockSupport;
@@ -18,7 +20,7 @@ import java.util.function.Supplier;
 import java.util.regex.Pattern;
 
 /** Sends requests over a bounded number of connections from one thread. */
-final class LoadClient implements AutoCloseable {
+public final class LoadClient implements AutoCloseable {
 
     private static final Duration WARM_UP = Duration.ofMillis(500);
     private static final int CALL_LIMIT_MILLIS = 30_000;
@@ -46,7 +48,7 @@ final class LoadClient implements AutoCloseable {
     }
 
     /** As many requests in a second as the target answers, each connection sending the next one after an answer. */
-    static double closedLoop(Target target, int connections, Supplier<HttpCall> calls, Duration duration)
+    public static double closedLoop(Target target, int connections, Supplier<HttpCall> calls, Duration duration)
             throws InterruptedException {
         try (LoadClient load = new LoadClient(target.port(), connections)) {
             return load.closedLoop(calls, duration);
@@ -66,11 +68,40 @@ final class LoadClient implements AutoCloseable {
         long after = succeeded.sum();
         long nanos = System.nanoTime() - begin;
         stopping = true;
+        requireSuccess();
+        return (after - before) * 1e9 / nanos;
+    }
+
+    /** Sends some requests, each connection the next one after an answer; returns when all are answered. */
+    public static void sendAll(Target target, int connections, Iterator<HttpCall> calls) throws InterruptedException {
+        try (LoadClient load = new LoadClient(target.port(), connections)) {
+            CountDownLatch open = new CountDownLatch(connections);
+            load.context.runOnContext(begin -> {
+                for (int i = 0; i < connections; i++) {
+                    load.sendNext(calls, open);
+                }
+            });
+            open.await();
+            load.requireSuccess();
+        }
+    }
+
+    private void sendNext(Iterator<HttpCall> calls, CountDownLatch open) {
+        if (calls.hasNext()) {
+            send(calls.next()).onComplete(sent -> {
+                count(sent);
+                sendNext(calls, open);
+            });
+        } else {
+            open.countDown();
+        }
+    }
+
+    private void requireSuccess() {
         if (failed.sum() > 0) {
             throw new IllegalStateException(
                     failed.sum() + " requests failed, " + succeeded.sum() + " succeeded: " + failure);
         }
-        return (after - before) * 1e9 / nanos;
     }
 
     private void count(AsyncResult<Buffer> sent) {

@@ -7,9 +7,10 @@ import java.util.List;
  *
  * @param tokens one a project
  */
-record Target(String name, JavaProcess process, List<String> tokens) implements AutoCloseable {
+public record Target(String name, JavaProcess process, List<String> tokens) implements AutoCloseable {
 
-    int port() {
+    /** Where it listens, on this machine. */
+    public int port() {
         return process.port();
     }
 

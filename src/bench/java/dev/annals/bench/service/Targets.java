@@ -19,7 +19,7 @@ import java.util.UUID;
 import java.util.stream.Stream;
 
 /** Starts what is compared: the packaged service, and the endpoint with the published trigger. */
-final class Targets {
+public final class Targets {
 
     static final String ANNALS = "**Annals**";
     static final String ENDPOINT = "one transaction per request, published trigger";
@@ -37,7 +37,8 @@ final class Targets {
     private final BenchDatabase database;
     private final HttpClient client = HttpClient.newHttpClient();
 
-    Targets(BenchDatabase database) {
+    /** Services on this database. */
+    public Targets(BenchDatabase database) {
         this.database = database;
     }
 
@@ -49,6 +50,32 @@ final class Targets {
     /** The same with {@link #MANY_PROJECTS}. */
     Target startAnnalsOfMany() throws IOException, InterruptedException {
         return withProjects(start(environment()), MANY_PROJECTS);
+    }
+
+    /** The service with projects that are there, and a token for each. */
+    public Target startAnnalsOf(List<String> tokens) throws IOException, InterruptedException {
+        return new Target(ANNALS, start(environment()), tokens);
+    }
+
+    /** How many seconds a command of the program takes on the database, from its start to its good end. */
+    public double secondsOf(String command) throws IOException, InterruptedException {
+        ProcessBuilder builder = new ProcessBuilder(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-jar",
+                SERVICE.toString(),
+                command);
+        builder.environment().keySet().removeIf(variable -> variable.startsWith("ANNALS_"));
+        builder.environment().put("ANNALS_DATABASE_URL", database.url().withPassword());
+        Path log = Path.of("target", "bench-" + command + ".log");
+        long begin = System.nanoTime();
+        int code = builder.redirectErrorStream(true)
+                .redirectOutput(log.toFile())
+                .start()
+                .waitFor();
+        if (code != 0) {
+            throw new IOException(command + " ended with " + code + ": " + Files.readString(log));
+        }
+        return (System.nanoTime() - begin) / 1e9;
     }
 
     /** The service with a setting of its own, and one project. */

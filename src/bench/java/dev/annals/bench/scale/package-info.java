@@ -1,0 +1,5 @@
+/** What the service costs as its database grows. */
+@NullMarked
+package dev.annals.bench.scale;
+
+import org.jspecify.annotations.NullMarked;

@@ -9,10 +9,12 @@ import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The database crashes and is started again. */
 @Slow
+@EnabledIfSystemProperty(named = "survival.minutes", matches = "[1-9].*", disabledReason = "DatabaseOutageIT has it")
 class DatabaseCrashIT {
 
     @TempDir

@@ -10,6 +10,7 @@ import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse.BodyHandlers;
+import java.net.http.HttpTimeoutException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -111,13 +112,18 @@ final class Instances implements AutoCloseable {
         Await.until(name, () -> probe(service, name) == 200);
     }
 
+    /** The status, or 0 where there is no answer in time. */
     private static int probe(ServiceProcess service, String name) throws Exception {
         HttpRequest request = HttpRequest.newBuilder(service.uri(inManifest(name + ":.*?path: (\\S+)")))
                 .timeout(Duration.ofSeconds(5))
                 .build();
-        return HttpClient.newHttpClient()
-                .send(request, BodyHandlers.discarding())
-                .statusCode();
+        try {
+            return HttpClient.newHttpClient()
+                    .send(request, BodyHandlers.discarding())
+                    .statusCode();
+        } catch (HttpTimeoutException e) {
+            return 0;
+        }
     }
 
     private static int manifestNumber(String key) throws IOException {

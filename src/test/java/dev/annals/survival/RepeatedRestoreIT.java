@@ -11,6 +11,7 @@ import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
@@ -18,6 +19,7 @@ import org.junit.jupiter.api.io.TempDir;
  * time, and ends with what is there. {@link RestoreIT} has the other ways to restore.
  */
 @Slow
+@EnabledIfSystemProperty(named = "survival.minutes", matches = "[1-9].*", disabledReason = "RestoreIT has it once")
 class RepeatedRestoreIT {
 
     private static final int LOST = 100;

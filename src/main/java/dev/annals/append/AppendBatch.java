@@ -83,16 +83,31 @@ final class AppendBatch {
     private void cut(int stretch, SequentialGuid guids) {
         int first = stretches.get(stretch).first;
         int end = first + stretches.get(stretch).size;
-        for (int next = first + 1; next <= end; next++) {
+        while (first < end) {
             UUID projectId = projectIds.get(first);
-            if (next == end
-                    || next - first == APPEND_SIZE
-                    || !projectIds.get(next).equals(projectId)) {
-                // An append of one is named by its record and needs no row of its own.
-                UUID id = next - first == 1 ? records.get(first).id() : guids.next();
-                appends.add(new Append(new Key(projectId, id), first, next - first, stretch));
-                first = next;
+            int next = first + 1;
+            while (next < end && projectIds.get(next).equals(projectId)) {
+                next++;
             }
+            cut(first, next, stretch, guids);
+            first = next;
+        }
+    }
+
+    /**
+     * Cuts records of one project. None is left alone behind others: an append of one is placed by its record's trigger, and all
+     * others by that of their row, so their order would be that of these triggers.
+     */
+    private void cut(int begin, int end, int stretch, SequentialGuid guids) {
+        UUID projectId = projectIds.get(begin);
+        int first = begin;
+        while (first < end) {
+            int left = end - first;
+            int size = left == APPEND_SIZE + 1 ? APPEND_SIZE - 1 : Math.min(left, APPEND_SIZE);
+            // An append of one is named by its record and needs no row of its own.
+            UUID id = size == 1 ? records.get(first).id() : guids.next();
+            appends.add(new Append(new Key(projectId, id), first, size, stretch));
+            first += size;
         }
     }
 

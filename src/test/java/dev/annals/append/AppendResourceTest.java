@@ -243,25 +243,26 @@ class AppendResourceTest extends ProjectTest {
         assertThat(log.checkFeed(project.id())).isEqualTo(1);
     }
 
-    @Test
-    void aThousandRecordsAreStoredTogetherInTheirOrder() throws Exception {
-        String records = batch(IntStream.range(0, 1000)
+    @ParameterizedTest
+    @ValueSource(ints = {257, 513, 1_000})
+    void manyRecordsAreStoredTogetherInTheirOrder(int count) throws Exception {
+        String records = batch(IntStream.range(0, count)
                 .mapToObj(i -> "{\"action\": \"a" + i + "\"}")
                 .toArray(String[]::new));
 
         ExtractableResponse<Response> answer = append(records, 201);
 
         assertThat(answer.<List<Integer>>path("results.sequence_id"))
-                .isEqualTo(IntStream.rangeClosed(1, 1000).boxed().toList());
+                .isEqualTo(IntStream.rangeClosed(1, count).boxed().toList());
         ExtractableResponse<Response> page = project.request()
                 .get("/v1/project-logs?limit=1000")
                 .then()
                 .statusCode(200)
                 .extract();
         assertThat(page.<List<String>>path("results.action"))
-                .isEqualTo(IntStream.range(0, 1000).mapToObj(i -> "a" + i).toList());
+                .isEqualTo(IntStream.range(0, count).mapToObj(i -> "a" + i).toList());
         assertThat(page.<List<String>>path("results.id")).isEqualTo(answer.path("results.id"));
-        assertThat(log.checkFeed(project.id())).isEqualTo(1000);
+        assertThat(log.checkFeed(project.id())).isEqualTo(count);
     }
 
     @Test

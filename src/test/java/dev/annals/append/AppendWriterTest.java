@@ -22,9 +22,13 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.LongStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What the writer makes of requests that it is given together, in the real database. */
 @QuarkusTest
@@ -86,6 +90,37 @@ class AppendWriterTest extends ProjectTest {
         assertThat(added(second)).containsExactly(3L);
         assertThat(log.text("select count(*) from annals.feed_segment where project_id = '" + project.id() + "'"))
                 .isEqualTo("1");
+    }
+
+    /** An append has at most 256 records, and one of a single record is placed by another trigger than all others. */
+    @ParameterizedTest
+    @ValueSource(ints = {257, 258, 513, 769})
+    void aRecordLeftBehindFullAppendsKeepsItsPlace(int records) throws Exception {
+        List<Long> places = LongStream.rangeClosed(1, records).boxed().toList();
+        AppendRequest together = request(records);
+        writeTogether(together).run();
+        assertThat(added(together)).isEqualTo(places);
+
+        AppendRequest apart = request(records);
+        write(apart, request(1));
+        assertThat(added(apart)).first().isEqualTo(records + 1L);
+        assertThat(added(apart)).isSorted();
+        assertThat(log.checkFeed(project.id())).isEqualTo(2 * records + 1);
+    }
+
+    @Test
+    void requestsThatAreWrittenTogetherKeepTheirOrder() throws Exception {
+        AppendRequest full = request(AppendBatch.APPEND_SIZE);
+        AppendRequest behind = request(1);
+        AppendRequest last = request(2);
+        writeTogether(full, behind, last).run();
+        assertThat(added(full)).first().isEqualTo(1L);
+        assertThat(added(behind)).containsExactly(257L);
+        assertThat(added(last)).containsExactly(258L, 259L);
+    }
+
+    private AppendRequest request(int records) {
+        return request(Stream.generate(() -> record("a")).limit(records).toArray(AuditRecord[]::new));
     }
 
     @Test

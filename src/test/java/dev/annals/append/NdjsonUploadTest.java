@@ -24,6 +24,8 @@ import java.util.UUID;
 import java.util.zip.GZIPOutputStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Appending by NDJSON: any length, in order, each line by itself. */
 @QuarkusTest
@@ -33,20 +35,21 @@ class NdjsonUploadTest extends ProjectTest {
     @TestHTTPResource("/")
     URI service;
 
-    @Test
-    void everyLineIsStoredInTheOrderSent() throws Exception {
+    @ParameterizedTest
+    @ValueSource(ints = {257, 5_000})
+    void everyLineIsStoredInTheOrderSent(int lines) throws Exception {
         List<UUID> ids = new ArrayList<>();
         StringBuilder body = new StringBuilder();
-        for (int i = 0; i < 5_000; i++) {
+        for (int i = 0; i < lines; i++) {
             ids.add(UUID.randomUUID());
             body.append(line(ids.get(i)));
         }
         send(body.toString())
                 .statusCode(200)
-                .body("stored", equalTo(5_000))
+                .body("stored", equalTo(lines))
                 .body("stored_before", equalTo(0))
                 .body("first_sequence_id", equalTo(1))
-                .body("last_sequence_id", equalTo(5_000))
+                .body("last_sequence_id", equalTo(lines))
                 .body("refused", equalTo(0));
         assertThat(log.feed(project.id())).isEqualTo(ids);
     }

@@ -1,7 +1,6 @@
 -- Counts the records in ranges of a feed that pass the filters: all of them, by the values of six fields, and by intervals.
 --
 -- :project_id  uuid
--- :before      bigint     the records have lower sequence ids
 -- :first       bigint[]   the ranges, each from its lowest sequence id
 -- :last        bigint[]   to its highest one
 -- :interval    text       minute, hour, day, month or year, in UTC
@@ -17,7 +16,7 @@
 with place as materialized (
   select place.sequence_id, place.record_id
   from unnest(:first::bigint[], :last::bigint[]) as range (first, last)
-  cross join lateral annals.places(:project_id, range.first, least(range.last, :before::bigint - 1)) as place
+  cross join lateral annals.places(:project_id, range.first, range.last) as place
 ), record as materialized (
   select place.sequence_id, r.*
   -- a subquery of its own, so that a bad estimate by the planner cannot make it read all records of the project

@@ -246,7 +246,6 @@ class Facets {
                                         .chain(() -> request.filter()
                                                 .of(COUNT_FACETS)
                                                 .bind("project_id", projectId)
-                                                .bind("before", before)
                                                 .bind("first", piece.first())
                                                 .bind("last", piece.last())
                                                 .bind(

@@ -242,14 +242,15 @@ public class SearchIndex implements Projection {
     }
 
     /**
-     * Where to look for all records before a place that pass, the newest first; and for the place itself. What is not in the plan is
-     * left for the next one, before {@link ScanPlan#lowest}.
+     * Where to look for all records before a place that pass, the newest first. What is not in the plan is left for the next one,
+     * before {@link ScanPlan#lowest}.
      *
-     * @param places the largest number of places to look at
+     * @param before above 1
+     * @param places the largest number of places to look at, above 0
      */
     public Uni<ScanPlan> planBack(UUID projectId, long before, Filter filter, long places) {
         return find(projectId, Order.DESCENDING, filter, before - 1, MANY_BLOCKS)
-                .map(hits -> planBack(before, hits, places));
+                .map(hits -> planBack(new ScanPlan(false, places), before - 1, hits));
     }
 
     private static ScanPlan planBack(@Nullable Long before, IndexHits hits, long places) {
@@ -258,6 +259,11 @@ public class SearchIndex implements Projection {
         if (before != null || highest > 0) {
             plan.addPlace(before == null ? highest : before);
         }
+        return planBack(plan, highest, hits);
+    }
+
+    /** Adds what is up to a place. */
+    private static ScanPlan planBack(ScanPlan plan, long highest, IndexHits hits) {
         if (highest > hits.through() && !plan.add(hits.through() + 1, highest)) {
             return plan;
         }

@@ -179,12 +179,10 @@ class FacetsTest {
         FacetsRequest request = new FacetsRequest(Filter.NONE.and(query), null, 100);
         JsonNode answer = count(facets, project, request);
         assertThat(answer.path("complete").asBoolean()).isFalse();
-        long from = answer.path("from").asLong();
-        // Where a slow machine counts in smaller pieces, a place between two of them may be looked at twice.
-        assertThat(from).isBetween(2_600L - records, 2_600L - records + records / 1_000);
+        assertThat(answer.path("from").asLong()).isEqualTo(2_600 - records);
         assertIsACountOf(
                 FilteredPages.everyRecord(reader, project).stream()
-                        .filter(stored -> stored.sequenceId() > from && RandomQueries.matches(query, stored))
+                        .filter(stored -> stored.sequenceId() > 2_600 - records && RandomQueries.matches(query, stored))
                         .toList(),
                 request,
                 answer);

@@ -157,6 +157,19 @@ class SearchIndexTest {
         }
     }
 
+    /** A count is cut into pieces by the places of its plans: one that it does not look at would take the place of another. */
+    @Test
+    void aPlanForACountHasAsManyPlacesAsItMayHave() throws SQLException {
+        UUID project = log.insertProject();
+        insert(log, project, "'a', null", 300);
+        SearchIndex index = new SearchIndex(pool, new Limits(1200, 4096, 256));
+        ScanPlan plan = index.planBack(project, 301, Filter.NONE, 250).await().indefinitely();
+        assertThat(plan.places()).isEqualTo(250);
+        assertThat(plan.first()).containsExactly(51L);
+        assertThat(plan.last()).containsExactly(300L);
+        assertThat(plan.takeBack(100).places()).isEqualTo(100);
+    }
+
     /** During an upgrade, an instance of the release before may serve what this one has indexed. */
     @Test
     void theReleaseBeforeRulesOutNothingInANewBlock() throws SQLException {
@@ -218,8 +231,8 @@ class SearchIndexTest {
                         "scan_feed: '" + project + "', -1, 150000, '{145000}', '{150000}', 200" + filters,
                         "scan_feed: '" + project + "', -1, null, '{null}', '{null}', 200" + none,
                         "scan_feed narrowed: '" + project + "', 1, 150000, '{150000}', '{155000}', 200" + terms,
-                        "count_facets: '" + project + "', 150001, '{145000}', '{150000}', 'hour', 7" + filters,
-                        "count_facets narrowed: '" + project + "', 150001, '{145000}', '{150000}', 'hour', 7" + terms,
+                        "count_facets: '" + project + "', '{145000}', '{150000}', 'hour', 7" + filters,
+                        "count_facets narrowed: '" + project + "', '{145000}', '{150000}', 'hour', 7" + terms,
                         "read_facets: '" + project + "', '{150000}', '{1}', '{7}', '{1}', 7",
                         "search_blocks: '" + project + "', 1, 1, 8, 256" + keys,
                         "search_blocks: '" + project + "', -1, null, 8, 256" + keys,
@@ -271,7 +284,7 @@ class SearchIndexTest {
         String filters = "timestamptz, timestamptz, text, text, text, text, text, text, text, text, text, text[])";
         return switch (name) {
             case "scan_feed.sql" -> " (uuid, integer, bigint, bigint[], bigint[], integer, " + filters;
-            case "count_facets.sql" -> " (uuid, bigint, bigint[], bigint[], text, bigint, " + filters;
+            case "count_facets.sql" -> " (uuid, bigint[], bigint[], text, bigint, " + filters;
             case "read_facets.sql" -> " (uuid, bigint[], integer[], bigint[], integer[], bigint)";
             case "search_blocks.sql" ->
                 " (uuid, integer, bigint, integer, integer, timestamptz, timestamptz, integer[], integer[], text[])";

@@ -44,10 +44,10 @@ final class Clients implements AutoCloseable {
     private static final Duration ANSWER_LIMIT = Duration.ofMinutes(2);
     private static final Duration PAUSE_AFTER_FAILURE = Duration.ofMillis(100);
     private static final long END_LIMIT_SECONDS = 300;
-    /** What a writer does between two records: many writers would only fill the disk. */
-    private Duration betweenRecords = Duration.ofMillis(5);
-
-    private Duration betweenPages = Duration.ZERO;
+    /** What a writer waits after a record: many that do not would only fill the disk. */
+    private Duration afterRecord = Duration.ofMillis(5);
+    /** What a reader waits at the end of the feed. */
+    private Duration afterFeed = Duration.ZERO;
 
     private final Supplier<URI> service;
     private final Project project;
@@ -73,7 +73,7 @@ final class Clients implements AutoCloseable {
     private final List<String> tellings = Collections.synchronizedList(new ArrayList<>());
 
     private final Object recovery = new Object();
-    /** The writers that were served since then. Both are guarded by {@link #recovery}, as the last moment is. */
+    /** The writers that were served since the measurement began. Guarded by {@link #recovery}, as the two moments are. */
     private final Set<Integer> served = new HashSet<>();
 
     private long servedSince;
@@ -90,11 +90,10 @@ final class Clients implements AutoCloseable {
         this.project = project;
     }
 
-    /** What each of them waits after a record, or a page. Said before they start. */
-    Clients pace(Duration afterRecord, Duration afterPage) {
-        betweenRecords = afterRecord;
-        betweenPages = afterPage;
-        return this;
+    /** Lets them wait so long after each record, and at the end of the feed; said before they start. */
+    void pace(Duration afterEachRecord, Duration atTheEnd) {
+        afterRecord = afterEachRecord;
+        afterFeed = atTheEnd;
     }
 
     /** Lets them begin; each reader at the beginning of the feed. */
@@ -134,7 +133,7 @@ final class Clients implements AutoCloseable {
                 longestPause.accumulateAndGet(now - lastTold.getAndSet(now), Math::max);
                 serve(writer, asked, now);
             }
-            TimeUnit.NANOSECONDS.sleep(betweenRecords.toNanos());
+            TimeUnit.NANOSECONDS.sleep(afterRecord.toNanos());
         }
         return null;
     }
@@ -221,7 +220,7 @@ final class Clients implements AutoCloseable {
                 kept.addLast(new Kept(cursor, entries.size()));
             }
             if (page.get("next").isNull()) {
-                TimeUnit.NANOSECONDS.sleep(betweenPages.toNanos());
+                TimeUnit.NANOSECONDS.sleep(afterFeed.toNanos());
             }
         }
         return entries;

@@ -11,73 +11,43 @@ import java.io.IOException;
 import java.nio.file.FileStore;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Map;
 import java.util.concurrent.TimeUnit;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
 /** The volume with the database's tables is full, and has room again: a volume of its own, which only root can mount. */
 @Slow
-class FullDiskIT {
+class FullDiskIT extends RepeatedFault {
 
     private static final int FULL_SECONDS = 3;
     private static final long ROOM_KILOBYTES = 4_000_000;
 
-    @TempDir
-    Path directory;
-
     private Path volume;
-    private boolean mounted;
-    private InstalledPostgres server;
-    private Instances instances;
-    private Clients clients;
 
-    @BeforeEach
-    void startAll() throws Exception {
+    @Override
+    void start() throws Exception {
         volume = Files.createDirectory(directory.resolve("volume"));
-        mounted = succeeds("mount", "-t", "tmpfs", "-o", "size=" + ROOM_KILOBYTES + "k", "tmpfs", volume.toString());
+        boolean mounted =
+                succeeds("mount", "-t", "tmpfs", "-o", "size=" + ROOM_KILOBYTES + "k", "tmpfs", volume.toString());
         assumeTrue(mounted, "this needs the right to mount a volume");
-        server = InstalledPostgres.start(directory);
+        closeLater(() -> assertThat(succeeds("umount", volume.toString())).isTrue());
+        InstalledPostgres server = startServer();
         SqlFixture.on(server.url("postgres"))
                 .runEach(
                         "create tablespace small location '" + Files.createDirectory(volume.resolve("tables")) + "'",
                         "create database annals tablespace small");
-        instances = Instances.start(
-                2, Map.of("ANNALS_DATABASE_URL", server.url("annals").withPassword()));
-        clients = RepeatedFault.start(instances.clients());
-    }
-
-    @AfterEach
-    void stopAll() throws Exception {
-        if (clients != null) {
-            clients.close();
-        }
-        if (instances != null) {
-            instances.close();
-        }
-        if (server != null) {
-            server.close();
-        }
-        if (mounted) {
-            assertThat(succeeds("umount", volume.toString())).isTrue();
-        }
+        startClients(server.url("annals"));
     }
 
     @Test
     void writesAreRefusedUntilThereIsRoom() throws Exception {
-        Verdict verdict =
-                RepeatedFault.run("disk of the database's tables full, for 3 s and more", 1, clients, times -> {
-                    Await.until("it is full", () -> resize(used()));
-                    awaitStandstill();
-                    TimeUnit.SECONDS.sleep(FULL_SECONDS);
-                    clients.measureRecovery();
-                    assertThat(resize(ROOM_KILOBYTES)).isTrue();
-                });
+        assertSoundWhen("disk of the database's tables full, for 3 s and more", 1, times -> {
+            Await.until("it is full", () -> resize(used()));
+            awaitStandstill();
+            TimeUnit.SECONDS.sleep(FULL_SECONDS);
+            clients.measureRecovery();
+            assertThat(resize(ROOM_KILOBYTES)).isTrue();
+        });
 
-        assertThat(verdict.isSound()).as("%s; %s", verdict, clients).isTrue();
-        assertThat(clients.rewound()).as("%s", clients).isZero();
         assertThat(clients.answers().keySet()).as("%s", clients).isSubsetOf("503", "507");
     }
 

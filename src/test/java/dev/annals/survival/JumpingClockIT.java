@@ -12,17 +12,14 @@ import java.nio.file.StandardCopyOption;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
 /**
  * The clock jumps an hour forward and back: the service's, the database's, and both. With Debian's libfaketime, or the one that
  * {@code -Dsurvival.faketime} names.
  */
 @Slow
-class JumpingClockIT {
+class JumpingClockIT extends RepeatedFault {
 
     private static final Path FAKETIME =
             Path.of(System.getProperty("survival.faketime", "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1"));
@@ -30,25 +27,19 @@ class JumpingClockIT {
     /** Longer than a process takes over to look at its clock's file again. */
     private static final int LEAST_SECONDS_AHEAD = 2;
 
-    @TempDir
-    Path directory;
-
     private Path clockOfService;
     private Path clockOfDatabase;
     private InstalledPostgres server;
-    private Instances instances;
-    private Clients clients;
 
-    @BeforeEach
-    void startAll() throws Exception {
+    @Override
+    void start() throws Exception {
         assumeTrue(Files.exists(FAKETIME), "this needs libfaketime");
         clockOfService = set(directory.resolve("clock-of-service"), "+0");
         clockOfDatabase = set(directory.resolve("clock-of-database"), "+0");
-        server = InstalledPostgres.start(directory, by(clockOfDatabase));
+        server = closeLater(InstalledPostgres.start(directory, by(clockOfDatabase)));
         Map<String, String> settings = by(clockOfService);
         settings.put("ANNALS_DATABASE_URL", server.url("postgres").withPassword());
-        instances = Instances.start(2, settings);
-        clients = RepeatedFault.start(instances.clients());
+        startClients(2, settings);
     }
 
     /** The environment of a process whose clock this file says. */
@@ -70,22 +61,9 @@ class JumpingClockIT {
         return Files.move(written, clock, StandardCopyOption.REPLACE_EXISTING, StandardCopyOption.ATOMIC_MOVE);
     }
 
-    @AfterEach
-    void stopAll() {
-        if (clients != null) {
-            clients.close();
-        }
-        if (instances != null) {
-            instances.close();
-        }
-        if (server != null) {
-            server.close();
-        }
-    }
-
     @Test
     void theFeedGoesOnInItsOrder() throws Exception {
-        Verdict verdict = RepeatedFault.run("clock an hour ahead, and back", 3, clients, times -> {
+        assertSoundWhen("clock an hour ahead, and back", 3, times -> {
             jump(times, "+3600");
             clients.awaitTold(RECORDS_AHEAD);
             TimeUnit.SECONDS.sleep(LEAST_SECONDS_AHEAD);
@@ -94,9 +72,6 @@ class JumpingClockIT {
             }
             jump(times, "+0");
         });
-
-        assertThat(verdict.isSound()).as("%s; %s", verdict, clients).isTrue();
-        assertThat(clients.rewound()).as("%s", clients).isZero();
     }
 
     private void jump(int times, String ahead) throws Exception {

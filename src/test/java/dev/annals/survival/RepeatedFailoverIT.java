@@ -1,18 +1,13 @@
 package dev.annals.survival;
 
-import static org.assertj.core.api.Assertions.assertThat;
-
 import dev.annals.Slow;
 import dev.annals.survival.PatroniCluster.Node;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Map;
 import java.util.Objects;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
-import org.junit.jupiter.api.io.TempDir;
 
 /**
  * A cluster under Patroni loses its primary, which comes back as the standby of the other one, and so on. {@link PatroniIT} has
@@ -21,44 +16,24 @@ import org.junit.jupiter.api.io.TempDir;
 @Slow
 @EnabledIfSystemProperty(named = "failover.tools", matches = ".+", disabledReason = ".ci/check-failover brings them")
 @EnabledIfSystemProperty(named = "survival.minutes", matches = "[1-9].*", disabledReason = "PatroniIT has it once")
-class RepeatedFailoverIT {
+class RepeatedFailoverIT extends RepeatedFault {
 
     private static final int RECORDS_AFTER = 100;
     /** Each waits for a minute. */
     private static final int PATIENCE = 5;
 
-    @TempDir
-    Path directory;
-
     private PatroniCluster cluster;
-    private Instances instances;
-    private Clients clients;
 
-    @BeforeEach
-    void startAll() throws Exception {
+    @Override
+    void start() throws Exception {
         Path tools = Path.of(Objects.requireNonNull(System.getProperty("failover.tools")));
-        cluster = PatroniCluster.start(tools, directory, true);
-        instances =
-                Instances.start(1, Map.of("ANNALS_DATABASE_URL", cluster.url().withPassword()));
-        clients = RepeatedFault.start(instances.clients());
-    }
-
-    @AfterEach
-    void stopAll() {
-        if (clients != null) {
-            clients.close();
-        }
-        if (instances != null) {
-            instances.close();
-        }
-        if (cluster != null) {
-            cluster.close();
-        }
+        cluster = closeLater(PatroniCluster.start(tools, directory, true));
+        startClients(1, Map.of("ANNALS_DATABASE_URL", cluster.url().withPassword()));
     }
 
     @Test
     void nothingIsLostInKills() throws Exception {
-        assertSound("Patroni, synchronous: primary's node killed", times -> {
+        assertSoundWhen("Patroni, synchronous: primary's node killed", 1, times -> {
             Node leader = cluster.awaitLeader();
             leader.kill();
             // Not before: some writer was always answered until all of its processes were gone.
@@ -71,7 +46,7 @@ class RepeatedFailoverIT {
 
     @Test
     void nothingIsLostInFreezes() throws Exception {
-        assertSound("Patroni, synchronous: primary's node frozen, later thawed", times -> {
+        assertSoundWhen("Patroni, synchronous: primary's node frozen, later thawed", 1, times -> {
             Node leader = cluster.awaitLeader();
             leader.freeze();
             // Not before: some writer was always answered until all of its processes were gone.
@@ -85,7 +60,7 @@ class RepeatedFailoverIT {
 
     @Test
     void nothingIsLostInSwitchovers() throws Exception {
-        assertSound("Patroni, synchronous: switchover", times -> {
+        assertSoundWhen("Patroni, synchronous: switchover", 1, times -> {
             cluster.switchOver();
             clients.awaitTold(RECORDS_AFTER);
             awaitWhole();
@@ -104,11 +79,5 @@ class RepeatedFailoverIT {
                 }
             }
         }
-    }
-
-    private void assertSound(String fault, RepeatedFault.Fault happening) throws Exception {
-        Verdict verdict = RepeatedFault.run(fault, 1, clients, happening);
-        assertThat(verdict.isSound()).as("%s; %s", verdict, clients).isTrue();
-        assertThat(clients.rewound()).as("%s", clients).isZero();
     }
 }

@@ -1,19 +1,30 @@
 package dev.annals.survival;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.annals.database.DatabaseUrl;
+import dev.annals.embedded.InstalledPostgres;
+import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Deque;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Lets a fault happen under load again and again: a few times, or, with {@code -Dsurvival.minutes}, for so long. At the end what
- * the clients were told is compared with what the feed says.
+ * A fault happens under load again and again: a few times, or, with {@code -Dsurvival.minutes}, for so long. At the end what the
+ * clients were told is compared with what the feed says.
  *
  * <p>A recovery lasts from the moment at which the fault happens until each writer was answered what it asked after that moment. A
  * fault that lasts says itself when it is over, with {@link Clients#measureRecovery}: the recovery is counted from there.
  */
-final class RepeatedFault {
+abstract class RepeatedFault {
 
     private static final int MINUTES = Integer.getInteger("survival.minutes", 0);
     private static final int WRITERS = 4;
@@ -22,24 +33,57 @@ final class RepeatedFault {
     private static final int LEAST_SECONDS_BETWEEN = 8;
     private static final int MOST_SECONDS_BETWEEN = 20;
 
+    @TempDir
+    Path directory;
+
+    Instances instances;
+    Clients clients;
+
+    private final Deque<AutoCloseable> open = new ArrayDeque<>();
+
     /** What happens. The fault is over when it returns, even if its consequences are not. */
     interface Fault {
         void happen(int times) throws Exception;
     }
 
-    private RepeatedFault() {}
+    /** Starts the database, whatever stands before it, and {@link #startClients}. */
+    abstract void start() throws Exception;
 
-    /** Whether this is a long run. */
-    static boolean isLong() {
-        return MINUTES > 0;
+    @BeforeEach
+    void startAll() throws Exception {
+        start();
     }
 
-    /** Lets clients begin, at a pace at which they can go on for hours. */
-    static Clients start(Clients clients) throws Exception {
-        if (isLong()) {
+    @AfterEach
+    void stopAll() throws Exception {
+        while (!open.isEmpty()) {
+            open.pop().close();
+        }
+    }
+
+    /** Closes it after the test, and before what was opened earlier. */
+    <T extends AutoCloseable> T closeLater(T opened) {
+        open.push(opened);
+        return opened;
+    }
+
+    InstalledPostgres startServer() throws Exception {
+        return closeLater(InstalledPostgres.start(directory));
+    }
+
+    /** Starts two instances of the service on this database, and clients of both. */
+    void startClients(DatabaseUrl database) throws Exception {
+        startClients(2, Map.of("ANNALS_DATABASE_URL", database.withPassword()));
+    }
+
+    /** Starts so many instances with these settings, and their clients, at a pace at which they can go on for hours. */
+    void startClients(int count, Map<String, String> settings) throws Exception {
+        instances = closeLater(Instances.start(count, settings));
+        clients = closeLater(instances.clients());
+        if (MINUTES > 0) {
             clients.pace(Duration.ofMillis(100), Duration.ofMillis(250));
         }
-        return clients.start(WRITERS, READERS).awaitTold(RECORDS_BETWEEN);
+        clients.start(WRITERS, READERS).awaitTold(RECORDS_BETWEEN);
     }
 
     /**
@@ -47,11 +91,11 @@ final class RepeatedFault {
      *
      * @param times how often, unless this is a long run
      */
-    static Verdict run(String name, int times, Clients clients, Fault fault) throws Exception {
+    Verdict run(String name, int times, Fault fault) throws Exception {
         List<Duration> recoveries = new ArrayList<>();
         long end = System.nanoTime() + TimeUnit.MINUTES.toNanos(MINUTES);
         while (recoveries.size() < times || System.nanoTime() - end < 0) {
-            if (isLong()) {
+            if (MINUTES > 0) {
                 TimeUnit.SECONDS.sleep(
                         ThreadLocalRandom.current().nextInt(LEAST_SECONDS_BETWEEN, MOST_SECONDS_BETWEEN + 1));
             }
@@ -65,5 +109,12 @@ final class RepeatedFault {
         Verdict verdict = clients.end();
         Survived.note(name, recoveries, clients, verdict);
         return verdict;
+    }
+
+    /** The same; nothing may be lost, doubled, skipped or at another place, and no reader told that the feed was set back. */
+    void assertSoundWhen(String name, int times, Fault fault) throws Exception {
+        Verdict verdict = run(name, times, fault);
+        assertThat(verdict.isSound()).as("%s; %s", verdict, clients).isTrue();
+        assertThat(clients.rewound()).as("%s", clients).isZero();
     }
 }

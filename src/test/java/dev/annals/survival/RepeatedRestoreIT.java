@@ -7,12 +7,8 @@ import dev.annals.SqlFixture;
 import dev.annals.embedded.InstalledPostgres;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Map;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
-import org.junit.jupiter.api.io.TempDir;
 
 /**
  * An older dump is restored under the clients, again and again: every reader, who was ahead of it each time, is told so each
@@ -20,43 +16,23 @@ import org.junit.jupiter.api.io.TempDir;
  */
 @Slow
 @EnabledIfSystemProperty(named = "survival.minutes", matches = "[1-9].*", disabledReason = "RestoreIT has it once")
-class RepeatedRestoreIT {
+class RepeatedRestoreIT extends RepeatedFault {
 
     private static final int LOST = 100;
 
-    @TempDir
-    Path directory;
-
     private InstalledPostgres server;
-    private Instances instances;
-    private Clients clients;
 
-    @BeforeEach
-    void startAll() throws Exception {
-        server = InstalledPostgres.start(directory);
+    @Override
+    void start() throws Exception {
+        server = startServer();
         SqlFixture.on(server.url("postgres")).runEach("create database annals");
-        instances = Instances.start(
-                2, Map.of("ANNALS_DATABASE_URL", server.url("annals").withPassword()));
-        clients = RepeatedFault.start(instances.clients());
-    }
-
-    @AfterEach
-    void stopAll() {
-        if (clients != null) {
-            clients.close();
-        }
-        if (instances != null) {
-            instances.close();
-        }
-        if (server != null) {
-            server.close();
-        }
+        startClients(server.url("annals"));
     }
 
     @Test
     void everyReaderIsToldEachTime() throws Exception {
         Path dump = directory.resolve("annals.dump");
-        Verdict verdict = RepeatedFault.run("older full dump restored", 2, clients, times -> {
+        Verdict verdict = run("older full dump restored", 2, times -> {
             Files.deleteIfExists(dump);
             InstalledPostgres.run("pg_dump", "--format=custom", "--file=" + dump, "--dbname=" + server.libpq("annals"));
             clients.awaitTold(LOST);

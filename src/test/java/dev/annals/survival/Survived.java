@@ -48,7 +48,7 @@ final class Survived {
                 verdict.renumbered() + verdict.misnumbered(),
                 verdict.skipped(),
                 clients.refusedWrites(),
-                seconds(sorted.get(sorted.size() / 2)),
+                seconds(median(sorted)),
                 seconds(sorted.get(sorted.size() - 1)));
         Files.writeString(
                 AGAIN_AND_AGAIN,
@@ -86,6 +86,11 @@ final class Survived {
                     .append(" as the feed\n");
         }
         Files.writeString(WATCHED, said, StandardOpenOption.CREATE, StandardOpenOption.APPEND);
+    }
+
+    private static Duration median(List<Duration> sorted) {
+        int size = sorted.size();
+        return sorted.get((size - 1) / 2).plus(sorted.get(size / 2)).dividedBy(2);
     }
 
     private static String seconds(Duration duration) {

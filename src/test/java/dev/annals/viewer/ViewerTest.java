@@ -12,9 +12,11 @@ import com.microsoft.playwright.options.AriaRole;
 import com.microsoft.playwright.options.BoundingBox;
 import com.microsoft.playwright.options.ColorScheme;
 import dev.annals.AuditLogFixture;
+import dev.annals.BreakablePath;
 import dev.annals.Slow;
 import dev.annals.viewer.Chromium.Guarded;
 import io.quarkus.test.junit.QuarkusTest;
+import java.net.URI;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.regex.Pattern;
@@ -165,10 +167,11 @@ class ViewerTest extends BrowserTest {
     void theStreamGoesOnWhereItWasCut() throws Exception {
         AuditLogFixture.Project project = log.newProject();
         append(project, numbered(0, 3));
-        try (CuttableProxy proxy = new CuttableProxy(service.getPort());
-                Guarded guarded = chromium.open(new Browser.NewContextOptions(), proxy.uri())) {
+        try (BreakablePath path = new BreakablePath(service.getPort());
+                Guarded guarded = chromium.open(
+                        new Browser.NewContextOptions(), URI.create("http://127.0.0.1:" + path.port() + "/"))) {
             Page page = guarded.page;
-            page.navigate(proxy.uri().toString());
+            page.navigate(URI.create("http://127.0.0.1:" + path.port() + "/").toString());
             page.fill("#token", project.token());
             page.keyboard().press("Enter");
             assertThat(page.locator("#live")).hasText("Live");
@@ -179,7 +182,7 @@ class ViewerTest extends BrowserTest {
                 int from = i;
                 Request resumed =
                         page.waitForRequest(request -> request.headers().containsKey("last-event-id"), () -> {
-                            proxy.cut();
+                            path.cut();
                             append(project, numbered(from, from + 3));
                         });
                 assertThat(resumed.headers().get("last-event-id")).startsWith(from + "-");

@@ -1,4 +1,4 @@
-package dev.annals.survival;
+package dev.annals;
 
 import dev.annals.database.DatabaseUrl;
 import java.io.IOException;
@@ -10,37 +10,34 @@ import java.net.Socket;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
-/** A way to a database that breaks what goes over it. */
-final class BreakablePath implements AutoCloseable {
+/** A way to a server on this machine that breaks what goes over it. */
+public final class BreakablePath implements AutoCloseable {
 
-    private final DatabaseUrl target;
+    private final int target;
     private final ServerSocket listener;
     private final Set<Connection> open = ConcurrentHashMap.newKeySet();
     private volatile boolean swallows;
 
-    private BreakablePath(DatabaseUrl target) throws IOException {
+    /** @param target the server's port */
+    public BreakablePath(int target) throws IOException {
         this.target = target;
         listener = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
         run(this::accept);
     }
 
-    static BreakablePath to(DatabaseUrl target) throws IOException {
-        return new BreakablePath(target);
+    /** Where the server is reached over this path. */
+    public int port() {
+        return listener.getLocalPort();
     }
 
-    /** The database at this end of the path. */
-    DatabaseUrl url() {
+    /** The same database over this path. */
+    public DatabaseUrl url(DatabaseUrl database) {
         return new DatabaseUrl(
-                target.user(),
-                target.password(),
-                "127.0.0.1",
-                listener.getLocalPort(),
-                target.database(),
-                target.parameters());
+                database.user(), database.password(), "127.0.0.1", port(), database.database(), database.parameters());
     }
 
     /** Ends what is open, for both sides. */
-    void cut() {
+    public void cut() {
         for (Connection each : Set.copyOf(open)) {
             each.close();
         }
@@ -50,7 +47,7 @@ final class BreakablePath implements AutoCloseable {
      * From now on nothing is passed on; what is open now stays so and passes nothing for good, not even its end. What was left by an
      * earlier time ends: by then the database's own keepalive has found it, and it does not let everyone in.
      */
-    void swallow() {
+    public void swallow() {
         for (Connection each : Set.copyOf(open)) {
             if (each.dead) {
                 each.close();
@@ -61,16 +58,17 @@ final class BreakablePath implements AutoCloseable {
     }
 
     /** Passes on what comes by connections that are opened from now on. */
-    void heal() {
+    public void heal() {
         swallows = false;
     }
 
     private void accept() {
         try {
             while (true) {
-                Connection connection =
-                        new Connection(listener.accept(), new Socket(target.host(), target.port()), swallows);
+                Connection connection = new Connection(
+                        listener.accept(), new Socket(InetAddress.getLoopbackAddress(), target), swallows);
                 open.add(connection);
+                // It may have begun before this one was there to be seen.
                 if (swallows) {
                     connection.dead = true;
                 }

@@ -1,10 +1,10 @@
 package dev.annals.survival;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.annals.Slow;
 import dev.annals.SqlFixture;
+import dev.annals.Tools;
 import dev.annals.embedded.InstalledPostgres;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -13,12 +13,17 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 
 /**
  * The clock jumps an hour forward and back: the service's, the database's, and both. With Debian's libfaketime, or the one that
  * {@code -Dsurvival.faketime} names.
  */
 @Slow
+@EnabledIfSystemProperty(
+        named = "survival.minutes",
+        matches = "[1-9].*",
+        disabledReason = "its processes take a minute to start")
 class JumpingClockIT extends RepeatedFault {
 
     private static final Path FAKETIME =
@@ -33,7 +38,7 @@ class JumpingClockIT extends RepeatedFault {
 
     @Override
     void start() throws Exception {
-        assumeTrue(Files.exists(FAKETIME), "this needs libfaketime");
+        Tools.need(Files.exists(FAKETIME), "libfaketime");
         clockOfService = set(directory.resolve("clock-of-service"), "+0");
         clockOfDatabase = set(directory.resolve("clock-of-database"), "+0");
         server = closeLater(InstalledPostgres.start(directory, by(clockOfDatabase)));

@@ -8,7 +8,8 @@ import java.util.concurrent.TimeUnit;
 public final class Await {
 
     private static final long LIMIT_SECONDS = 60;
-    private static final long PAUSE_MILLIS = 5;
+    private static final long SHORTEST_PAUSE_MILLIS = 5;
+    private static final long LONGEST_PAUSE_MILLIS = 50;
 
     private Await() {}
 
@@ -17,14 +18,18 @@ public final class Await {
         boolean holds() throws Exception;
     }
 
-    /** Looks again and again until the condition holds. */
+    /**
+     * Looks again and again until the condition holds. What has taken long may take a little longer: to look all the time takes
+     * a processor from what is waited for.
+     */
     public static void until(String what, Condition condition) throws Exception {
-        long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(LIMIT_SECONDS);
+        long start = System.nanoTime();
         while (!condition.holds()) {
-            assertThat(System.nanoTime() - end)
-                    .as("%s, within %d seconds", what, LIMIT_SECONDS)
-                    .isNegative();
-            TimeUnit.MILLISECONDS.sleep(PAUSE_MILLIS);
+            long waited = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start);
+            assertThat(waited)
+                    .as("milliseconds of waiting: %s, within %d seconds", what, LIMIT_SECONDS)
+                    .isLessThan(TimeUnit.SECONDS.toMillis(LIMIT_SECONDS));
+            TimeUnit.MILLISECONDS.sleep(Math.max(SHORTEST_PAUSE_MILLIS, Math.min(waited / 10, LONGEST_PAUSE_MILLIS)));
         }
     }
 }

@@ -1,26 +1,100 @@
 package dev.annals;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.annals.database.DatabaseUrl;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.sql.Statement;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.Iterator;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.postgresql.PGConnection;
 
 /**
- * Connections that were used for a query, for the next one. A test asks again and again, and a new session learns everything
- * about the schema anew, which takes longer than most answers. What changes anything has a connection of its own.
+ * Connections that nobody uses any more, for whoever wants the next one. A new session learns everything about the schema
+ * anew, which takes longer than most statements. What a session has set, locked or listens to ends with its use,
+ * as it would with the session.
  */
 final class KeptConnections {
 
     /** Each database of its own keeps one until others need its place: a server has a hundred. */
     private static final int MOST = 8;
 
+    /** As a new connection of this driver has it: a statement is prepared in the database when it is run for the fifth time. */
+    private static final int PREPARED_FROM = 5;
+
+    private static final int ALIVE_LIMIT_SECONDS = 5;
+
     private static final Deque<Kept> KEPT = new ArrayDeque<>();
 
     private KeptConnections() {}
 
     private record Kept(String url, Connection connection) {}
+
+    /** One for the caller alone, kept or new, in which each statement is a transaction. To close it is to give it back. */
+    static Connection lend(DatabaseUrl database) throws SQLException {
+        String url = database.withPassword();
+        for (Optional<Connection> kept = take(url); kept.isPresent(); kept = take(url)) {
+            // Servers end connections, too: as tests want it, and with themselves.
+            if (kept.get().isValid(ALIVE_LIMIT_SECONDS)) {
+                kept.get().setAutoCommit(true);
+                kept.get().unwrap(PGConnection.class).setPrepareThreshold(PREPARED_FROM);
+                return lent(url, kept.get());
+            }
+            kept.get().close();
+        }
+        return lent(url, database.connect());
+    }
+
+    private static Connection lent(String url, Connection connection) {
+        AtomicBoolean returned = new AtomicBoolean();
+        return (Connection) Proxy.newProxyInstance(
+                KeptConnections.class.getClassLoader(),
+                new Class<?>[] {Connection.class},
+                (proxy, method, arguments) -> {
+                    switch (method.getName()) {
+                        case "close" -> {
+                            if (!returned.getAndSet(true)) {
+                                giveBack(url, connection);
+                            }
+                            return null;
+                        }
+                        case "isClosed" -> {
+                            return returned.get() || connection.isClosed();
+                        }
+                        default -> {
+                            assertThat(returned)
+                                    .as("a connection that was given back is used")
+                                    .isFalse();
+                            try {
+                                return method.invoke(connection, arguments);
+                            } catch (InvocationTargetException e) {
+                                throw e.getCause();
+                            }
+                        }
+                    }
+                });
+    }
+
+    private static void giveBack(String url, Connection connection) throws SQLException {
+        try (Statement statement = connection.createStatement()) {
+            if (!connection.getAutoCommit()) {
+                connection.rollback();
+                connection.setAutoCommit(true);
+            }
+            statement.execute("discard all");
+        } catch (SQLException e) {
+            // It is gone, and what its session had with it.
+            connection.close();
+            return;
+        }
+        keep(url, connection);
+    }
 
     /** One that nobody uses. */
     static synchronized Optional<Connection> take(String url) {

@@ -69,7 +69,7 @@ public class SqlFixture {
 
     /** Runs statements as psql does: in one session, each in a transaction of its own. */
     public void runEach(String... statements) throws SQLException {
-        try (Connection connection = database().connect()) {
+        try (Connection connection = KeptConnections.lend(database())) {
             for (String sql : statements) {
                 execute(connection, sql);
             }
@@ -110,14 +110,15 @@ public class SqlFixture {
                 }
             }
         }
-        Connection connection = connect();
-        connection.unwrap(PGConnection.class).setPrepareThreshold(0);
-        return answer(url, connection, query);
+        return answer(url, database().connect(), query);
     }
 
     private static <T> T answer(String url, Connection connection, Query<T> query) throws SQLException {
         boolean isFree = false;
         try {
+            connection.setAutoCommit(false);
+            // Others may have changed the tables in between.
+            connection.unwrap(PGConnection.class).setPrepareThreshold(0);
             T answer = query.of(connection);
             connection.rollback();
             isFree = true;
@@ -171,7 +172,7 @@ public class SqlFixture {
 
     /** A connection as the schema's owner, with auto-commit off. The caller closes it. */
     public Connection connect() throws SQLException {
-        Connection connection = database().connect();
+        Connection connection = KeptConnections.lend(database());
         connection.setAutoCommit(false);
         return connection;
     }

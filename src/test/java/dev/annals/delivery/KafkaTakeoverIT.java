@@ -21,7 +21,9 @@ import java.util.stream.LongStream;
 import org.apache.kafka.common.acl.AclOperation;
 import org.apache.kafka.common.resource.PatternType;
 import org.apache.kafka.common.resource.ResourceType;
+import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -32,19 +34,31 @@ class KafkaTakeoverIT {
     private static final int RECORDS = 3_000;
     private static final ObjectMapper JSON = new ObjectMapper();
 
+    private static KafkaBroker broker;
+
     private final DatabaseUrl database = TestDatabase.createDatabase();
-    private KafkaBroker broker;
     private ServiceProcess first;
     private ServiceProcess second;
     private Project project;
     private String topic;
 
-    @BeforeEach
-    void startOneThatDelivers() throws Exception {
+    @BeforeAll
+    static void startBroker() throws Exception {
         broker = new KafkaBroker();
-        topic = broker.newTopic(Map.of());
         broker.allow(ResourceType.TRANSACTIONAL_ID, "annals-", PatternType.PREFIXED, AclOperation.WRITE);
         broker.allow(ResourceType.GROUP, "annals-", PatternType.PREFIXED, AclOperation.READ);
+    }
+
+    @AfterAll
+    static void stopBroker() throws Exception {
+        if (broker != null) {
+            broker.close();
+        }
+    }
+
+    @BeforeEach
+    void startOneThatDelivers() throws Exception {
+        topic = broker.newTopic(Map.of());
         broker.allow(ResourceType.TOPIC, topic, PatternType.LITERAL, AclOperation.WRITE);
         broker.allow(ResourceType.TOPIC, topic, PatternType.LITERAL, AclOperation.READ);
         first = start();
@@ -70,7 +84,6 @@ class KafkaTakeoverIT {
     void stopAll() throws Exception {
         first.close();
         second.close();
-        broker.close();
     }
 
     private ServiceProcess start() throws Exception {

@@ -115,7 +115,8 @@ class SyslogSinkTest {
         NamedStream stream = stream(url, StreamFormat.JSON);
         List<EncodedRecord> records = new ArrayList<>();
         for (int i = 1; i <= count; i++) {
-            records.add(encoded(stream, i, "x".repeat(200), null, MAX_BYTES));
+            // Behind the first hundreds it is only their bytes that matter.
+            records.add(i <= 300 ? encoded(stream, i, "x".repeat(200), null, MAX_BYTES) : records.get(i % 300));
         }
         Targets targets = new Targets(List.of("127.0.0.1", "192.0.2.1"), InetAddress::getAllByName, VERTX);
         Sink sink = new SyslogSink(stream, targets, VERTX.createNetClient(new NetClientOptions()), LIMIT);
@@ -237,8 +238,9 @@ class SyslogSinkTest {
     void noTextEndsAMessageOrAValueAndNoMessageIsTooLong(String text) {
         for (StreamFormat format : List.of(StreamFormat.JSON, StreamFormat.CEF, StreamFormat.OCSF)) {
             NamedStream stream = stream("syslog://127.0.0.1", format);
-            for (int times : List.of(1, 40, 20_000)) {
-                for (int maxBytes : List.of(2_048, MAX_BYTES, 1_048_576)) {
+            for (int maxBytes : List.of(2_048, MAX_BYTES, 1_048_576)) {
+                // The last is more than there is room for.
+                for (int times : List.of(1, 40, maxBytes > MAX_BYTES ? 20_000 : 4_000)) {
                     EncodedRecord record = encoded(stream, 7, text.repeat(times), "{\"a\": \"b\"}", maxBytes);
                     String message = text(record);
                     assertThat(record.length()).isLessThanOrEqualTo(maxBytes);

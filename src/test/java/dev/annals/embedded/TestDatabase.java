@@ -151,6 +151,7 @@ public final class TestDatabase implements QuarkusTestResourceLifecycleManager {
                 deleteTree(directory);
             });
             makeLoginsCheap(database.url());
+            spareTheProcessor(database.url());
             System.setProperty(
                     SERVER_PROPERTY, database.url().withDatabase("postgres").withPassword());
             return database.url();
@@ -165,8 +166,19 @@ public final class TestDatabase implements QuarkusTestResourceLifecycleManager {
     }
 
     /**
-     * In memory where there is much of it: on a disk each of the tests' many commits waits for a write. PostgreSQL is set as
-     * ever, and no test of this database cuts the power.
+     * What changes no answer. To compress whole pages in the write-ahead log, all those of a copied database above all, takes
+     * time that no disk gives back here; and so does a process every minute for each of two hundred databases, most of which
+     * live for seconds.
+     */
+    private static void spareTheProcessor(DatabaseUrl url) {
+        execute(url, "alter system set wal_compression = off");
+        execute(url, "alter system set autovacuum_naptime = '5min'");
+        execute(url, "select pg_reload_conf()");
+    }
+
+    /**
+     * In memory where there is much of it: on a disk each of the tests' many commits waits for a write, and no test of this
+     * database cuts the power.
      */
     private static Path newDirectory() throws IOException {
         boolean inMemory =

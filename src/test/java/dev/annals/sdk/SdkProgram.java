@@ -13,6 +13,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -35,6 +36,8 @@ record SdkProgram(List<String> command, Path importsFrom) {
     private static final Path PROGRAMS = Path.of("target", "sdk-programs").toAbsolutePath();
     /** The languages whose client was compiled in this run. */
     private static final Set<String> PREPARED = new HashSet<>();
+    /** What each file of a program had in it when it was compiled in this run: tests share their programs. */
+    private static final Map<Path, String> COMPILED = new HashMap<>();
 
     private static final int OLDEST_NODE = 20;
     private static final int OLDEST_PYTHON = 10;
@@ -66,7 +69,7 @@ record SdkProgram(List<String> command, Path importsFrom) {
     }
 
     /** A Java class. The client is compiled for Java 11, with nothing but what its POM names. */
-    static SdkProgram java(String source, String name) throws IOException {
+    static synchronized SdkProgram java(String source, String name) throws IOException {
         Path program = Files.createDirectories(PROGRAMS.resolve("java")).resolve(name + ".java");
         Files.writeString(program, source);
         String libraries = Arrays.stream(System.getProperty("java.class.path").split(File.pathSeparator))
@@ -92,9 +95,12 @@ record SdkProgram(List<String> command, Path importsFrom) {
             }
         }
         Matcher in = Pattern.compile("^package ([a-z.]+);").matcher(source);
-        int status = ToolProvider.getSystemJavaCompiler()
-                .run(null, System.out, System.err, arguments.toArray(String[]::new));
-        assertThat(status).as("javac's status for " + name).isZero();
+        if (!isCompiled(program, source)) {
+            int status = ToolProvider.getSystemJavaCompiler()
+                    .run(null, System.out, System.err, arguments.toArray(String[]::new));
+            assertThat(status).as("javac's status for " + name).isZero();
+            COMPILED.put(program, source);
+        }
         return new SdkProgram(
                 List.of(
                         javaCommand(),
@@ -107,7 +113,7 @@ record SdkProgram(List<String> command, Path importsFrom) {
     }
 
     /** A module in TypeScript. The client is installed as a user installs it, which compiles it, too. */
-    static SdkProgram typeScript(String source, String name) throws Exception {
+    static synchronized SdkProgram typeScript(String source, String name) throws Exception {
         int node = version("node --version", "v(\\d+)\\..*");
         need(node >= OLDEST_NODE, "Node " + OLDEST_NODE + " or newer");
         need(version("npm --version", "(\\d+)\\..*") > 0, "npm");
@@ -116,22 +122,29 @@ record SdkProgram(List<String> command, Path importsFrom) {
         if (PREPARED.add("typescript")) {
             installTypeScript(client, folder);
         }
-        Files.writeString(folder.resolve(name + ".ts"), source);
-        run(
-                folder,
-                client.resolve("node_modules/.bin/tsc").toString(),
-                "--strict",
-                "--target",
-                "es2022",
-                "--module",
-                "nodenext",
-                "--typeRoots",
-                client.resolve("node_modules/@types").toString(),
-                "--types",
-                "node",
-                "--skipLibCheck",
-                name + ".ts");
+        Path program = Files.writeString(folder.resolve(name + ".ts"), source);
+        if (!isCompiled(program, source)) {
+            run(
+                    folder,
+                    client.resolve("node_modules/.bin/tsc").toString(),
+                    "--strict",
+                    "--target",
+                    "es2022",
+                    "--module",
+                    "nodenext",
+                    "--typeRoots",
+                    client.resolve("node_modules/@types").toString(),
+                    "--types",
+                    "node",
+                    "--skipLibCheck",
+                    name + ".ts");
+            COMPILED.put(program, source);
+        }
         return new SdkProgram(List.of("node", folder.resolve(name + ".js").toString()), folder);
+    }
+
+    private static boolean isCompiled(Path program, String source) {
+        return source.equals(COMPILED.get(program));
     }
 
     /** A script in Python, with the client's dependencies in a virtual environment. */
@@ -260,7 +273,7 @@ record SdkProgram(List<String> command, Path importsFrom) {
     }
 
     /** A program that uses the writing client of its language. */
-    static SdkProgram writer(String language, String source, String name) throws Exception {
+    static synchronized SdkProgram writer(String language, String source, String name) throws Exception {
         Path folder = Files.createDirectories(PROGRAMS.resolve("writer-" + language));
         if (language.equals("java")) {
             return writerInJava(source, name, List.of());
@@ -286,28 +299,31 @@ record SdkProgram(List<String> command, Path importsFrom) {
     }
 
     /** A program that uses the writing client for Java, beside these libraries. */
-    static SdkProgram writerInJava(String source, String name, List<Path> libraries) throws IOException {
+    static synchronized SdkProgram writerInJava(String source, String name, List<Path> libraries) throws IOException {
         Path folder = Files.createDirectories(PROGRAMS.resolve("writer-java"));
         Path file = Files.writeString(folder.resolve(name + ".java"), source);
         String classPath = Stream.concat(Stream.of(folder, writerJar()), libraries.stream())
                 .map(Path::toString)
                 .collect(Collectors.joining(File.pathSeparator));
-        int status = ToolProvider.getSystemJavaCompiler()
-                .run(
-                        null,
-                        System.out,
-                        System.err,
-                        "--release",
-                        "11",
-                        "-proc:none",
-                        "-Xlint:all,-classfile",
-                        "-Werror",
-                        "-cp",
-                        classPath,
-                        "-d",
-                        folder.toString(),
-                        file.toString());
-        assertThat(status).as("javac's status for " + file).isZero();
+        if (!isCompiled(file, source)) {
+            int status = ToolProvider.getSystemJavaCompiler()
+                    .run(
+                            null,
+                            System.out,
+                            System.err,
+                            "--release",
+                            "11",
+                            "-proc:none",
+                            "-Xlint:all,-classfile",
+                            "-Werror",
+                            "-cp",
+                            classPath,
+                            "-d",
+                            folder.toString(),
+                            file.toString());
+            assertThat(status).as("javac's status for " + file).isZero();
+            COMPILED.put(file, source);
+        }
         return new SdkProgram(
                 List.of(javaCommand(), "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", classPath, name), folder);
     }

@@ -129,9 +129,11 @@ class WritersIT extends ClientProcess {
     void noLanguageTakesASpoolThatAnotherHas() throws Exception {
         List<String> languages = List.of("java", "python", "typescript");
         Path spool = folder.resolve("spool");
+        URI nobody = URI.create("http://127.0.0.1:" + Ports.free());
         for (String holder : languages) {
             int before = acknowledged().size();
-            process = start(program(holder), service.newProject(), service.uri(), spool, 10, ROUND);
+            // It waits for somebody to take its records.
+            process = start(program(holder), service.newProject(), nobody, spool, 10, SPOOLED);
             Await.until(holder + " has it", () -> acknowledged().size() > before);
             for (String language : languages) {
                 Path output = Files.createDirectories(folder.resolve(holder + "-" + language));

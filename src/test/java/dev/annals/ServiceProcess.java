@@ -45,8 +45,14 @@ public final class ServiceProcess implements AutoCloseable {
     private static final Pattern MANAGEMENT = Pattern.compile("Management interface listening on http://[^:]+:(\\d+)");
     private static final long END_LIMIT_SECONDS = 60;
     // Most of them live for seconds, in which the optimizing compiler takes a third of a start and never pays off, and
-    // share two cores with others, which a collector in threads of its own would take from them.
-    private static final List<String> FOR_SECONDS = List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC");
+    // share two cores with others, which a collector in threads of its own would take from them. What runs less than a
+    // thousand times is not worth being compiled at all.
+    private static final List<String> FOR_SECONDS = List.of(
+            "-XX:TieredStopAtLevel=1",
+            "-XX:+UseSerialGC",
+            "-XX:Tier3InvocationThreshold=1000",
+            "-XX:Tier3MinInvocationThreshold=500",
+            "-XX:Tier3CompileThreshold=10000");
     /** The classes of a service that has started: without them, a start takes twice the time. */
     private static final Path ARCHIVE = Path.of("target", "test-service.jsa").toAbsolutePath();
     /** Those of the commands that ask a service, which docker/annals starts without all the others. */

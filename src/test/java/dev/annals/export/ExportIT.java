@@ -34,7 +34,11 @@ class ExportIT {
     @Test
     void moreThanTheHeapIsExportedInEveryFormatWhileOthersReadNothing() throws Exception {
         try (PackagedService service = new PackagedService(
-                directory.resolve("data"), "-Xmx96m", "-XX:+UseSerialGC", "-XX:+ExitOnOutOfMemoryError")) {
+                directory.resolve("data"),
+                "-XX:TieredStopAtLevel=1",
+                "-Xmx96m",
+                "-XX:+UseSerialGC",
+                "-XX:+ExitOnOutOfMemoryError")) {
             append(service);
             HttpResponse<InputStream> unread = export(service, "?format=ocsf");
             for (String format : List.of("ndjson", "csv", "cloudevents", "ocsf")) {

@@ -60,7 +60,8 @@ class SurviveHostileClientsIT {
 
     @BeforeAll
     static void start() throws Exception {
-        service = new PackagedService(directory.resolve("data"), "-Xmx" + HEAP_MEBIBYTES + "m");
+        service = new PackagedService(
+                directory.resolve("data"), "-XX:TieredStopAtLevel=1", "-Xmx" + HEAP_MEBIBYTES + "m");
         pid = service.pid();
         AuditLogFixture.Project hostile = service.newProject("read", "write");
         tenantProject = hostile.id();

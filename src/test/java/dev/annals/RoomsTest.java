@@ -5,9 +5,6 @@ import static java.util.stream.Collectors.toCollection;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.tngtech.archunit.core.domain.JavaClass;
-import com.tngtech.archunit.core.domain.JavaClasses;
-import com.tngtech.archunit.core.importer.ClassFileImporter;
-import com.tngtech.archunit.core.importer.ImportOption;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
@@ -144,19 +141,15 @@ class RoomsTest {
                             "statistics",
                             "viewer"))));
 
-    private static final JavaClasses CLASSES = new ClassFileImporter()
-            .withImportOption(new ImportOption.DoNotIncludeTests())
-            .importPackages(ROOT);
-
     @Test
     void noPackageUsesAnotherInACircle() {
-        slices().matching(ROOT + ".(*)..").should().beFreeOfCycles().check(CLASSES);
+        slices().matching(ROOT + ".(*)..").should().beFreeOfCycles().check(OwnClasses.all());
     }
 
     @Test
     void everyPackageUsesWhatItMayAndNoMore() {
         Map<String, Set<String>> uses = new TreeMap<>();
-        for (JavaClass type : CLASSES) {
+        for (JavaClass type : OwnClasses.all()) {
             String user = room(type);
             Set<String> used = uses.computeIfAbsent(user, room -> new TreeSet<>());
             type.getDirectDependenciesFromSelf().stream()

@@ -5,8 +5,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.sun.net.httpserver.HttpServer;
 import com.tngtech.archunit.core.domain.JavaClass;
-import com.tngtech.archunit.core.importer.ClassFileImporter;
-import com.tngtech.archunit.core.importer.ImportOption;
+import dev.annals.OwnClasses;
 import dev.annals.Tools;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -220,10 +219,7 @@ class LauncherIT {
     @Test
     void hasTheLibrariesOfEveryClientCommand() {
         Map<String, JavaClass> classes = new HashMap<>();
-        new ClassFileImporter()
-                .withImportOption(new ImportOption.DoNotIncludeTests())
-                .importPackages("dev.annals")
-                .forEach(type -> classes.put(type.getName(), type));
+        OwnClasses.all().forEach(type -> classes.put(type.getName(), type));
         Deque<String> open = new ArrayDeque<>();
         classes.keySet().stream()
                 .filter(name -> name.startsWith("dev.annals.cli."))

@@ -1,7 +1,6 @@
 package dev.annals.config;
 
-import com.tngtech.archunit.core.importer.ClassFileImporter;
-import com.tngtech.archunit.core.importer.ImportOption;
+import dev.annals.OwnClasses;
 import io.quarkus.runtime.configuration.DurationConverter;
 import io.smallrye.config.ConfigMapping;
 import io.smallrye.config.SmallRyeConfig;
@@ -19,11 +18,10 @@ public final class Settings {
 
     /** All of them. */
     public static List<Class<?>> all() {
-        return new ClassFileImporter()
-                .withImportOption(new ImportOption.DoNotIncludeTests()).importPackages("dev.annals").stream()
-                        .filter(type -> type.isAnnotatedWith(ConfigMapping.class))
-                        .<Class<?>>map(type -> type.reflect())
-                        .toList();
+        return OwnClasses.all().stream()
+                .filter(type -> type.isAnnotatedWith(ConfigMapping.class))
+                .<Class<?>>map(type -> type.reflect())
+                .toList();
     }
 
     /** One of them, as the service reads it: these settings and otherwise the defaults. */

@@ -3,9 +3,8 @@ package dev.annals.config;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import com.tngtech.archunit.core.importer.ClassFileImporter;
-import com.tngtech.archunit.core.importer.ImportOption;
 import dev.annals.BesideTheService;
+import dev.annals.OwnClasses;
 import io.quarkus.runtime.configuration.QuarkusConfigFactory;
 import io.smallrye.config.SmallRyeConfigBuilder;
 import java.nio.charset.StandardCharsets;
@@ -51,9 +50,7 @@ class StartSettingsTest {
                 .should()
                 .dependOnClassesThat()
                 .areAssignableTo(ConfigProvider.class)
-                .check(new ClassFileImporter()
-                        .withImportOption(ImportOption.Predefined.DO_NOT_INCLUDE_TESTS)
-                        .importPackages("dev.annals"));
+                .check(OwnClasses.all());
     }
 
     /** What a process with this environment reads. */

@@ -45,9 +45,9 @@ final class Clients implements AutoCloseable {
     private static final Duration PAUSE_AFTER_FAILURE = Duration.ofMillis(100);
     private static final long END_LIMIT_SECONDS = 300;
     /** What a writer waits after a record: many that do not would only fill the disk. */
-    private Duration afterRecord = Duration.ofMillis(5);
-    /** What a reader waits at the end of the feed. */
-    private Duration afterFeed = Duration.ZERO;
+    private Duration afterRecord = Duration.ofMillis(10);
+    /** What a reader waits at the end of the feed: one that asks all the time takes a processor from the service. */
+    private Duration afterFeed = Duration.ofMillis(20);
 
     private final Supplier<URI> service;
     private final Project project;

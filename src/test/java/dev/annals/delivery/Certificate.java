@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -28,18 +29,22 @@ final class Certificate {
     Certificate(Path directory) throws GeneralSecurityException, IOException, InterruptedException {
         this.directory = directory.toAbsolutePath();
         keytool("-genkeypair -keyalg RSA -keysize 2048 -dname CN=localhost -ext san=dns:localhost -keystore keys.p12");
-        keytool("-exportcert -rfc -file certificate.pem -keystore keys.p12");
-        keytool("-importcert -noprompt -file certificate.pem -keystore trusted.p12");
         try (InputStream file = Files.newInputStream(this.directory.resolve("keys.p12"))) {
             keys.load(file, PASSWORD.toCharArray());
         }
-        Files.writeString(
-                key(),
-                "-----BEGIN PRIVATE KEY-----\n"
-                        + Base64.getMimeEncoder(64, new byte[] {'\n'})
-                                .encodeToString(keys.getKey(ALIAS, PASSWORD.toCharArray())
-                                        .getEncoded())
-                        + "\n-----END PRIVATE KEY-----\n");
+        write(pem(), "CERTIFICATE", keys.getCertificate(ALIAS).getEncoded());
+        write(key(), "PRIVATE KEY", keys.getKey(ALIAS, PASSWORD.toCharArray()).getEncoded());
+        KeyStore trusted = KeyStore.getInstance("PKCS12");
+        trusted.load(null, null);
+        trusted.setCertificateEntry(ALIAS, keys.getCertificate(ALIAS));
+        try (OutputStream file = Files.newOutputStream(this.directory.resolve("trusted.p12"))) {
+            trusted.store(file, PASSWORD.toCharArray());
+        }
+    }
+
+    private static void write(Path file, String what, byte[] encoded) throws IOException {
+        String lines = Base64.getMimeEncoder(64, new byte[] {'\n'}).encodeToString(encoded);
+        Files.writeString(file, "-----BEGIN " + what + "-----\n" + lines + "\n-----END " + what + "-----\n");
     }
 
     private void keytool(String arguments) throws IOException, InterruptedException {

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.annals.BesideTheService;
+import dev.annals.Load;
 import dev.annals.SqlFixture;
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -390,7 +391,7 @@ class AdministrationTest {
         Random random = new Random(seed);
         List<UUID> projects = new ArrayList<>(List.of(UUID.fromString(schema.text("select annals.administration()"))));
         List<UUID> tokens = new ArrayList<>(List.of(UUID.randomUUID()));
-        int commands = Boolean.getBoolean("tests.long") ? 20_000 : 2_000;
+        int commands = Load.times(1_000, 20_000);
         int done = 0;
         Connection connection = schema.connect();
         try {

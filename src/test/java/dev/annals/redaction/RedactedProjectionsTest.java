@@ -38,6 +38,8 @@ class RedactedProjectionsTest {
     /** By each of three who redact at the same time. */
     private static final int REDACTIONS = Load.times(10, 40);
 
+    private static final int PAUSE_MILLIS = 10;
+
     private static final Duration LIMIT = Duration.ofSeconds(60);
     private static final List<String> FIELDS =
             List.of("actor.id", "actor.name", "subject.id", "subject.name", "outcome", "ip_address", "message");
@@ -91,7 +93,7 @@ class RedactedProjectionsTest {
         derived.append(3000);
         projector.catchUp();
         List<String> tiles = log.texts("select t::text from annals.merkle_tile t order by t");
-        for (int i = 0; i < 60; i++) {
+        for (int i = 0; i < Load.times(20, 60); i++) {
             redact(redactions, 1 + random.nextInt(3000), random);
         }
         assertThat(log.number("select count(*) from annals.redaction")).isGreaterThan(REDACTIONS * 3 / 2);
@@ -176,7 +178,7 @@ class RedactedProjectionsTest {
             running.add(threads.submit(whileNot(done, projector::look)));
         }
         running.add(threads.submit(whileNot(done, () -> {
-            derived.append(200);
+            derived.append(50);
             return null;
         })));
         List<Future<?>> redacting = new ArrayList<>();
@@ -212,10 +214,12 @@ class RedactedProjectionsTest {
                 .isEqualTo(log.number("select count(*) from annals.redaction"));
     }
 
+    /** Again and again, and not all the time: it is what happens at the same time that counts, not how many records there are. */
     private static Callable<Void> whileNot(AtomicBoolean done, Callable<?> work) {
         return () -> {
             while (!done.get()) {
                 work.call();
+                TimeUnit.MILLISECONDS.sleep(PAUSE_MILLIS);
             }
             return null;
         };

@@ -85,7 +85,7 @@ class QueryPagesTest {
             if (order == Order.DESCENDING) {
                 Collections.reverse(expected);
             }
-            assertThat(walk(reader, project, order, RandomQueries.of(List.of(20, 200), random), filter))
+            assertThat(walk(reader, project, order, RandomQueries.of(List.of(40, 200), random), filter))
                     .as(order + " " + asked + " " + text)
                     .isEqualTo(expected);
             telling += expected.isEmpty() || expected.size() == all.size() ? 0 : 1;

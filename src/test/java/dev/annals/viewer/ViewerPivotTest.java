@@ -8,6 +8,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.microsoft.playwright.Locator;
 import com.microsoft.playwright.Page;
 import dev.annals.AuditLogFixture.Project;
+import dev.annals.Load;
 import dev.annals.Slow;
 import dev.annals.viewer.Chromium.Guarded;
 import io.quarkus.test.junit.QuarkusTest;
@@ -25,6 +26,13 @@ import org.junit.jupiter.params.provider.ValueSource;
 class ViewerPivotTest extends BrowserTest {
 
     private static final ObjectMapper JSON = new ObjectMapper();
+
+    private static final int COPY = 0;
+    private static final int EXCLUDE = 1;
+    private static final int AROUND = 2;
+
+    /** How many values of all texts were looked for. */
+    private static int turn;
 
     /** What each value ends with, so that no two values of the record are the same. */
     private static final Map<String, String> LABELS = Map.ofEntries(
@@ -81,12 +89,14 @@ class ViewerPivotTest extends BrowserTest {
             for (Map.Entry<String, String> one : labels.entrySet()) {
                 String label = one.getKey();
                 openFirst(page);
-                pivot(page, "Copy this ", label).click();
-                assertThat(page.locator("#announce")).hasText("Copied");
-                // The main line of somebody with a name shows and copies that.
-                assertThat(page.evaluate("navigator.clipboard.readText()"))
-                        .as(label)
-                        .isEqualTo(hostile + one.getValue());
+                if (isIn(COPY)) {
+                    pivot(page, "Copy this ", label).click();
+                    assertThat(page.locator("#announce")).hasText("Copied");
+                    // The main line of somebody with a name shows and copies that.
+                    assertThat(page.evaluate("navigator.clipboard.readText()"))
+                            .as(label)
+                            .isEqualTo(hostile + one.getValue());
+                }
 
                 pivot(page, "Only this ", label).click();
                 assertThat(page.locator("#loaded")).containsText(Pattern.compile("^1 record loaded, #1 to #1"));
@@ -97,18 +107,28 @@ class ViewerPivotTest extends BrowserTest {
                 page.locator("input[name=q]").press("Enter");
                 assertThat(page).hasURL(before.replaceFirst("&record=.*", ""));
 
-                openFirst(page);
-                pivot(page, "Exclude this ", label).click();
-                assertThat(page.locator("#loaded")).containsText(Pattern.compile("^2 records loaded, #2 to #3"));
-                assertThat(page.locator("#problem")).isHidden();
+                if (isIn(EXCLUDE)) {
+                    openFirst(page);
+                    pivot(page, "Exclude this ", label).click();
+                    assertThat(page.locator("#loaded")).containsText(Pattern.compile("^2 records loaded, #2 to #3"));
+                    assertThat(page.locator("#problem")).isHidden();
+                }
 
-                openFirst(page);
-                pivot(page, "Around this record: same ", label).click();
-                assertThat(page.locator("#loaded")).containsText(Pattern.compile("^1 record loaded, #1 to #1"));
-                assertThat(page.locator("#rows tr.target")).hasCount(1);
+                if (isIn(AROUND)) {
+                    openFirst(page);
+                    pivot(page, "Around this record: same ", label).click();
+                    assertThat(page.locator("#loaded")).containsText(Pattern.compile("^1 record loaded, #1 to #1"));
+                    assertThat(page.locator("#rows tr.target")).hasCount(1);
+                }
+                turn++;
             }
         }
         log.checkFeed(project.id());
+    }
+
+    /** Whether it is done with this value: each in turn, so that in the end it is with each value and each text; or all of them. */
+    private static boolean isIn(int kind) {
+        return turn % Load.times(3, 1) == Load.times(kind, 0);
     }
 
     private static String nameOfTheNested(String hostile) {

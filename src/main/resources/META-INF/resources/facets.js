@@ -113,6 +113,9 @@ function drawValue(field, {value, name, count: number}, highest, complete) {
 
 /** Offers the values that records have while one is typed into a filter. */
 export async function suggest() {
+  if (view === null) {
+    return;
+  }
   const {start, end} = view.asked;
   const range = Object.fromEntries(Object.entries({start, end}).filter(([, time]) => time !== undefined));
   try {
@@ -128,7 +131,11 @@ export async function suggest() {
 function toggle() {
   isShown = !isShown;
   ofBrowser.set(SHOWN, isShown);
-  loadFacets(view);
+  show();
+  // Otherwise they are counted with the first page, which is on its way.
+  if (view !== null) {
+    loadFacets(view);
+  }
 }
 
 byId('values').addEventListener('click', toggle);

@@ -10,6 +10,9 @@ import dev.annals.AuditLogFixture.Project;
 import dev.annals.Slow;
 import dev.annals.viewer.Chromium.Guarded;
 import io.quarkus.test.junit.QuarkusTest;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 
@@ -54,6 +57,33 @@ class ViewerFacetsTest extends BrowserTest {
             }
         }
         log.checkFeed(project.id());
+    }
+
+    @Test
+    void whoOpensThemBeforeTheFirstPageIsThereSeesThemOnceItIs() {
+        Project project = log.newProject();
+        append(project, RECORDS);
+        try (Guarded guarded = open()) {
+            Page page = guarded.page;
+            List<Route> held = new ArrayList<>();
+            AtomicBoolean isSignedIn = new AtomicBoolean();
+            page.route("**/v1/project-logs?*", route -> {
+                // The first one asks whether the token is right.
+                if (isSignedIn.getAndSet(true)) {
+                    held.add(route);
+                } else {
+                    route.resume();
+                }
+            });
+            signIn(page, project);
+            page.waitForCondition(() -> !held.isEmpty());
+            page.locator("#more-filters").click();
+            page.locator("#values").click();
+            assertThat(page.locator("#facets")).isVisible();
+            page.unroute("**/v1/project-logs?*");
+            held.forEach(Route::resume);
+            assertThat(page.locator("#facets-text")).hasText("3 records up to #3");
+        }
     }
 
     @Test

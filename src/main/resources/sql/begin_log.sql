@@ -1,4 +1,6 @@
--- Makes the log of a project, without any record, if there is none yet.
+-- Makes the logs of some projects, without any record, where there are none yet.
 --
--- :project_id  uuid
-insert into annals.merkle_log (project_id) values (:project_id) on conflict (project_id) do nothing
+-- :project_id  uuid[]
+insert into annals.merkle_log (project_id)
+select unnest(:project_id::uuid[])
+on conflict (project_id) do nothing

@@ -1,7 +1,10 @@
--- Makes the checkpoint of a projection of a project, at the start of its feed, if there is none yet.
+-- Makes the checkpoint of a projection of each of these projects, at the start of its feed, where there is none yet.
 --
--- :project_id  uuid
+-- :project_id  uuid[]
 -- :projection  text
 insert into annals.projection_checkpoint (project_id, projection, sequence_id, generation)
-select :project_id, name, 0, generation from annals.projection where name = :projection
+select project_id, projection.name, 0, projection.generation
+from annals.projection
+cross join unnest(:project_id::uuid[]) as project_id
+where projection.name = :projection
 on conflict (project_id, projection) do nothing

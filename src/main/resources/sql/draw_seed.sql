@@ -1,18 +1,28 @@
--- The seed of 256 records, which is this one if they have none yet.
+-- The seeds of 256 records each of some projects: those given, where they have none yet.
 --
--- :project_id  uuid
--- :tile        bigint
--- :seed        bytea
+-- :project_id  uuid[]
+-- :tile        bigint[]  of each project
+-- :seed        bytea[]
 --
--- One row: seed bytea. Where all of the records are gone, they have no seeds any more: zeros.
-with drawn as (
+-- One row per project: project_id uuid, seed bytea. Where all of the records are gone, they have no seeds any more: zeros.
+with wanted as materialized (
+  select project_id, tile, seed, annals.horizon(project_id) >= (tile + 1) * 256 as is_gone
+  from unnest(:project_id::uuid[], :tile::bigint[], :seed::bytea[]) as wanted (project_id, tile, seed)
+), drawn as (
   insert into annals.merkle_seed (project_id, tile, seed)
-  select :project_id, :tile, :seed where annals.horizon(:project_id) < (:tile::bigint + 1) * 256
+  select project_id, tile, seed from wanted where not is_gone
   on conflict (project_id, tile) do nothing
-  returning seed
+  returning project_id, seed
 )
-select seed from drawn
+select project_id, seed from drawn
 union all
-select seed from annals.merkle_seed where project_id = :project_id and tile = :tile
+select project_id, stored.seed
+from wanted
+cross join lateral (
+  select seed from annals.merkle_seed where project_id = wanted.project_id and tile = wanted.tile
+  offset 0) as stored
 union all
-select decode(repeat('00', 8192), 'hex') where annals.horizon(:project_id) >= (:tile::bigint + 1) * 256
+select project_id, decode(repeat('00', 8192), 'hex')
+from wanted
+where is_gone
+  and not exists (select from annals.merkle_seed where project_id = wanted.project_id and tile = wanted.tile)

@@ -1,9 +1,10 @@
--- Moves a checkpoint that this transaction has taken.
+-- Moves checkpoints that this transaction has taken.
 --
--- :project_id   uuid
 -- :projection   text
--- :sequence_id  bigint
 -- :generation   integer
-update annals.projection_checkpoint
-set sequence_id = :sequence_id, generation = :generation
-where project_id = :project_id and projection = :projection
+-- :project_id   uuid[]
+-- :sequence_id  bigint[]  of each project
+update annals.projection_checkpoint as checkpoint
+set sequence_id = moved.sequence_id, generation = :generation
+from unnest(:project_id::uuid[], :sequence_id::bigint[]) as moved (project_id, sequence_id)
+where checkpoint.project_id = moved.project_id and checkpoint.projection = :projection

@@ -414,7 +414,7 @@ public class Checkpoints {
         return locked.chain(rows -> rows.size() > 0
                         ? Uni.createFrom().item(rows)
                         : BEGIN_LOG
-                                .bind("project_id", projectId)
+                                .bind("project_id", new UUID[] {projectId})
                                 .execute(connection)
                                 .chain(() -> LOCK_LOG_TO_SIGN
                                         .bind("project_id", projectId)

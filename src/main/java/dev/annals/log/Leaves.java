@@ -19,10 +19,13 @@ import io.vertx.mutiny.core.buffer.Buffer;
 import io.vertx.mutiny.sqlclient.Row;
 import io.vertx.mutiny.sqlclient.SqlClient;
 import java.util.List;
+import java.util.Map;
+import java.util.Objects;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.UUID;
-import java.util.stream.LongStream;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -57,31 +60,64 @@ record Leaves(long start, List<Hash> entries) {
     }
 
     /**
+     * What to read of a feed.
+     *
+     * @param start the leaf of the first record
+     * @param end the leaf behind the last; there may be fewer
+     * @param seed of the tile that they all belong to
+     */
+    record Range(UUID projectId, long start, long end, TileSeed seed) {}
+
+    /** What has been read of a feed so far. */
+    private static final class Reading {
+        final Range range;
+        private final Hash[] entries = new Hash[Tile.WIDTH];
+        private int read;
+
+        Reading(Range range) {
+            this.range = range;
+        }
+
+        Boolean add(Row row) {
+            long sequenceId = COLUMNS.sequenceId(row);
+            Buffer kept = row.getBuffer("entry");
+            entries[(int) (sequenceId - 1 - range.start())] =
+                    kept == null ? entry(row, sequenceId, range.seed()) : Hash.at(kept.getBytes(), 0);
+            read++;
+            return Boolean.TRUE;
+        }
+
+        Leaves leaves() {
+            return new Leaves(
+                    range.start(),
+                    IntStream.range(0, read).mapToObj(at -> entries[at]).toList());
+        }
+    }
+
+    /** The same of one feed as {@link #read(SqlClient, List)}. */
+    static Uni<Leaves> read(SqlClient client, UUID projectId, long start, long end, TileSeed tileSeed) {
+        return read(client, List.of(new Range(projectId, start, end, tileSeed)))
+                .map(leaves -> Objects.requireNonNull(leaves.get(projectId)));
+    }
+
+    /**
      * Reads and hashes records, one row after the other as they arrive: not all of them are held at once.
      *
-     * @param start the leaf of the first
-     * @param end the leaf behind the last; there may be fewer
-     * @param tileSeed of the tile that they all belong to
-     * @return fails with {@link DamagedLog} if the record of a place is not there
+     * @param ranges one of each feed
+     * @return of each of these feeds; fails with {@link DamagedLog} if the record of a place is not there
      */
-    static Uni<Leaves> read(SqlClient client, UUID projectId, long start, long end, TileSeed tileSeed) {
-        Hash[] entries = new Hash[Tile.WIDTH];
+    static Uni<Map<UUID, Leaves>> read(SqlClient client, List<Range> ranges) {
+        Map<UUID, Reading> readings = ranges.stream().collect(Collectors.toMap(Range::projectId, Reading::new));
         return READ_LEAF_RECORDS
-                .bind("project_id", projectId)
-                .bind("first", start + 1)
-                .bind("last", end)
-                .execute(client, row -> {
-                    long sequenceId = COLUMNS.sequenceId(row);
-                    Buffer kept = row.getBuffer("entry");
-                    entries[(int) (sequenceId - 1 - start)] =
-                            kept == null ? entry(row, sequenceId, tileSeed) : Hash.at(kept.getBytes(), 0);
-                    return Boolean.TRUE;
-                })
-                .map(rows -> new Leaves(
-                        start,
-                        LongStream.range(0, rows.size())
-                                .mapToObj(at -> entries[(int) at])
-                                .toList()));
+                .bind("project_id", ranges.stream().map(Range::projectId).toArray(UUID[]::new))
+                .bind("first", ranges.stream().map(range -> range.start() + 1).toArray(Long[]::new))
+                .bind("last", ranges.stream().map(Range::end).toArray(Long[]::new))
+                .execute(
+                        client,
+                        row -> Objects.requireNonNull(readings.get(row.getUUID("project_id")))
+                                .add(row))
+                .map(rows -> readings.values().stream()
+                        .collect(Collectors.toMap(reading -> reading.range.projectId(), Reading::leaves)));
     }
 
     private static Hash entry(Row row, long sequenceId, TileSeed tileSeed) {

@@ -9,6 +9,7 @@ import dev.annals.proof.Hash;
 import dev.annals.proof.Seed;
 import dev.annals.proof.Tile;
 import dev.annals.proof.TileSeed;
+import io.smallrye.mutiny.Multi;
 import io.smallrye.mutiny.Uni;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.mutiny.sqlclient.SqlConnection;
@@ -16,7 +17,12 @@ import jakarta.enterprise.context.ApplicationScoped;
 import jakarta.inject.Inject;
 import java.security.SecureRandom;
 import java.util.List;
+import java.util.Map;
+import java.util.Objects;
 import java.util.UUID;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
 import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
@@ -64,38 +70,64 @@ public class LogTree implements Projection {
 
     @Override
     public Uni<Long> project(SqlConnection connection, UUID projectId, long sequenceId) {
-        return lock(connection, projectId).chain(stored -> {
-            // A dump of the data alone brings no checkpoints of projections.
-            LogState state = sequenceId == 0 ? stored.withoutTree() : stored;
-            if (state.size() != sequenceId) {
-                throw new IllegalStateException("the log of project " + projectId + " has " + state.size()
-                        + " records, and its checkpoint is at " + sequenceId);
-            }
-            return grow(connection, new Growth(projectId, state), tiles)
-                    .onFailure(DamagedLog.class)
-                    .recoverWithUni(damage ->
-                            halt(connection, projectId, damage.finding()).replaceWith(sequenceId));
+        return lock(connection, List.of(projectId)).chain(states -> {
+            Growth growth = growth(projectId, sequenceId, states);
+            return grow(connection, List.of(), List.of(growth)).replaceWith(growth::grownTo);
         });
     }
 
-    /** Takes the state of a log for the transaction; makes it where there is none. */
-    static Uni<LogState> lock(SqlConnection connection, UUID projectId) {
-        return read(connection, projectId).chain(state -> {
-            if (state != null) {
-                return Uni.createFrom().item(state);
+    /** Logs that are halted have to be looked at by themselves: what is wrong with one is no damage of another. */
+    @Override
+    public Uni<Map<UUID, Long>> projectTogether(SqlConnection connection, Map<UUID, Long> sequenceIds) {
+        return lock(connection, List.copyOf(sequenceIds.keySet())).chain(states -> {
+            List<Growth> growths = sequenceIds.entrySet().stream()
+                    .map(log -> growth(log.getKey(), log.getValue(), states))
+                    .toList();
+            return grow(
+                            connection,
+                            growths.stream().filter(growth -> !growth.isHalted).toList(),
+                            growths.stream().filter(growth -> growth.isHalted).toList())
+                    .replaceWith(() ->
+                            growths.stream().collect(Collectors.toMap(growth -> growth.projectId, Growth::grownTo)));
+        });
+    }
+
+    private static Growth growth(UUID projectId, long sequenceId, Map<UUID, LogState> states) {
+        LogState stored = Objects.requireNonNull(states.get(projectId));
+        // A dump of the data alone brings no checkpoints of projections.
+        LogState state = sequenceId == 0 ? stored.withoutTree() : stored;
+        if (state.size() != sequenceId) {
+            throw new IllegalStateException("the log of project " + projectId + " has " + state.size()
+                    + " records, and its checkpoint is at " + sequenceId);
+        }
+        return new Growth(projectId, state);
+    }
+
+    /** Takes the states of logs for the transaction; makes those that are not there. */
+    private static Uni<Map<UUID, LogState>> lock(SqlConnection connection, List<UUID> projectIds) {
+        return find(connection, projectIds).chain(states -> {
+            if (states.size() == projectIds.size()) {
+                return Uni.createFrom().item(states);
             }
             return BEGIN_LOG
-                    .bind("project_id", projectId)
+                    .bind("project_id", projectIds.toArray(UUID[]::new))
                     .execute(connection)
-                    .chain(() -> read(connection, projectId))
-                    .onItem()
-                    .ifNull()
-                    .failWith(() -> new IllegalStateException("project " + projectId + " has no log"));
+                    .chain(() -> find(connection, projectIds))
+                    .invoke(found -> {
+                        if (found.size() < projectIds.size()) {
+                            throw new IllegalStateException(
+                                    "of the projects " + projectIds + " only " + found.keySet() + " have a log");
+                        }
+                    });
         });
     }
 
-    private static Uni<@Nullable LogState> read(SqlConnection connection, UUID projectId) {
-        return LOCK_LOG.bind("project_id", projectId).execute(connection).map(LogState::of);
+    /** Takes the states of logs for the transaction, as far as they are there. */
+    static Uni<Map<UUID, LogState>> find(SqlConnection connection, List<UUID> projectIds) {
+        return LOCK_LOG.bind("project_id", projectIds.toArray(UUID[]::new))
+                .execute(connection)
+                .map(rows -> StreamSupport.stream(rows.spliterator(), false)
+                        .collect(Collectors.toMap(row -> row.getUUID("project_id"), LogState::of)));
     }
 
     /** Halts a log in the caller's transaction, and says so. */
@@ -119,12 +151,26 @@ public class LogTree implements Projection {
 
         final UUID projectId;
         final CompactRange tree;
+        final boolean isHalted;
+        private final long from;
         private final @Nullable Checkpoint signed;
+        private boolean isDamaged;
 
         Growth(UUID projectId, LogState state) {
             this.projectId = projectId;
             this.tree = state.tree();
+            this.isHalted = state.halted() != null;
+            this.from = state.size();
             this.signed = state.size() < state.signedSize() ? state.checkpoint() : null;
+        }
+
+        /** Up to which record all are in the tree. */
+        long grownTo() {
+            return isDamaged ? from : tree.end();
+        }
+
+        Leaves.Range restOfTile(TileSeed seed) {
+            return new Leaves.Range(projectId, tree.end(), tileEnd(), seed);
         }
 
         long tile() {
@@ -164,28 +210,83 @@ public class LogTree implements Projection {
         }
     }
 
-    private Uni<Long> grow(SqlConnection connection, Growth growth, int tilesLeft) {
-        long from = growth.tree.end();
+    /**
+     * Lets trees grow, and stores where they stand.
+     *
+     * @param together if one of these is damaged, all fail
+     * @param alone if one of these is damaged, it is halted and stays as it is
+     */
+    private Uni<Void> grow(SqlConnection connection, List<Growth> together, List<Growth> alone) {
+        return growTogether(connection, together)
+                .chain(() -> inTurn(
+                        alone,
+                        growth -> growOn(connection, growth, tiles)
+                                .onFailure(DamagedLog.class)
+                                .recoverWithUni(damage -> {
+                                    growth.isDamaged = true;
+                                    return halt(connection, growth.projectId, damage.finding());
+                                })))
+                .chain(() -> move(
+                        connection,
+                        Stream.concat(together.stream(), alone.stream())
+                                .filter(growth -> growth.grownTo() > growth.from)
+                                .toList()));
+    }
+
+    /** The rest of the tile at which each of them is, and more of those that it fills. */
+    private Uni<Void> growTogether(SqlConnection connection, List<Growth> growths) {
+        if (growths.isEmpty()) {
+            return Uni.createFrom().voidItem();
+        }
+        return seeds(connection, growths)
+                .chain(seeds -> Leaves.read(
+                                connection,
+                                growths.stream()
+                                        .map(growth ->
+                                                growth.restOfTile(Objects.requireNonNull(seeds.get(growth.projectId))))
+                                        .toList())
+                        .chain(leaves -> inTurn(
+                                growths,
+                                growth -> takeIn(
+                                        connection,
+                                        growth,
+                                        Objects.requireNonNull(seeds.get(growth.projectId)),
+                                        Objects.requireNonNull(leaves.get(growth.projectId)),
+                                        tiles))));
+    }
+
+    private Uni<Void> growOn(SqlConnection connection, Growth growth, int tilesLeft) {
+        return seed(connection, growth.projectId, growth.tile())
+                .chain(seed -> Leaves.read(connection, growth.projectId, growth.tree.end(), growth.tileEnd(), seed)
+                        .chain(next -> takeIn(connection, growth, seed, next, tilesLeft)));
+    }
+
+    /** Takes in the next records of a tile; where they fill it, stores it and goes on. */
+    private Uni<Void> takeIn(SqlConnection connection, Growth growth, TileSeed seed, Leaves next, int tilesLeft) {
+        if (next.end() < growth.tileEnd()) {
+            growth.append(next);
+            return Uni.createFrom().voidItem();
+        }
         long tile = growth.tile();
-        long start = growth.tileStart();
-        long end = growth.tileEnd();
-        return seed(connection, growth.projectId, tile)
-                .chain(seed -> Leaves.read(connection, growth.projectId, from, end, seed)
-                        .chain(next -> {
-                            if (next.end() < end) {
-                                growth.append(next);
-                                return Uni.createFrom().item(false);
-                            }
-                            return begun(connection, growth, start, from, seed)
-                                    .invoke(growth::requireKnown)
-                                    .chain(begun -> {
-                                        growth.append(next);
-                                        return addTiles(connection, growth.projectId, tile, begun.and(next));
-                                    })
-                                    .replaceWith(true);
-                        }))
-                .chain(full ->
-                        full && tilesLeft > 1 ? grow(connection, growth, tilesLeft - 1) : move(connection, growth));
+        return begun(connection, growth, seed)
+                .invoke(growth::requireKnown)
+                .chain(begun -> {
+                    growth.append(next);
+                    return addTiles(connection, growth.projectId, tile, begun.and(next));
+                })
+                .chain(() -> tilesLeft > 1
+                        ? growOn(connection, growth, tilesLeft - 1)
+                        : Uni.createFrom().voidItem());
+    }
+
+    private static <T> Uni<Void> inTurn(List<T> all, Function<T, Uni<Void>> each) {
+        return Multi.createFrom()
+                .iterable(all)
+                .onItem()
+                .transformToUniAndConcatenate(one -> each.apply(one).replaceWith(true))
+                .collect()
+                .last()
+                .replaceWithVoid();
     }
 
     /**
@@ -194,8 +295,8 @@ public class LogTree implements Projection {
      * @param connection in a transaction that holds the checkpoint
      */
     public Uni<Buffer> begunEntries(SqlConnection connection, UUID projectId) {
-        return lock(connection, projectId).chain(state -> {
-            Growth growth = new Growth(projectId, state);
+        return lock(connection, List.of(projectId)).chain(states -> {
+            Growth growth = new Growth(projectId, Objects.requireNonNull(states.get(projectId)));
             long size = growth.tree.end();
             return seed(connection, projectId, growth.tile())
                     .chain(seed -> Leaves.read(connection, projectId, growth.tileStart(), size, seed))
@@ -208,30 +309,62 @@ public class LogTree implements Projection {
         });
     }
 
-    private static Uni<Leaves> begun(SqlConnection connection, Growth growth, long start, long from, TileSeed seed) {
-        return start == from
-                ? Uni.createFrom().item(new Leaves(start, List.of()))
-                : Leaves.read(connection, growth.projectId, start, from, seed);
+    private static Uni<Leaves> begun(SqlConnection connection, Growth growth, TileSeed seed) {
+        return growth.tileStart() == growth.tree.end()
+                ? Uni.createFrom().item(new Leaves(growth.tileStart(), List.of()))
+                : Leaves.read(connection, growth.projectId, growth.tileStart(), growth.tree.end(), seed);
     }
 
     private Uni<TileSeed> seed(SqlConnection connection, UUID projectId, long tile) {
-        byte[] drawn = new byte[Seed.BYTES];
-        random.nextBytes(drawn);
-        return DRAW_SEED
-                .bind("project_id", projectId)
-                .bind("tile", tile)
-                .bind("seed", Buffer.buffer(drawn))
-                .execute(connection)
-                .map(rows ->
-                        TileSeed.of(rows.iterator().next().getBuffer("seed").getBytes()));
+        return seeds(connection, new UUID[] {projectId}, new Long[] {tile})
+                .map(seeds -> Objects.requireNonNull(seeds.get(projectId)));
     }
 
-    private static Uni<Long> move(SqlConnection connection, Growth growth) {
-        return MOVE_LOG.bind("project_id", growth.projectId)
-                .bind("size", growth.tree.end())
-                .bind("frontier", Buffer.buffer(growth.tree.bytes()))
+    private Uni<Map<UUID, TileSeed>> seeds(SqlConnection connection, List<Growth> growths) {
+        return seeds(
+                connection,
+                growths.stream().map(growth -> growth.projectId).toArray(UUID[]::new),
+                growths.stream().map(Growth::tile).toArray(Long[]::new));
+    }
+
+    private Uni<Map<UUID, TileSeed>> seeds(SqlConnection connection, UUID[] projectIds, Long[] tiles) {
+        return DRAW_SEED
+                .bind("project_id", projectIds)
+                .bind("tile", tiles)
+                .bind(
+                        "seed",
+                        Stream.generate(this::drawn).limit(projectIds.length).toArray(Buffer[]::new))
                 .execute(connection)
-                .map(rows -> growth.tree.end());
+                .map(rows -> StreamSupport.stream(rows.spliterator(), false)
+                        .collect(Collectors.toMap(
+                                row -> row.getUUID("project_id"),
+                                row -> TileSeed.of(row.getBuffer("seed").getBytes()))));
+    }
+
+    private Buffer drawn() {
+        byte[] drawn = new byte[Seed.BYTES];
+        random.nextBytes(drawn);
+        return Buffer.buffer(drawn);
+    }
+
+    private static Uni<Void> move(SqlConnection connection, List<Growth> growths) {
+        return growths.isEmpty()
+                ? Uni.createFrom().voidItem()
+                : move(
+                        connection,
+                        growths.stream().map(growth -> growth.projectId).toArray(UUID[]::new),
+                        growths.stream().map(Growth::grownTo).toArray(Long[]::new),
+                        growths.stream()
+                                .map(growth -> Buffer.buffer(growth.tree.bytes()))
+                                .toArray(Buffer[]::new));
+    }
+
+    private static Uni<Void> move(SqlConnection connection, UUID[] projectIds, Long[] sizes, Buffer[] frontiers) {
+        return MOVE_LOG.bind("project_id", projectIds)
+                .bind("size", sizes)
+                .bind("frontier", frontiers)
+                .execute(connection)
+                .replaceWithVoid();
     }
 
     /** Stores a tile of level 0, and those above it that it fills. */
@@ -296,11 +429,8 @@ public class LogTree implements Projection {
     /** Tiles and seeds stay; they are compared with when they are computed anew. */
     @Override
     public Uni<Void> reset(SqlConnection connection, UUID projectId) {
-        return lock(connection, projectId)
-                .chain(state -> MOVE_LOG.bind("project_id", projectId)
-                        .bind("size", 0L)
-                        .bind("frontier", Buffer.buffer())
-                        .execute(connection))
-                .replaceWithVoid();
+        return lock(connection, List.of(projectId))
+                .chain(states ->
+                        move(connection, new UUID[] {projectId}, new Long[] {0L}, new Buffer[] {Buffer.buffer()}));
     }
 }

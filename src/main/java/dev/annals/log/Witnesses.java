@@ -48,7 +48,6 @@ import org.jspecify.annotations.Nullable;
 public class Witnesses {
 
     private static final Logger LOG = Logger.getLogger(Witnesses.class);
-    private static final Sql LOCK_LOG = Sql.named("lock_log");
     private static final Sql READ_WITNESSES = Sql.named("read_witnesses");
     private static final Sql NOTE_WITNESS = Sql.named("note_witness");
     private static final Sql STORE_COSIGNED = Sql.named("store_cosigned");
@@ -393,10 +392,9 @@ public class Witnesses {
             return Uni.createFrom().voidItem();
         }
         SignedLog log = offer.log;
-        return pool.withTransaction(connection -> LOCK_LOG.bind("project_id", log.projectId())
-                        .execute(connection)
-                        .chain(rows -> {
-                            LogState state = LogState.of(rows);
+        return pool.withTransaction(connection -> LogTree.find(connection, List.of(log.projectId()))
+                        .chain(states -> {
+                            LogState state = states.get(log.projectId());
                             Note next = state == null ? null : next(state, log, cosigned);
                             return next == null
                                     ? Uni.createFrom().voidItem()

@@ -200,9 +200,9 @@ final class SignedRecords {
             throws SQLException {
         int read = 0;
         try (PreparedStatement select = READ_LEAF_RECORDS
-                        .bind("project_id", projectId)
-                        .bind("first", start + 1)
-                        .bind("last", start + entries.length)
+                        .bind("project_id", new String[] {projectId.toString()})
+                        .bind("first", new Long[] {start + 1})
+                        .bind("last", new Long[] {start + entries.length})
                         .prepare(connection);
                 ResultSet row = select.executeQuery()) {
             while (row.next()) {

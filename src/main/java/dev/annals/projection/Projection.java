@@ -1,7 +1,10 @@
 package dev.annals.projection;
 
+import io.smallrye.mutiny.Multi;
 import io.smallrye.mutiny.Uni;
 import io.vertx.mutiny.sqlclient.SqlConnection;
+import java.util.HashMap;
+import java.util.Map;
 import java.util.UUID;
 
 /**
@@ -23,6 +26,25 @@ public interface Projection {
      * @return up to which record all have now been taken in; {@code sequenceId} if there are no new ones
      */
     Uni<Long> project(SqlConnection connection, UUID projectId, long sequenceId);
+
+    /**
+     * The same for several projects of which each has few new records, in one transaction. Whatever fails in one of them fails
+     * them all: {@link Projector} then takes each by itself.
+     *
+     * @param sequenceIds of each project: all records up to this one have been taken in
+     * @return up to which record all have now been taken in, of each of these projects
+     */
+    default Uni<Map<UUID, Long>> projectTogether(SqlConnection connection, Map<UUID, Long> sequenceIds) {
+        Map<UUID, Long> taken = new HashMap<>();
+        return Multi.createFrom()
+                .iterable(sequenceIds.entrySet())
+                .onItem()
+                .transformToUniAndConcatenate(from ->
+                        project(connection, from.getKey(), from.getValue()).invoke(to -> taken.put(from.getKey(), to)))
+                .collect()
+                .last()
+                .replaceWith(taken);
+    }
 
     /**
      * Forgets what was derived from a project's feed, in the transaction that moves the checkpoint to its start. That may be

@@ -34,17 +34,19 @@ import java.util.function.Supplier;
 import java.util.function.ToDoubleFunction;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import java.util.stream.StreamSupport;
 import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Runs the projections: looks for projects that are behind, and brings them forward step by step, one transaction per step.
+ * Runs the projections: looks for projects that are behind, and brings them forward step by step, one transaction per step. Projects that
+ * are a few records behind share a step, because most of what it costs is the same for one record and for a thousand.
  *
- * <p>Any number of instances may do so at once. A step locks its checkpoint's row, and skips one that is locked elsewhere. The
+ * <p>Any number of instances may do so at once. A step locks its checkpoints' rows, and skips those that are locked elsewhere. A
  * checkpoint moves in the transaction that writes what was derived, so each record counts once, whatever breaks. A look is
  * one query over the heads and the checkpoints of a bounded number of projects; the next look continues behind them, and with
  * what this one did not finish: a busy project does not wait until all others have been looked at. A project whose step fails
- * is left alone for a while, longer each time, and hinders no other.
+ * is left alone for a while, longer each time, and hinders no other: those that shared a step with it are taken one by one.
  */
 @ApplicationScoped
 public class Projector {
@@ -61,6 +63,10 @@ public class Projector {
     private static final int MAX_BEHIND = 10_000;
     /** Of the time that the looks of a round take, the pauses between them are so many times. */
     private static final int PAUSES = 19;
+    /** How many projects share a transaction, and how many records each of them is behind at most. */
+    private static final int PROJECTS_TOGETHER = 64;
+
+    private static final int FEW_RECORDS = 256;
     /** A broken connection or a missed lock is only logged after this many failures in a row. */
     private static final int PASSING_FAILURES = 3;
 
@@ -96,15 +102,18 @@ public class Projector {
     }
 
     /** A projection of one project. */
-    private record Target(Projection projection, UUID projectId) {
-
-        Binds bind(Sql statement) {
-            return statement.bind("project_id", projectId).bind("projection", projection.name());
-        }
-    }
+    private record Target(Projection projection, UUID projectId) {}
 
     /** What a look has found: how many records a target is behind; it takes in at least {@code step} of them at a time. */
-    private record Lagging(Target target, long records, int step) {}
+    private record Lagging(Target target, long records, int step) {
+
+        /** What is left when so many records have been taken in; nothing where there is nothing to do about it at once. */
+        List<Lagging> without(long taken) {
+            return taken == 0 || records - taken < step
+                    ? List.of()
+                    : List.of(new Lagging(target, records - taken, step));
+        }
+    }
 
     /** A series of failures; the target is left alone until {@link System#nanoTime} reaches {@code until}. */
     private record Failure(int count, long until) {}
@@ -125,7 +134,17 @@ public class Projector {
     }
 
     /** A checkpoint that this transaction holds. */
-    private record Checkpoint(long sequenceId, int generation, boolean outdated) {}
+    private record Checkpoint(UUID projectId, long sequenceId, int generation, boolean outdated) {
+
+        /** The last record that has been taken in, in this generation. */
+        long from() {
+            return outdated ? 0 : sequenceId;
+        }
+
+        long taken(Map<UUID, Long> to) {
+            return to.getOrDefault(projectId, from()) - from();
+        }
+    }
 
     private void register(Projection projection, MeterRegistry metrics) {
         gauge(metrics, "annals.projection.lag.records", "Records not taken in yet", projection, this::missing);
@@ -288,26 +307,56 @@ public class Projector {
     }
 
     private Uni<Boolean> inTurn(List<Lagging> lagging) {
-        return Multi.createFrom()
-                .iterable(lagging)
-                .onItem()
-                .transformToUniAndConcatenate(
-                        behind -> looks.stopped() ? Uni.createFrom().item(0L) : takeOn(behind, config.steps()))
-                .collect()
-                .asList()
-                .map(left -> keepUnfinished(lagging, left));
+        return inTurn(parts(lagging), part -> looks.stopped() ? Uni.createFrom().item(List.of()) : takeOn(part))
+                .map(this::keepUnfinished);
     }
 
-    private boolean keepUnfinished(List<Lagging> lagging, List<Long> left) {
-        Map<Target, Lagging> kept = new LinkedHashMap<>();
-        for (int i = 0; i < left.size() && kept.size() < config.projects(); i++) {
-            if (left.get(i) > 0) {
-                Lagging was = lagging.get(i);
-                kept.put(was.target(), new Lagging(was.target(), left.get(i), was.step()));
+    /** What shares a transaction, and in parts of one what does not. */
+    private List<List<Lagging>> parts(List<Lagging> lagging) {
+        List<List<Lagging>> parts = new ArrayList<>();
+        Map<Projection, Together> open = new HashMap<>();
+        for (Lagging behind : lagging) {
+            if (behind.records() > FEW_RECORDS || failures.containsKey(behind.target())) {
+                parts.add(List.of(behind));
+                continue;
+            }
+            Projection projection = behind.target().projection();
+            Together together = open.get(projection);
+            if (together == null || !together.add(behind, config.records())) {
+                together = new Together(behind);
+                open.put(projection, together);
+                parts.add(together.all);
             }
         }
-        unfinished = kept;
-        return !kept.isEmpty();
+        return parts;
+    }
+
+    /** Projects that share a transaction of a projection. */
+    private static final class Together {
+        final List<Lagging> all = new ArrayList<>();
+        private long records;
+
+        Together(Lagging first) {
+            all.add(first);
+            records = first.records();
+        }
+
+        boolean add(Lagging next, int mostRecords) {
+            if (all.size() == PROJECTS_TOGETHER || records + next.records() > mostRecords) {
+                return false;
+            }
+            records += next.records();
+            return all.add(next);
+        }
+    }
+
+    private boolean keepUnfinished(List<List<Lagging>> left) {
+        unfinished = left.stream()
+                .flatMap(List::stream)
+                .limit(config.projects())
+                .collect(Collectors.toMap(
+                        Lagging::target, Function.identity(), (first, second) -> first, LinkedHashMap::new));
+        return !unfinished.isEmpty();
     }
 
     /**
@@ -320,7 +369,7 @@ public class Projector {
         if (!config.enabled() || looks.stopped() || projection == null) {
             return Uni.createFrom().voidItem();
         }
-        return takeOn(new Lagging(new Target(projection, projectId), Long.MAX_VALUE, 1), config.steps())
+        return takeOn(List.of(new Lagging(new Target(projection, projectId), Long.MAX_VALUE, 1)))
                 .replaceWithVoid();
     }
 
@@ -381,9 +430,11 @@ public class Projector {
     }
 
     private static Uni<Long> hold(SqlConnection connection, Target target) {
-        return target.bind(BEGIN_PROJECTION)
-                .execute(connection)
-                .chain(() -> target.bind(HOLD_CHECKPOINT).execute(connection))
+        return begin(connection, target.projection(), List.of(target.projectId()))
+                .chain(() -> HOLD_CHECKPOINT
+                        .bind("project_id", target.projectId())
+                        .bind("projection", target.projection().name())
+                        .execute(connection))
                 .map(rows -> rows.iterator().next().getLong("sequence_id"));
     }
 
@@ -398,29 +449,45 @@ public class Projector {
 
     // No further than the look saw: what has come since then waits for the next look, which finds more to take in at
     // once.
-    // @return how many records are left for the next look; 0 where there is nothing to do about them at once
-    private Uni<Long> takeOn(Lagging behind, int steps) {
+    // @return what is left for the next look; nothing where there is nothing to do about it at once
+    private Uni<List<Lagging>> takeOn(List<Lagging> part) {
+        if (part.size() == 1) {
+            return takeOn(part.get(0), config.steps());
+        }
+        Projection projection = part.get(0).target().projection();
+        List<UUID> projectIds =
+                part.stream().map(behind -> behind.target().projectId()).toList();
+        return step(projection, projectIds)
+                .map(taken -> part.stream()
+                        .flatMap(behind -> behind
+                                .without(taken.getOrDefault(behind.target().projectId(), 0L))
+                                .stream())
+                        .toList())
+                .onFailure()
+                // One of them hinders the others. Taken by itself, it is left alone for a while.
+                .recoverWithUni(() -> inTurn(part, behind -> takeOn(behind, config.steps()))
+                        .map(left -> left.stream().flatMap(List::stream).toList()));
+    }
+
+    private Uni<List<Lagging>> takeOn(Lagging behind, int steps) {
         Target target = behind.target();
         Failure before = failures.get(target);
-        if (before != null && System.nanoTime() - before.until() < 0) {
-            return Uni.createFrom().item(0L);
+        if (looks.stopped() || (before != null && System.nanoTime() - before.until() < 0)) {
+            return Uni.createFrom().item(List.of());
         }
-        return step(target)
+        return step(target.projection(), List.of(target.projectId()))
                 .invoke(() -> failures.remove(target))
                 .chain(taken -> {
-                    long rest = behind.records() - taken;
-                    if (taken == 0 || rest < behind.step()) {
-                        return Uni.createFrom().item(0L);
-                    }
-                    return steps > 1 && !looks.stopped()
-                            ? takeOn(new Lagging(target, rest, behind.step()), steps - 1)
-                            : Uni.createFrom().item(rest);
+                    List<Lagging> left = behind.without(taken.getOrDefault(target.projectId(), 0L));
+                    return steps > 1 && !left.isEmpty()
+                            ? takeOn(left.get(0), steps - 1)
+                            : Uni.createFrom().item(left);
                 })
                 .onFailure()
                 .recoverWithItem(failure -> failed(target, failure));
     }
 
-    private long failed(Target target, Throwable failure) {
+    private List<Lagging> failed(Target target, Throwable failure) {
         Failure before = failures.get(target);
         int count = before == null ? 1 : before.count() + 1;
         long delay = DatabaseFailure.backOff(config.retryDelay(), config.maxRetryDelay(), count - 1)
@@ -437,45 +504,86 @@ public class Projector {
                     target.projection().name(),
                     target.projectId());
         }
-        return 0;
+        return List.of();
     }
 
-    /** One transaction: takes the checkpoint, takes records in, moves the checkpoint. Gives how many records it took in. */
-    private Uni<Long> step(Target target) {
-        return pool.withTransaction(connection -> lock(connection, target)
-                .chain(checkpoint ->
-                        checkpoint == null ? Uni.createFrom().item(0L) : project(connection, target, checkpoint)));
+    /**
+     * One transaction: takes the checkpoints, takes records in, moves the checkpoints.
+     *
+     * @return how many records it took in of each project whose checkpoint nobody else had
+     */
+    private Uni<Map<UUID, Long>> step(Projection projection, List<UUID> projectIds) {
+        return pool.withTransaction(connection -> lock(connection, projection, projectIds)
+                .chain(checkpoints -> checkpoints.isEmpty()
+                        ? Uni.createFrom().item(Map.of())
+                        : project(connection, projection, checkpoints)));
     }
 
-    private Uni<@Nullable Checkpoint> lock(SqlConnection connection, Target target) {
-        return target.bind(BEGIN_PROJECTION)
+    /** Takes the checkpoints that no other instance holds. */
+    private static Uni<List<Checkpoint>> lock(SqlConnection connection, Projection projection, List<UUID> projectIds) {
+        return lockThere(connection, projection, projectIds)
+                .chain(checkpoints -> checkpoints.size() == projectIds.size()
+                        ? Uni.createFrom().item(checkpoints)
+                        : begin(connection, projection, projectIds)
+                                .chain(() -> lockThere(connection, projection, projectIds)));
+    }
+
+    private static Uni<RowSet<Row>> begin(SqlConnection connection, Projection projection, List<UUID> projectIds) {
+        return bind(BEGIN_PROJECTION, projection, projectIds).execute(connection);
+    }
+
+    private static Uni<List<Checkpoint>> lockThere(
+            SqlConnection connection, Projection projection, List<UUID> projectIds) {
+        return bind(LOCK_CHECKPOINT, projection, projectIds)
                 .execute(connection)
-                .chain(() -> target.bind(LOCK_CHECKPOINT).execute(connection))
-                .map(Projector::checkpoint);
+                .map(rows -> StreamSupport.stream(rows.spliterator(), false)
+                        .map(row -> new Checkpoint(
+                                row.getUUID("project_id"),
+                                row.getLong("sequence_id"),
+                                row.getInteger("generation"),
+                                row.getBoolean("outdated")))
+                        .toList());
     }
 
-    private static @Nullable Checkpoint checkpoint(RowSet<Row> rows) {
-        for (Row row : rows) {
-            return new Checkpoint(row.getLong("sequence_id"), row.getInteger("generation"), row.getBoolean("outdated"));
-        }
-        return null;
+    private static Binds bind(Sql statement, Projection projection, List<UUID> projectIds) {
+        return statement.bind("project_id", projectIds.toArray(UUID[]::new)).bind("projection", projection.name());
     }
 
-    private static Uni<Long> project(SqlConnection connection, Target target, Checkpoint at) {
-        long from = at.outdated() ? 0 : at.sequenceId();
-        return (at.outdated()
-                        ? target.projection().reset(connection, target.projectId())
-                        : Uni.createFrom().voidItem())
-                .chain(() -> target.projection().project(connection, target.projectId(), from))
-                .chain(to -> to > from || at.outdated()
-                        ? move(connection, target, to, at.generation()).replaceWith(to - from)
-                        : Uni.createFrom().item(0L));
+    private static Uni<Map<UUID, Long>> project(
+            SqlConnection connection, Projection projection, List<Checkpoint> checkpoints) {
+        Map<UUID, Long> from = checkpoints.stream().collect(Collectors.toMap(Checkpoint::projectId, Checkpoint::from));
+        return inTurn(
+                        checkpoints.stream().filter(Checkpoint::outdated).toList(),
+                        at -> projection.reset(connection, at.projectId()).replaceWith(at))
+                .chain(() -> from.size() > 1
+                        ? projection.projectTogether(connection, from)
+                        : projection
+                                .project(
+                                        connection,
+                                        checkpoints.get(0).projectId(),
+                                        checkpoints.get(0).from())
+                                .map(to -> Map.of(checkpoints.get(0).projectId(), to)))
+                .call(to -> move(connection, projection, checkpoints, to))
+                .map(to -> checkpoints.stream().collect(Collectors.toMap(Checkpoint::projectId, at -> at.taken(to))));
     }
 
-    private static Uni<RowSet<Row>> move(SqlConnection connection, Target target, long to, int generation) {
-        return target.bind(MOVE_CHECKPOINT)
-                .bind("sequence_id", to)
-                .bind("generation", generation)
-                .execute(connection);
+    private static Uni<?> move(
+            SqlConnection connection, Projection projection, List<Checkpoint> checkpoints, Map<UUID, Long> to) {
+        List<Checkpoint> moved = checkpoints.stream()
+                .filter(at -> at.outdated() || at.taken(to) > 0)
+                .toList();
+        return moved.isEmpty()
+                ? Uni.createFrom().voidItem()
+                : bind(
+                                MOVE_CHECKPOINT,
+                                projection,
+                                moved.stream().map(Checkpoint::projectId).toList())
+                        .bind("generation", moved.get(0).generation())
+                        .bind(
+                                "sequence_id",
+                                moved.stream()
+                                        .map(at -> at.from() + at.taken(to))
+                                        .toArray(Long[]::new))
+                        .execute(connection);
     }
 }

@@ -9,8 +9,11 @@ import io.vertx.mutiny.sqlclient.SqlConnection;
 import jakarta.enterprise.context.ApplicationScoped;
 import jakarta.inject.Inject;
 import java.time.LocalDate;
+import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.stream.Collectors;
+import java.util.stream.StreamSupport;
 import org.jspecify.annotations.Nullable;
 
 /** Counts records by UTC day of their timestamp, action and outcome; and apart from that, by their actor besides. */
@@ -43,13 +46,20 @@ public class DailyCounts implements Projection {
 
     @Override
     public Uni<Long> project(SqlConnection connection, UUID projectId, long sequenceId) {
+        return projectTogether(connection, Map.of(projectId, sequenceId)).map(taken -> taken.get(projectId));
+    }
+
+    @Override
+    public Uni<Map<UUID, Long>> projectTogether(SqlConnection connection, Map<UUID, Long> sequenceIds) {
         return PROJECT_STATISTICS
-                .bind("project_id", projectId)
-                .bind("sequence_id", sequenceId)
+                .bind("project_id", sequenceIds.keySet().toArray(UUID[]::new))
+                .bind("sequence_id", sequenceIds.values().toArray(Long[]::new))
                 .bind("records", (long) records)
                 .bind("combinations", config.combinations())
                 .execute(connection)
-                .map(rows -> rows.iterator().next().getLong("sequence_id"));
+                .map(rows -> StreamSupport.stream(rows.spliterator(), false)
+                        .collect(
+                                Collectors.toMap(row -> row.getUUID("project_id"), row -> row.getLong("sequence_id"))));
     }
 
     @Override

@@ -118,6 +118,50 @@ class LogTreeTest {
         assertThat(size()).isEqualTo(100);
     }
 
+    /** Some of them fill a tile in a step that they share. */
+    @Test
+    void logsThatGrowTogetherAreEachAsTheyAreAlone() throws Exception {
+        List<UUID> projects = new ArrayList<>(List.of(project));
+        for (int i = 0; i < 5; i++) {
+            projects.add(log.insertProject());
+        }
+        TestProjector projector = projector();
+        for (int round = 0; round < 4; round++) {
+            for (UUID each : projects) {
+                project = each;
+                append(random.nextInt(1, 150));
+            }
+            projector.catchUp();
+        }
+        for (UUID each : projects) {
+            project = each;
+            assertIsTree();
+        }
+        assertThat(projector.failing("log")).isZero();
+    }
+
+    @Test
+    void aLogThatIsHaltedHindersNoneOfThoseThatGrowWithIt() throws Exception {
+        UUID damaged = project;
+        UUID sound = log.insertProject();
+        TestProjector projector = projector();
+        for (UUID each : List.of(damaged, sound)) {
+            project = each;
+            append(100);
+        }
+        project = damaged;
+        withoutTriggers("delete from annals.audit_record where id = " + recordAt(50));
+        projector.catchUp();
+        assertThat(halted()).contains("with the sequence id 50 is gone");
+        assertThat(size()).isZero();
+
+        project = sound;
+        assertIsTree();
+        append(100);
+        projector.catchUp();
+        assertIsTree();
+    }
+
     @Test
     void aRecordThatIsGoneHaltsTheLog() throws Exception {
         append(100);

@@ -22,6 +22,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -167,6 +168,35 @@ class ProjectorTest {
         poison.set(false);
         projector.catchUp();
         assertThat(projector.failing("statistics")).isZero();
+        assertCounted();
+    }
+
+    /** Most of what a step costs is the same for one record and for a thousand. */
+    @Test
+    void projectsThatAreAFewRecordsBehindShareAStep() throws Exception {
+        List<Set<UUID>> steps = new ArrayList<>();
+        Projection noted = new OtherCounts() {
+            @Override
+            public Uni<Long> project(SqlConnection connection, UUID projectId, long sequenceId) {
+                steps.add(Set.of(projectId));
+                return counts.project(connection, projectId, sequenceId);
+            }
+
+            @Override
+            public Uni<Map<UUID, Long>> projectTogether(SqlConnection connection, Map<UUID, Long> sequenceIds) {
+                steps.add(sequenceIds.keySet());
+                return counts.projectTogether(connection, sequenceIds);
+            }
+        };
+        TestProjector projector = new TestProjector(pool(), List.of(noted), 1000);
+        int rounds = 5;
+        for (int round = 0; round < rounds; round++) {
+            append(5);
+            projector.catchUp();
+        }
+        // Projects of other tests may stand between them.
+        assertThat(steps.stream().filter(step -> projects.stream().anyMatch(step::contains)))
+                .hasSizeLessThan(projects.size() * rounds);
         assertCounted();
     }
 

@@ -25,10 +25,9 @@ with start as materialized (
     select * from annals.audit_record where project_id = :project_id and id = place.record_id
     offset 0) as r
 ), key as materialized (
-  select annals.search_stretch(start.sequence_id / 1024) | annals.search_key(:project_id, value.field, value.value) as key,
+  select annals.search_key(:project_id, value.field, value.value) as key,
     min(record.place) as first, max(record.place) as last, bit_or(1::bigint << record.place / 16) as slices
-  from start
-  cross join (select *, (sequence_id - (select sequence_id from start) - 1)::integer as place from record) as record
+  from (select *, (sequence_id - (select sequence_id from start) - 1)::integer as place from record) as record
   cross join lateral (
     select 1, record.action
     union all select 2, record.actor_id
@@ -43,12 +42,10 @@ with start as materialized (
   where value.value is not null
   group by 1
 ), written as (
-  insert into annals.search_block (project_id, block, first_timestamp, last_timestamp, keys, slices, places, masks)
+  insert into annals.search_block (project_id, block, first_timestamp, last_timestamp, keys, places, masks)
   select :project_id, (select sequence_id / 1024 from start),
     (select min("timestamp") from record), (select max("timestamp") from record),
     array_agg(key order by key),
-    -- Only the release before reads them: each slice may hold each key.
-    array_fill(-1::bigint, array[count(*)::integer]),
     array_agg((case when first = last then first else -number end)::smallint order by key),
     coalesce(array_agg(slices order by key) filter (where first < last), '{}')
   from (select *, count(*) filter (where first < last) over (order by key) as number from key) as key

@@ -42,8 +42,7 @@ left join lateral (
       abs((case when :direction::integer > 0 then (part.through - 1) / 1024 else 0 end >> 10)
         - (part.first_block >> 10)))) as step
   cross join lateral (
-    select annals.search_stretch((part.first_block >> 10) + step * :direction::integer << 10) as prefix,
-      (part.first_block >> 10) + step * :direction::integer as number) as stretch
+    select (part.first_block >> 10) + step * :direction::integer as number) as stretch
   cross join lateral (
     select one.block, bit_or(one.slices) as slices, array_agg(one.place) filter (where one.place is not null) as places
     from wanted
@@ -51,16 +50,16 @@ left join lateral (
       select read.block, held.slices, held.place
       from (
         -- read once, not once per key, and no more of it than needed: one key alone may need no masks
-        select found.block, found.keys || '{}'::bigint[] as keys,
-          case when found.places is null then found.slices || '{}'::bigint[] end as slices,
+        select found.block, found.keys || '{}'::integer[] as keys,
           case when cardinality(wanted.keys) > 1 then found.places || '{}'::smallint[] else found.places end as places,
           case when cardinality(wanted.keys) > 1 then found.masks || '{}'::bigint[] else found.masks end as masks
         from (
           select b.*
           from (
-            select project_id, block, first_timestamp, last_timestamp, keys, slices, places, masks
+            select project_id, block, first_timestamp, last_timestamp, keys, places, masks
             from annals.search_block
-            where keys @> array(select stretch.prefix | k from unnest(wanted.keys) as k)
+            where annals.search_entries(block, keys)
+              @> array(select annals.search_entry(stretch.number, key) from unnest(wanted.keys) as key)
             offset 0) as b
           where b.project_id = :project_id
             and b.block >> 10 = stretch.number
@@ -73,22 +72,20 @@ left join lateral (
       cross join lateral (
         -- the slices that have all of it; or the place, where one key has no other
         select
-          case when count(key.place) = 0 then bit_and(key.slices) else 0 end as slices,
-          case when min(key.place) = max(key.place) and bit_and(key.slices) <> 0 then min(key.place) end as place
+          case when count(found.place) = 0 then bit_and(found.slices) else 0 end as slices,
+          case when min(found.place) = max(found.place) and bit_and(found.slices) <> 0 then min(found.place) end as place
         from (
           select nullif(greatest(number.number, -1), -1) as place,
             case
-              when at.place = 0 or read.keys[at.place] <> s.key then 0
-              when number.number is null then read.slices[at.place]
+              when at.place = 0 or read.keys[at.place] <> key then 0
               when number.number < 0 then read.masks[-number.number]
               else 1::bigint << number.number / 16
             end as slices
-          from unnest(wanted.keys) as k (k)
-          cross join lateral (select stretch.prefix | k) as s (key)
-          cross join lateral (select width_bucket(s.key, read.keys)) as at (place)
+          from unnest(wanted.keys) as key
+          cross join lateral (select width_bucket(key, read.keys)) as at (place)
           cross join lateral (select read.places[at.place]::integer) as number (number)
-          offset 0) as key) as held
-      -- keys, slices, places and masks do not go into the sort
+          offset 0) as found) as held
+      -- keys, places and masks do not go into the sort
       offset 0) as one
     group by one.block
     order by one.block * :direction::integer

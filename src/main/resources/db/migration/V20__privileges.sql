@@ -102,7 +102,7 @@ grant select, insert, update (record_count), delete on annals.daily_count to ann
 grant select, insert, update (record_count, combination_count, actor_combination_count), delete on annals.daily_total to annals_service;
 grant select, insert, delete on annals.search_block to annals_service;
 grant execute on function annals.combination_key(text, text, text), annals.words(text),
-  annals.search_key(uuid, integer, text), annals.search_stretch(bigint) to annals_service;
+  annals.search_key(uuid, integer, text), annals.search_entry(bigint, integer), annals.search_entries(bigint, integer[]) to annals_service;
 
 -- The tree of a feed's log only grows.
 grant select, insert on annals.merkle_tile, annals.merkle_seed to annals_service;

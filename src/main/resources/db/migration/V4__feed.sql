@@ -19,8 +19,8 @@ language sql immutable parallel safe
 return coalesce(
   case when annals.is_identity_id(token) then 'identity:' else 'token:' end || token::text, 'role:' || role);
 
--- The places of all feeds: where a record stands is unfolded here, and nowhere else. (Only sql/read_feed.sql unfolds a page
--- by itself, which is faster by half.) A range of first_sequence_id bounds which segments are read: see places().
+-- The places of all feeds: where a record stands is unfolded here, and by places() for a part of a feed. (Only sql/read_feed.sql
+-- unfolds a page by itself, which is faster by half.)
 create view annals.place as
 select segment.project_id,
        segment.first_sequence_id,
@@ -33,7 +33,8 @@ cross join lateral unnest(coalesce(
   (select record_ids from annals.append where append.project_id = segment.project_id and append.id = segment.append_id),
   array[segment.append_id])) with ordinality as place (record_id, position);
 
--- The places of a feed from first to last. The function is inlined into the statement that calls it.
+-- The places of a feed from first to last. The function is inlined into the statement that calls it. Of an append it unfolds no more
+-- than the range has of it: most ranges of a search are one place.
 --
 -- OFFSET 0 keeps both bounds of the segments in one probe of their index.
 create function annals.places(project_id uuid, first bigint, last bigint)
@@ -46,10 +47,21 @@ as $$
     select coalesce(max(first_sequence_id), 1) as first_sequence_id
     from annals.feed_segment where feed_segment.project_id = $1 and first_sequence_id <= $2) as holding
   cross join lateral (
-    select place.sequence_id, place.record_id, place.mark
-    from annals.place
-    where place.project_id = $1 and place.first_sequence_id between holding.first_sequence_id and $3
-      and place.sequence_id between $2 and $3
+    select part.first_sequence_id + place.position - 1 as sequence_id, place.record_id, part.mark
+    from (
+      select append_id, mark, first_sequence_id = last_sequence_id as is_single, greatest(first_sequence_id, $2) as first_sequence_id,
+        (greatest(first_sequence_id, $2) - first_sequence_id + 1)::integer as lowest,
+        (least(last_sequence_id, $3) - first_sequence_id + 1)::integer as highest
+      from annals.feed_segment
+      where feed_segment.project_id = $1 and first_sequence_id between holding.first_sequence_id and $3
+        and last_sequence_id >= $2
+      offset 0) as part
+    cross join lateral unnest(case
+      -- an append of one record is named by it
+      when part.is_single then array[part.append_id]
+      else (
+        select record_ids[part.lowest:part.highest] from annals.append where append.project_id = $1 and append.id = part.append_id)
+      end) with ordinality as place (record_id, position)
     offset 0) as place
 $$;
 

@@ -209,9 +209,9 @@ class FacetsTest {
         log.run(
                 "insert into annals.feed_segment (project_id, append_id, first_sequence_id, last_sequence_id) values ('"
                         + project + "', gen_random_uuid(), 3073, " + through + ")",
-                "insert into annals.search_block (project_id, block, first_timestamp, last_timestamp, keys, slices)"
+                "insert into annals.search_block (project_id, block, first_timestamp, last_timestamp, keys, places, masks)"
                         + " select '" + project
-                        + "', block, now(), now(), '{}', '{}' from generate_series(3, 248) block",
+                        + "', block, now(), now(), '{}', '{}', '{}' from generate_series(3, 248) block",
                 "update annals.projection_checkpoint set sequence_id = " + through + " where project_id = '" + project
                         + "' and projection = 'search'");
         Facets facets = facets(Map.of("annals.facets.records", "1000000"));

@@ -93,9 +93,6 @@ class SearchIndexTest {
                 if (random.nextInt(100) == 0) {
                     startTheIndexAnew();
                 }
-                if (random.nextInt(20) == 0) {
-                    letBlocksBeOfTheReleaseBefore(project);
-                }
             });
             List<Long> expected = new ArrayList<>(FilteredPages.everyRecord(reader, project).stream()
                     .filter(record -> record.sequenceId() <= through && passes(filter, record))
@@ -168,17 +165,6 @@ class SearchIndexTest {
         assertThat(plan.first()).containsExactly(51L);
         assertThat(plan.last()).containsExactly(300L);
         assertThat(plan.takeBack(100).places()).isEqualTo(100);
-    }
-
-    /** During an upgrade, an instance of the release before may serve what this one has indexed. */
-    @Test
-    void theReleaseBeforeRulesOutNothingInANewBlock() throws SQLException {
-        UUID project = log.insertProject();
-        append(project, 1_024, new Random(1));
-        new TestProjector(pool, List.of(new SearchIndex(pool, new Limits(20, 4096, 256))), 10_000).catchUp();
-        assertThat(log.texts("select (slices = array_fill(-1::bigint, array[cardinality(keys)]))::text"
-                        + " from annals.search_block where project_id = '" + project + "'"))
-                .containsExactly("true");
     }
 
     /** Stretches of 1,048,576 places have keys of their own in the index: a search goes from one to the next. */
@@ -366,18 +352,6 @@ class SearchIndexTest {
     private void startTheIndexAnew() {
         try {
             log.run("update annals.projection set generation = generation + 1 where name = 'search'");
-        } catch (SQLException e) {
-            throw new AssertionError(e);
-        }
-    }
-
-    /** Some blocks: with slices for each key, and without places. */
-    private void letBlocksBeOfTheReleaseBefore(UUID project) {
-        try {
-            log.run("update annals.search_block set places = null, masks = null, slices = (select array_agg(case"
-                    + " when place < 0 then masks[-place] else 1::bigint << place / 16 end order by number)"
-                    + " from unnest(places) with ordinality as key (place, number))"
-                    + " where project_id = '" + project + "' and places is not null and block % 3 <> 1");
         } catch (SQLException e) {
             throw new AssertionError(e);
         }

@@ -272,7 +272,7 @@ class VerifySeesEverythingIT {
                 plants,
                 "a search block is ahead",
                 "has a block of the records 1025 to 2048",
-                "insert into annals.search_block select project_id, 1, first_timestamp, last_timestamp, keys, slices"
+                "insert into annals.search_block select project_id, 1, first_timestamp, last_timestamp, keys, places, masks"
                         + " from annals.search_block");
         plant(
                 plants,

@@ -73,11 +73,13 @@ final class Clients implements AutoCloseable {
     private final List<String> tellings = Collections.synchronizedList(new ArrayList<>());
 
     private final Object recovery = new Object();
-    /** The writers that were served since the measurement began. Guarded by {@link #recovery}, as the two moments are. */
+    /** The writers that were served since the measurement began. Guarded by {@link #recovery}, as the next four are. */
     private final Set<Integer> served = new HashSet<>();
 
+    private int measurements;
     private long servedSince;
     private long lastServed;
+    private long longestWait;
 
     private volatile boolean written;
     private volatile boolean over;
@@ -117,7 +119,8 @@ final class Clients implements AutoCloseable {
             String body = "{\"action\": \"survive\", \"id\": \"" + id + "\"}";
             HttpRequest.BodyPublisher sent = HttpRequest.BodyPublishers.ofString(body);
             JsonNode answer = null;
-            long asked = 0;
+            long begun = System.nanoTime();
+            long asked = begun;
             while (answer == null && !over) {
                 asked = System.nanoTime();
                 answer = ask(
@@ -131,15 +134,27 @@ final class Clients implements AutoCloseable {
                 told.put(id, answer.get("sequence_id").longValue());
                 long now = System.nanoTime();
                 longestPause.accumulateAndGet(now - lastTold.getAndSet(now), Math::max);
-                serve(writer, asked, now);
+                serve(writer, begun, asked, now);
             }
-            TimeUnit.NANOSECONDS.sleep(afterRecord.toNanos());
+            waitAfterRecord();
         }
         return null;
     }
 
-    private void serve(int writer, long asked, long answered) {
+    /** Shorter where a measurement begins: all writers ask then, whatever they wait otherwise. */
+    private void waitAfterRecord() throws InterruptedException {
+        long end = System.nanoTime() + afterRecord.toNanos();
         synchronized (recovery) {
+            int known = measurements;
+            for (long left = afterRecord.toNanos(); left > 0 && measurements == known; left = end - System.nanoTime()) {
+                TimeUnit.NANOSECONDS.timedWait(recovery, left);
+            }
+        }
+    }
+
+    private void serve(int writer, long begun, long asked, long answered) {
+        synchronized (recovery) {
+            longestWait = Math.max(longestWait, Math.min(answered - begun, answered - servedSince));
             if (asked - servedSince >= 0 && served.size() < writing.size() && served.add(writer)) {
                 lastServed = answered;
                 recovery.notifyAll();
@@ -151,11 +166,17 @@ final class Clients implements AutoCloseable {
     void measureRecovery() {
         synchronized (recovery) {
             served.clear();
+            longestWait = 0;
             servedSince = System.nanoTime();
+            measurements++;
+            recovery.notifyAll();
         }
     }
 
-    /** Waits until each writer was answered what it asked after {@link #measureRecovery}. Gives how long that took. */
+    /**
+     * Waits until each writer was answered what it asked after {@link #measureRecovery}. Gives how long that took; or how long one
+     * of them has waited for an answer since, where that is longer: some faults do not take hold at once.
+     */
     Duration awaitRecovery() throws InterruptedException {
         long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(END_LIMIT_SECONDS);
         synchronized (recovery) {
@@ -165,7 +186,7 @@ final class Clients implements AutoCloseable {
                         .isNegative();
                 TimeUnit.MILLISECONDS.timedWait(recovery, 1_000);
             }
-            return Duration.ofNanos(lastServed - servedSince);
+            return Duration.ofNanos(Math.max(lastServed - servedSince, longestWait));
         }
     }
 

@@ -21,8 +21,13 @@ import org.junit.jupiter.api.io.TempDir;
  * A fault happens under load again and again: a few times, or, with {@code -Dsurvival.minutes}, for so long. At the end what the
  * clients were told is compared with what the feed says.
  *
- * <p>A recovery lasts from the moment at which the fault happens until each writer was answered what it asked after that moment. A
- * fault that lasts says itself when it is over, with {@link Clients#measureRecovery}: the recovery is counted from there.
+ * <p>A recovery lasts from the moment at which the fault happens until each writer was answered what it asked after that moment, or
+ * as long as one of them waited for an answer later on. A fault that lasts says itself when it is over, with {@link
+ * Clients#measureRecovery}: the recovery is counted from there.
+ *
+ * <p>A long run is a light load, so that all faults can run at the same time on two cores: about eight records a second, and a fault
+ * every 30 to 60 s, since each may start a process of the service, which takes seconds of a core. The times are then those of the
+ * fault, not of a machine that has too much to do.
  */
 abstract class RepeatedFault {
 
@@ -30,8 +35,10 @@ abstract class RepeatedFault {
     private static final int WRITERS = 4;
     private static final int READERS = 6;
     private static final int RECORDS_BETWEEN = 50;
-    private static final int LEAST_SECONDS_BETWEEN = 8;
-    private static final int MOST_SECONDS_BETWEEN = 20;
+    private static final int LEAST_SECONDS_BETWEEN = 30;
+    private static final int MOST_SECONDS_BETWEEN = 60;
+    private static final Duration AFTER_RECORD = Duration.ofMillis(500);
+    private static final Duration AFTER_FEED = Duration.ofSeconds(1);
 
     @TempDir
     Path directory;
@@ -81,7 +88,7 @@ abstract class RepeatedFault {
         instances = closeLater(Instances.start(count, settings));
         clients = closeLater(instances.clients());
         if (MINUTES > 0) {
-            clients.pace(Duration.ofMillis(100), Duration.ofMillis(250));
+            clients.pace(AFTER_RECORD, AFTER_FEED);
         }
         clients.start(WRITERS, READERS).awaitTold(RECORDS_BETWEEN);
     }
@@ -100,6 +107,8 @@ abstract class RepeatedFault {
                         ThreadLocalRandom.current().nextInt(LEAST_SECONDS_BETWEEN, MOST_SECONDS_BETWEEN + 1));
             }
             clients.awaitTold(RECORDS_BETWEEN);
+            // For the log: of this time alone.
+            clients.measurePause();
             clients.measureRecovery();
             fault.happen(recoveries.size());
             Duration recovery = clients.awaitRecovery();

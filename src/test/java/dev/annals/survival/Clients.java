@@ -73,11 +73,14 @@ final class Clients implements AutoCloseable {
     private final List<String> tellings = Collections.synchronizedList(new ArrayList<>());
 
     private final Object recovery = new Object();
-    /** The writers that were served since the measurement began. Guarded by {@link #recovery}, as the next four are. */
+    /** The writers that were served since the measurement began. Guarded by {@link #recovery}, as the rest is. */
     private final Set<Integer> served = new HashSet<>();
 
     private int measurements;
     private long servedSince;
+    /** What a writer asked earlier does not count as served. */
+    private long askedSince;
+
     private long lastServed;
     private long longestWait;
 
@@ -155,7 +158,7 @@ final class Clients implements AutoCloseable {
     private void serve(int writer, long begun, long asked, long answered) {
         synchronized (recovery) {
             longestWait = Math.max(longestWait, Math.min(answered - begun, answered - servedSince));
-            if (asked - servedSince >= 0 && served.size() < writing.size() && served.add(writer)) {
+            if (asked - askedSince >= 0 && served.size() < writing.size() && served.add(writer)) {
                 lastServed = answered;
                 recovery.notifyAll();
             }
@@ -168,16 +171,29 @@ final class Clients implements AutoCloseable {
             served.clear();
             longestWait = 0;
             servedSince = System.nanoTime();
+            askedSince = servedSince;
             measurements++;
             recovery.notifyAll();
         }
     }
 
     /**
-     * Waits until each writer was answered what it asked after {@link #measureRecovery}. Gives how long that took; or how long one
-     * of them has waited for an answer since, where that is longer: some faults do not take hold at once.
+     * Waits until each writer was answered what it asked after {@link #measureRecovery}, and again what it asks from now on. Gives how
+     * long the first of it took; or how long one of them has waited for an answer meanwhile, where that is longer: some faults do
+     * not take hold at once.
      */
     Duration awaitRecovery() throws InterruptedException {
+        synchronized (recovery) {
+            awaitAllServed();
+            long first = lastServed - servedSince;
+            served.clear();
+            askedSince = System.nanoTime();
+            awaitAllServed();
+            return Duration.ofNanos(Math.max(first, longestWait));
+        }
+    }
+
+    private void awaitAllServed() throws InterruptedException {
         long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(END_LIMIT_SECONDS);
         synchronized (recovery) {
             while (served.size() < writing.size()) {
@@ -186,7 +202,6 @@ final class Clients implements AutoCloseable {
                         .isNegative();
                 TimeUnit.MILLISECONDS.timedWait(recovery, 1_000);
             }
-            return Duration.ofNanos(Math.max(lastServed - servedSince, longestWait));
         }
     }
 

@@ -72,8 +72,8 @@ left join lateral (
       cross join lateral (
         -- the slices that have all of it; or the place, where one key has no other
         select
-          case when count(found.place) = 0 then bit_and(found.slices) else 0 end as slices,
-          case when min(found.place) = max(found.place) and bit_and(found.slices) <> 0 then min(found.place) end as place
+          case when count(looked_up.place) = 0 then bit_and(looked_up.slices) else 0 end as slices,
+          case when min(looked_up.place) = max(looked_up.place) and bit_and(looked_up.slices) <> 0 then min(looked_up.place) end as place
         from (
           select nullif(greatest(number.number, -1), -1) as place,
             case
@@ -84,7 +84,7 @@ left join lateral (
           from unnest(wanted.keys) as key
           cross join lateral (select width_bucket(key, read.keys)) as at (place)
           cross join lateral (select read.places[at.place]::integer) as number (number)
-          offset 0) as found) as held
+          offset 0) as looked_up) as held
       -- keys, places and masks do not go into the sort
       offset 0) as one
     group by one.block

@@ -33,6 +33,18 @@ public final class RepeatedLook {
         this.whoWaits = whoWaits;
     }
 
+    /**
+     * How long to pause behind a look, so that looks take no more than a part of the time.
+     *
+     * @param times so many times as long as the look took
+     * @param began when it began, by {@link System#nanoTime}
+     * @param longest and no longer than this
+     */
+    public static Duration pause(int times, long began, Duration longest) {
+        Duration pause = Duration.ofNanos(times * (System.nanoTime() - began));
+        return pause.compareTo(longest) < 0 ? pause : longest;
+    }
+
     /** Looks for the first time one interval from now. */
     public void start() {
         lookAfter(interval);

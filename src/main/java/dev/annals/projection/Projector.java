@@ -19,7 +19,6 @@ import io.vertx.mutiny.sqlclient.SqlConnection;
 import jakarta.enterprise.context.ApplicationScoped;
 import jakarta.enterprise.event.Observes;
 import jakarta.inject.Inject;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -40,7 +39,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Runs the projections: looks for projects that are behind, and brings them forward step by step, one transaction per step. Projects that
- * are a few records behind share a step, because most of what it costs is the same for one record and for a thousand.
+ * are a few records behind share a step, because its own statements cost more than a few records do.
  *
  * <p>Any number of instances may do so at once. A step locks its checkpoints' rows, and skips those that are locked elsewhere. A
  * checkpoint moves in the transaction that writes what was derived, so each record counts once, whatever breaks. A look is
@@ -63,9 +62,9 @@ public class Projector {
     private static final int MAX_BEHIND = 10_000;
     /** Of the time that the looks of a round take, the pauses between them are so many times. */
     private static final int PAUSES = 19;
-    /** How many projects share a transaction, and how many records each of them is behind at most. */
+    /** How many projects share a step at most. */
     private static final int PROJECTS_TOGETHER = 64;
-
+    /** How far behind a project is at most that shares a step. */
     private static final int FEW_RECORDS = 256;
     /** A broken connection or a missed lock is only logged after this many failures in a row. */
     private static final int PASSING_FAILURES = 3;
@@ -222,12 +221,11 @@ public class Projector {
         long began = System.nanoTime();
         return look().chain(more -> more || atEnd()
                 ? Uni.createFrom().item(more)
-                : Uni.createFrom().item(true).onItem().delayIt().by(pause(System.nanoTime() - began)));
-    }
-
-    private Duration pause(long nanos) {
-        Duration pause = Duration.ofNanos(PAUSES * nanos);
-        return pause.compareTo(config.interval()) < 0 ? pause : config.interval();
+                : Uni.createFrom()
+                        .item(true)
+                        .onItem()
+                        .delayIt()
+                        .by(RepeatedLook.pause(PAUSES, began, config.interval())));
     }
 
     /**

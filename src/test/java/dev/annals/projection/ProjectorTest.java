@@ -171,7 +171,6 @@ class ProjectorTest {
         assertCounted();
     }
 
-    /** Most of what a step costs is the same for one record and for a thousand. */
     @Test
     void projectsThatAreAFewRecordsBehindShareAStep() throws Exception {
         List<Set<UUID>> steps = new ArrayList<>();

@@ -33,6 +33,7 @@ import java.util.Optional;
 import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
@@ -69,6 +70,10 @@ public final class EmbeddedDatabase implements AutoCloseable {
 
     private static final Duration STOP_LIMIT = Duration.ofSeconds(30);
     private static final int START_ATTEMPTS = 20;
+    /** In postmaster.pid, from 0. */
+    private static final int STATUS_LINE = 7;
+
+    private static final Duration PAUSE_BETWEEN_LOOKS = Duration.ofMillis(5);
     private static final Duration PAUSE_BETWEEN_ATTEMPTS = Duration.ofMillis(500);
     private static final Duration PAUSE_BETWEEN_RESTARTS = Duration.ofSeconds(5);
     private static final long SPACE_NEEDED_BYTES = 200L << 20;
@@ -414,16 +419,7 @@ public final class EmbeddedDatabase implements AutoCloseable {
             replaceForeignPid();
             Path startLog = directory.resolve("start.log");
             Files.deleteIfExists(startLog);
-            outcome = binaries.run(
-                    START_LIMIT.plusSeconds(10),
-                    "pg_ctl",
-                    "start",
-                    "--pgdata=" + cluster,
-                    "--wait",
-                    "--timeout=" + START_LIMIT.toSeconds(),
-                    "--silent",
-                    "--log=" + startLog,
-                    "--options=" + serverOptions());
+            outcome = startServer(startLog);
             log = Files.exists(startLog) ? Files.readString(startLog) : "";
             if (outcome.exitCode() == 0) {
                 restartWhenItDies();
@@ -435,6 +431,54 @@ public final class EmbeddedDatabase implements AutoCloseable {
         throw new EmbeddedDatabaseException("The embedded PostgreSQL in " + directory + " does not start ("
                 + complaint(log + "\n" + newestServerLog() + "\n" + outcome.output()) + "). There is more in "
                 + cluster.resolve("log") + "; its data are untouched.");
+    }
+
+    // Done as soon as it is ready, or pg_ctl knows that it does not start: that looks ten times a second only, and a
+    // start
+    // takes little more than a tenth.
+    private PostgresBinaries.Outcome startServer(Path log) {
+        String before = pidFile();
+        CompletableFuture<PostgresBinaries.Outcome> start = new CompletableFuture<PostgresBinaries.Outcome>()
+                .completeAsync(
+                        () -> binaries.run(
+                                START_LIMIT.plusSeconds(10),
+                                "pg_ctl",
+                                "start",
+                                "--pgdata=" + cluster,
+                                "--wait",
+                                "--timeout=" + START_LIMIT.toSeconds(),
+                                "--silent",
+                                "--log=" + log,
+                                "--options=" + serverOptions()),
+                        EmbeddedDatabase::runBeside);
+        while (!start.isDone()) {
+            String now = pidFile();
+            if (!now.equals(before)
+                    && now.lines().skip(STATUS_LINE).findFirst().orElse("").startsWith("ready")) {
+                return new PostgresBinaries.Outcome(0, "");
+            }
+            pause(PAUSE_BETWEEN_LOOKS);
+        }
+        try {
+            return start.join();
+        } catch (CompletionException e) {
+            throw e.getCause() instanceof EmbeddedDatabaseException known ? known : e;
+        }
+    }
+
+    private static void runBeside(Runnable command) {
+        Thread thread = new Thread(command, "annals-embedded-database-start");
+        thread.setDaemon(true);
+        thread.start();
+    }
+
+    /** What PostgreSQL says of itself while it runs; empty if there is nothing to be read. */
+    private String pidFile() {
+        try {
+            return Files.readString(cluster.resolve("postmaster.pid"));
+        } catch (IOException e) {
+            return "";
+        }
     }
 
     private String serverOptions() {

@@ -1,7 +1,6 @@
 package dev.annals.embedded;
 
 import java.io.BufferedInputStream;
-import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -11,14 +10,13 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.PosixFilePermissions;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
-import java.util.HexFormat;
 import java.util.List;
 import java.util.Locale;
+import java.util.Objects;
+import java.util.Properties;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -48,10 +46,10 @@ record PostgresBinaries(Path directory, int majorVersion) {
      * @throws EmbeddedDatabaseException if there are none for this platform, or they cannot be unpacked or run
      */
     static PostgresBinaries unpack(Path parent) {
-        String archive = archiveName();
+        String platform = platform();
         try {
-            byte[] packed = read(archive);
-            Path directory = parent.resolve(PREFIX + fingerprint(packed));
+            // Not by what is in the archive: to read it takes as long as PostgreSQL takes to start.
+            Path directory = parent.resolve(PREFIX + version() + "-" + platform);
             if (Files.isDirectory(directory)) {
                 Matcher version = VERSION.matcher(versionOf(directory).output().strip());
                 if (version.matches()) {
@@ -60,7 +58,7 @@ record PostgresBinaries(Path directory, int majorVersion) {
                 // A power failure can leave files that have a name and no content.
                 deleteTree(directory);
             }
-            unpack(packed, directory);
+            unpack(platform, directory);
             Outcome outcome = versionOf(directory);
             Matcher version = VERSION.matcher(outcome.output().strip());
             if (outcome.exitCode() != 0 || !version.matches()) {
@@ -182,47 +180,48 @@ record PostgresBinaries(Path directory, int majorVersion) {
         }
     }
 
-    private static String archiveName() {
+    /** As the archives are named. */
+    private static String platform() {
         String system = System.getProperty("os.name").toLowerCase(Locale.ROOT);
         String machine = System.getProperty("os.arch").toLowerCase(Locale.ROOT);
         boolean arm = machine.equals("aarch64") || machine.equals("arm64");
         boolean intel = machine.equals("amd64") || machine.equals("x86_64");
         if ((arm || intel) && system.startsWith("linux")) {
-            return "postgres-linux-" + (arm ? "arm_64" : "x86_64") + ".txz";
+            return "linux-" + (arm ? "arm_64" : "x86_64");
         }
         if ((arm || intel) && system.startsWith("mac")) {
-            return "postgres-darwin-" + (arm ? "arm_64" : "x86_64") + ".txz";
+            return "darwin-" + (arm ? "arm_64" : "x86_64");
         }
         throw new EmbeddedDatabaseException("There is no embedded PostgreSQL for " + system + " on " + machine
                 + ". Set ANNALS_DATABASE_URL to a PostgreSQL 15 to 18 of your own.");
     }
 
-    private static byte[] read(String archive) throws IOException {
-        try (InputStream in = PostgresBinaries.class.getResourceAsStream("/" + archive)) {
-            if (in == null) {
-                throw new EmbeddedDatabaseException("This build of the service comes without " + archive
-                        + ". Set ANNALS_DATABASE_URL to a PostgreSQL 15 to 18 of your own.");
-            }
-            return in.readAllBytes();
+    /** Of the archive, such as 18.6.0. */
+    private static String version() throws IOException {
+        Properties built = new Properties();
+        try (InputStream file = PostgresBinaries.class.getResourceAsStream("/version.properties")) {
+            built.load(Objects.requireNonNull(file, "every build writes version.properties"));
         }
+        return built.getProperty("postgresql");
     }
 
-    private static String fingerprint(byte[] packed) {
-        try {
-            byte[] digest = MessageDigest.getInstance("SHA-256").digest(packed);
-            return HexFormat.of().formatHex(digest, 0, 8);
-        } catch (NoSuchAlgorithmException e) {
-            throw new AssertionError("every Java platform has SHA-256", e);
+    private static InputStream open(String archive) {
+        InputStream packed = PostgresBinaries.class.getResourceAsStream("/" + archive);
+        if (packed == null) {
+            throw new EmbeddedDatabaseException("This build of the service comes without " + archive
+                    + ". Set ANNALS_DATABASE_URL to a PostgreSQL 15 to 18 of your own.");
         }
+        return packed;
     }
 
     // First into a directory beside it: a directory under its final name is always complete.
-    private static void unpack(byte[] packed, Path directory) throws IOException {
+    private static void unpack(String platform, Path directory) throws IOException {
         Path parent = directory.toAbsolutePath().getParent();
         Path partial = Files.createTempDirectory(parent, PREFIX + "partial-");
         try {
-            try (TarArchiveInputStream tar = new TarArchiveInputStream(
-                    new BufferedInputStream(new XZInputStream(new ByteArrayInputStream(packed))))) {
+            try (InputStream packed = open("postgres-" + platform + ".txz");
+                    TarArchiveInputStream tar =
+                            new TarArchiveInputStream(new BufferedInputStream(new XZInputStream(packed)))) {
                 for (TarArchiveEntry entry = tar.getNextEntry(); entry != null; entry = tar.getNextEntry()) {
                     unpack(tar, entry, partial);
                 }

@@ -87,7 +87,15 @@ public final class ServiceProcess implements AutoCloseable {
 
     /** Starts the program with these settings in its environment, and on a free port unless they name one. */
     public static ServiceProcess start(Map<String, String> settings, String... arguments) throws IOException {
-        return start(command(List.of(), arguments), settings);
+        ProcessBuilder command = command(List.of(), arguments);
+        String properties = settings.get("JAVA_TOOL_OPTIONS");
+        if (properties != null && !lastBuilt().equals(JAR)) {
+            // An executable takes them as arguments.
+            Stream.of(properties.split(" (?='?-D)"))
+                    .map(property -> property.replace("'", ""))
+                    .forEach(command.command()::add);
+        }
+        return start(command, settings);
     }
 
     private static boolean works(List<String> prefix, String command) {

@@ -209,7 +209,8 @@ final class KafkaClients {
         settings.put(CommonClientConfigs.ENABLE_METRICS_PUSH_CONFIG, false);
         if (url.mechanism() != null) {
             settings.put(SaslConfigs.SASL_MECHANISM, url.mechanism());
-            settings.put(SaslConfigs.SASL_JAAS_CONFIG, jaas(url.mechanism()));
+            settings.put(SaslConfigs.SASL_LOGIN_CLASS, KafkaLogin.class);
+            settings.put(SaslConfigs.SASL_JAAS_CONFIG, jaas());
         }
         return settings;
     }
@@ -221,13 +222,10 @@ final class KafkaClients {
         return url.tls() ? SecurityProtocol.SASL_SSL : SecurityProtocol.SASL_PLAINTEXT;
     }
 
-    private String jaas(String mechanism) {
+    private String jaas() {
         int colon = login.indexOf(':');
-        String module = mechanism.equals("PLAIN")
-                ? "org.apache.kafka.common.security.plain.PlainLoginModule"
-                : "org.apache.kafka.common.security.scram.ScramLoginModule";
-        return module + " required username=" + quoted(login.substring(0, colon)) + " password="
-                + quoted(login.substring(colon + 1)) + ";";
+        return KafkaLogin.class.getName() + " required " + KafkaLogin.NAME + "=" + quoted(login.substring(0, colon))
+                + " " + KafkaLogin.PASSWORD + "=" + quoted(login.substring(colon + 1)) + ";";
     }
 
     private static String quoted(String text) {

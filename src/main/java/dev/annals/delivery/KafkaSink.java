@@ -26,6 +26,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import javax.security.auth.Subject;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.KafkaAdminClient;
 import org.apache.kafka.clients.admin.ListConsumerGroupOffsetsOptions;
@@ -54,10 +55,11 @@ import org.apache.kafka.common.errors.TransactionalIdAuthorizationException;
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 import org.apache.kafka.common.header.internals.RecordHeader;
 import org.apache.kafka.common.header.internals.RecordHeaders;
-import org.apache.kafka.common.security.authenticator.DefaultLogin;
+import org.apache.kafka.common.security.authenticator.AbstractLogin;
 import org.apache.kafka.common.security.authenticator.SaslClientCallbackHandler;
-import org.apache.kafka.common.security.plain.PlainLoginModule;
-import org.apache.kafka.common.security.scram.ScramLoginModule;
+import org.apache.kafka.common.security.oauthbearer.DefaultJwtRetriever;
+import org.apache.kafka.common.security.oauthbearer.DefaultJwtValidator;
+import org.apache.kafka.common.security.scram.internals.ScramSaslClient;
 import org.apache.kafka.common.security.ssl.DefaultSslEngineFactory;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.jspecify.annotations.Nullable;
@@ -75,11 +77,22 @@ import org.jspecify.annotations.Nullable;
             KafkaProducer.class,
             KafkaAdminClient.class,
             ByteArraySerializer.class,
-            PlainLoginModule.class,
-            ScramLoginModule.class,
-            DefaultLogin.class,
+            ScramSaslClient.ScramSaslClientFactory.class,
+            AbstractLogin.DefaultLoginCallbackHandler.class,
             SaslClientCallbackHandler.class,
-            DefaultSslEngineFactory.class
+            DefaultSslEngineFactory.class,
+            // Kafka's settings name them, whatever the mechanism.
+            DefaultJwtRetriever.class,
+            DefaultJwtValidator.class,
+            // Logins run as it, by methods that not every Java has.
+            Subject.class
+        },
+        classNames = {
+            // The platform's PLAIN.
+            "com.sun.security.sasl.ClientFactoryImpl",
+            // Each client shows its version as one.
+            "org.apache.kafka.common.utils.AppInfoParser$AppInfo",
+            "org.apache.kafka.common.utils.AppInfoParser$AppInfoMBean"
         })
 final class KafkaSink implements Sink {
 
@@ -125,7 +138,7 @@ final class KafkaSink implements Sink {
                 .<T>emitter(emitter -> thread.execute(() -> {
                     try {
                         emitter.complete(work.call());
-                    } catch (Exception e) {
+                    } catch (Exception | LinkageError e) {
                         emitter.fail(e);
                     }
                 }))
@@ -315,6 +328,14 @@ final class KafkaSink implements Sink {
         return new Outcome.Failed(told(failure), null);
     }
 
+    private static Throwable rootOf(Throwable failure) {
+        Throwable root = failure;
+        while (root.getCause() != null) {
+            root = root.getCause();
+        }
+        return root;
+    }
+
     @Override
     public String told(Throwable failure) {
         for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
@@ -329,7 +350,7 @@ final class KafkaSink implements Sink {
         }
         return isTooLate(failure)
                 ? "It did not answer within " + limit.toMillis() + " ms. Are its brokers and the topic there?"
-                : "It failed with " + failure.getClass().getSimpleName() + ".";
+                : "It failed with " + rootOf(failure).getClass().getSimpleName() + ".";
     }
 
     private static boolean isTooLate(Throwable failure) {

@@ -81,8 +81,6 @@ final class S3Sink implements Sink {
      */
     private record Body(Buffer bytes, String digest) {
 
-        static final Body EMPTY = of(new byte[0]);
-
         static Body of(byte[] bytes) {
             return new Body(Buffer.buffer(bytes), S3Requests.hex(S3Requests.sha256(bytes)));
         }
@@ -152,7 +150,7 @@ final class S3Sink implements Sink {
     @Override
     public Uni<Cursor> begin(Cursor known) {
         return find(known.sequenceId(), FIRST_WINDOW)
-                .chain(name -> name == null ? probe(Body.EMPTY).map(done -> known) : at(name, known))
+                .chain(name -> name == null ? probe(Body.of(new byte[0])).map(done -> known) : at(name, known))
                 .ifNoItem()
                 .after(limit)
                 .fail();

@@ -64,8 +64,7 @@ class Facets {
     /** PostgreSQL's query_canceled. */
     private static final String CANCELLED = "57014";
 
-    private static final SecureRandom RANDOM = new SecureRandom();
-
+    private final SecureRandom random = new SecureRandom();
     private final Pool pool;
     private final SearchIndex index;
     private final FacetsConfig config;
@@ -156,7 +155,7 @@ class Facets {
         private final LongPredicate memory;
         private final long through;
         private final long horizon;
-        private final long seed = RANDOM.nextLong();
+        private final long seed = random.nextLong();
         private final long deadline = System.nanoTime() + config.time().toNanos();
 
         private @Nullable ScanPlan plan;

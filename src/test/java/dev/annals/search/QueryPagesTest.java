@@ -95,7 +95,6 @@ class QueryPagesTest {
                 .isGreaterThan(40);
     }
 
-    /** What is not found by the index takes a page that looks at a bounded number of records, and has a next. */
     /** Dividing such a message into words takes a millisecond or more. */
     @Test
     void manyPhrasesInLongMessagesAreAnswered() throws SQLException, QueryException {

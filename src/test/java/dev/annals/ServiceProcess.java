@@ -18,12 +18,12 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -71,8 +71,8 @@ public final class ServiceProcess implements AutoCloseable {
             "tail", "append", "export", "check", "redact", "erase", "project", "token", "grant", "hold", "stream",
             "alert", "search", "whoami");
 
-    /** What it printed so far, on standard output and error together. */
-    public final List<String> output = Collections.synchronizedList(new ArrayList<>());
+    /** What it printed so far, on standard output and error together. It can be gone through while more is printed. */
+    public final List<String> output = new CopyOnWriteArrayList<>();
 
     private final Process process;
     private final BufferedReader reader;

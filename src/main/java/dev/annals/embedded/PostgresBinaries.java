@@ -214,14 +214,19 @@ record PostgresBinaries(Path directory, int majorVersion) {
         return packed;
     }
 
-    // First into a directory beside it: a directory under its final name is always complete.
     private static void unpack(String platform, Path directory) throws IOException {
+        try (InputStream packed = open("postgres-" + platform + ".txz")) {
+            unpack(packed, directory);
+        }
+    }
+
+    // First into a directory beside it: a directory under its final name is always complete.
+    private static void unpack(InputStream packed, Path directory) throws IOException {
         Path parent = directory.toAbsolutePath().getParent();
         Path partial = Files.createTempDirectory(parent, PREFIX + "partial-");
         try {
-            try (InputStream packed = open("postgres-" + platform + ".txz");
-                    TarArchiveInputStream tar =
-                            new TarArchiveInputStream(new BufferedInputStream(new XZInputStream(packed)))) {
+            try (TarArchiveInputStream tar =
+                    new TarArchiveInputStream(new BufferedInputStream(new XZInputStream(packed)))) {
                 for (TarArchiveEntry entry = tar.getNextEntry(); entry != null; entry = tar.getNextEntry()) {
                     unpack(tar, entry, partial);
                 }

@@ -347,12 +347,10 @@ class EmbeddedServiceIT {
                 () -> get(service.managementUri("/q/metrics")).contains("annals_verification_unsound_projects 1.0"));
         assertThat(database.number(actions)).isPositive();
         // It is written after the metric is set, and read by another thread.
-        Await.until("the log says so", () -> {
-            synchronized (service.output) {
-                return service.output.stream()
-                        .anyMatch(line -> line.contains(" ERROR ") && line.contains("is not sound"));
-            }
-        });
+        Await.until(
+                "the log says so",
+                () -> service.output.stream()
+                        .anyMatch(line -> line.contains(" ERROR ") && line.contains("is not sound")));
         database.run(
                 "set local session_replication_role = replica",
                 change.formatted("'annals.project.create'", "'annals.project.made'"));

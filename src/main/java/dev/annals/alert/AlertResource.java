@@ -20,7 +20,6 @@ import jakarta.ws.rs.core.Context;
 import jakarta.ws.rs.core.MediaType;
 import jakarta.ws.rs.core.Response;
 import java.util.UUID;
-import java.util.regex.Pattern;
 
 /** Alerts over HTTP, at {@code /v1/alerts}. */
 @Path("/v1/alerts")
@@ -28,7 +27,6 @@ import java.util.regex.Pattern;
 @Requires.Stream
 public class AlertResource {
 
-    private static final Pattern NAME = Pattern.compile("[A-Za-z0-9._-]{1,128}");
     private static final int SIZE = 1_024;
 
     private final Alerts alerts;
@@ -43,15 +41,7 @@ public class AlertResource {
     @GET
     public Uni<Response> list(@Context ContainerRequestContext request) {
         return alerts.list(Caller.of(request).projectId())
-                .map(found -> JsonBody.answer(Response.Status.OK, SIZE * (1 + found.size()), json -> {
-                    json.writeStartObject();
-                    json.writeArrayFieldStart("alerts");
-                    for (Alert alert : found) {
-                        alert.write(json);
-                    }
-                    json.writeEndArray();
-                    json.writeEndObject();
-                }));
+                .map(found -> JsonBody.answer("alerts", SIZE, found, Alert::write));
     }
 
     /** Makes an alert, or says anew what it is. */
@@ -60,7 +50,7 @@ public class AlertResource {
     @Consumes(MediaType.APPLICATION_JSON)
     public Uni<Response> set(
             @PathParam("name") String name, @Context HttpServerRequest http, @Context ContainerRequestContext request) {
-        requireName(name);
+        RequestParameters.requireName(name);
         UUID projectId = Caller.of(request).projectId();
         return bodies.readCommand(
                         http,
@@ -76,7 +66,7 @@ public class AlertResource {
     @GET
     @Path("/{name}")
     public Uni<Response> get(@PathParam("name") String name, @Context ContainerRequestContext request) {
-        requireName(name);
+        RequestParameters.requireName(name);
         return alerts.find(Caller.of(request).projectId(), name)
                 .map(alert -> JsonBody.answer(Response.Status.OK, SIZE, alert::write));
     }
@@ -85,14 +75,8 @@ public class AlertResource {
     @DELETE
     @Path("/{name}")
     public Uni<Response> delete(@PathParam("name") String name, @Context ContainerRequestContext request) {
-        requireName(name);
+        RequestParameters.requireName(name);
         return alerts.delete(Caller.of(request).projectId(), name, Actor.of(request))
                 .map(deleted -> Response.noContent().build());
-    }
-
-    private static void requireName(String name) {
-        if (!NAME.matcher(name).matches()) {
-            throw RequestParameters.invalid("name", "It has 1 to 128 letters, digits, dots, hyphens and underscores.");
-        }
     }
 }

@@ -40,7 +40,6 @@ import org.jspecify.annotations.Nullable;
 @Produces(MediaType.APPLICATION_JSON)
 public class StreamResource {
 
-    private static final Pattern NAME = Pattern.compile("[A-Za-z0-9._-]{1,128}");
     private static final Pattern NUMBER = Pattern.compile("[0-9]{1,18}");
     private static final int SIZE = 1_024;
     private static final int DEAD_LETTER_SIZE = 256;
@@ -74,15 +73,7 @@ public class StreamResource {
     @Requires.Stream
     public Uni<Response> list(@Context ContainerRequestContext request) {
         return streams.list(Caller.of(request).projectId())
-                .map(found -> JsonBody.answer(Response.Status.OK, SIZE * (1 + found.size()), json -> {
-                    json.writeStartObject();
-                    json.writeArrayFieldStart("streams");
-                    for (NamedStream stream : found) {
-                        stream.write(json);
-                    }
-                    json.writeEndArray();
-                    json.writeEndObject();
-                }));
+                .map(found -> JsonBody.answer("streams", SIZE, found, NamedStream::write));
     }
 
     /** Makes a stream, or says anew what it is. */
@@ -92,7 +83,7 @@ public class StreamResource {
     @Requires.Stream
     public Uni<Response> set(
             @PathParam("name") String name, @Context HttpServerRequest http, @Context ContainerRequestContext request) {
-        requireName(name);
+        RequestParameters.requireName(name);
         UUID projectId = Caller.of(request).projectId();
         return bodies.readCommand(
                         http,
@@ -109,7 +100,7 @@ public class StreamResource {
     @Path("/{name}")
     @Requires.Stream
     public Uni<Response> get(@PathParam("name") String name, @Context ContainerRequestContext request) {
-        requireName(name);
+        RequestParameters.requireName(name);
         return streams.find(Caller.of(request).projectId(), name).map(StreamResource::answer);
     }
 
@@ -118,7 +109,7 @@ public class StreamResource {
     @Path("/{name}")
     @Requires.Stream
     public Uni<Response> delete(@PathParam("name") String name, @Context ContainerRequestContext request) {
-        requireName(name);
+        RequestParameters.requireName(name);
         return streams.delete(Caller.of(request).projectId(), name, Actor.of(request))
                 .map(deleted -> Response.noContent().build());
     }
@@ -128,7 +119,7 @@ public class StreamResource {
     @Path("/{name}/pause")
     @Requires.Stream
     public Uni<Response> pause(@PathParam("name") String name, @Context ContainerRequestContext request) {
-        requireName(name);
+        RequestParameters.requireName(name);
         return streams.pause(Caller.of(request).projectId(), name, Actor.of(request))
                 .map(StreamResource::answer);
     }
@@ -138,7 +129,7 @@ public class StreamResource {
     @Path("/{name}/resume")
     @Requires.Stream
     public Uni<Response> resume(@PathParam("name") String name, @Context ContainerRequestContext request) {
-        requireName(name);
+        RequestParameters.requireName(name);
         return streams.resume(Caller.of(request).projectId(), name, Actor.of(request))
                 .map(StreamResource::answer);
     }
@@ -150,7 +141,7 @@ public class StreamResource {
     @Requires.Stream
     public Uni<Response> rewind(
             @PathParam("name") String name, @Context HttpServerRequest http, @Context ContainerRequestContext request) {
-        requireName(name);
+        RequestParameters.requireName(name);
         UUID projectId = Caller.of(request).projectId();
         return bodies.readCommand(http, projectId, body -> {
                     StreamRequest.Rewind to = StreamRequest.readRewind(body);
@@ -164,7 +155,7 @@ public class StreamResource {
     @Path("/{name}/test")
     @Requires.Stream
     public Uni<Response> test(@PathParam("name") String name, @Context ContainerRequestContext request) {
-        requireName(name);
+        RequestParameters.requireName(name);
         return streams.find(Caller.of(request).projectId(), name).chain(stream -> tests.run(() -> test(stream)));
     }
 
@@ -224,7 +215,7 @@ public class StreamResource {
     @Requires.Stream
     public Uni<Response> deadLetters(
             @PathParam("name") String name, @Context UriInfo uri, @Context ContainerRequestContext request) {
-        requireName(name);
+        RequestParameters.requireName(name);
         MultivaluedMap<String, String> parameters = uri.getQueryParameters();
         RequestParameters.requireKnown(parameters, List.of(PROJECT_ID, AFTER, LIMIT));
         long after = number(parameters, AFTER, 0, Long.MAX_VALUE, 0);
@@ -240,7 +231,7 @@ public class StreamResource {
     @Requires.Stream
     public Uni<Response> feeds(
             @PathParam("name") String name, @Context UriInfo uri, @Context ContainerRequestContext request) {
-        requireName(name);
+        RequestParameters.requireName(name);
         MultivaluedMap<String, String> parameters = uri.getQueryParameters();
         RequestParameters.requireKnown(parameters, List.of(AFTER, LIMIT));
         int limit = limit(parameters);
@@ -314,12 +305,6 @@ public class StreamResource {
                             + ".");
         }
         return Long.parseLong(text);
-    }
-
-    private static void requireName(String name) {
-        if (!NAME.matcher(name).matches()) {
-            throw RequestParameters.invalid("name", "It has 1 to 128 letters, digits, dots, hyphens and underscores.");
-        }
     }
 
     private static Response answer(NamedStream stream) {

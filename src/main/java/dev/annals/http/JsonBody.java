@@ -10,6 +10,7 @@ import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.io.UncheckedIOException;
+import java.util.List;
 
 /** JSON written straight into memory: the bodies of answers. */
 public final class JsonBody {
@@ -51,6 +52,31 @@ public final class JsonBody {
             throw new UncheckedIOException("memory cannot fail to be written", e);
         }
         return bytes.toByteArray();
+    }
+
+    /** Writes an item of a list. */
+    @FunctionalInterface
+    public interface Item<T> {
+        /** Writes one JSON value. */
+        void write(T item, JsonGenerator json) throws IOException;
+    }
+
+    /**
+     * The answer with a list that is always whole.
+     *
+     * @param name of its member
+     * @param itemBytes about how long an item is
+     */
+    public static <T> Response answer(String name, int itemBytes, List<T> items, Item<T> item) {
+        return answer(Response.Status.OK, itemBytes * (1 + items.size()), json -> {
+            json.writeStartObject();
+            json.writeArrayFieldStart(name);
+            for (T each : items) {
+                item.write(each, json);
+            }
+            json.writeEndArray();
+            json.writeEndObject();
+        });
     }
 
     /** The answer with such a body. */

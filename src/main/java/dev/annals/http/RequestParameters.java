@@ -3,11 +3,31 @@ package dev.annals.http;
 import jakarta.ws.rs.core.MultivaluedMap;
 import java.util.List;
 import java.util.Map;
+import java.util.regex.Pattern;
 
 /** The query parameters of a request, read strictly: a mistyped filter must not select everything. */
 public final class RequestParameters {
 
+    /** What a name in a path is made of: of a sequence, a stream or an alert. The schema accepts the same. */
+    private static final Pattern NAME = Pattern.compile("[A-Za-z0-9._-]{1,128}");
+
     private RequestParameters() {}
+
+    /** Whether something may have this name. */
+    public static boolean isName(String name) {
+        return NAME.matcher(name).matches();
+    }
+
+    /**
+     * Refuses a name that nothing can have.
+     *
+     * @throws ProblemException {@code invalid-parameter}
+     */
+    public static void requireName(String name) {
+        if (!isName(name)) {
+            throw invalid("name", "It has 1 to 128 letters, digits, dots, hyphens and underscores.");
+        }
+    }
 
     /**
      * Refuses a parameter that is unknown or given twice.

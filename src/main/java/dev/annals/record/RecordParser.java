@@ -8,6 +8,7 @@ import dev.annals.http.FieldError;
 import dev.annals.http.Problem;
 import dev.annals.http.ProblemException;
 import dev.annals.http.ProblemType;
+import dev.annals.http.RequestParameters;
 import java.io.IOException;
 import java.math.BigDecimal;
 import java.nio.charset.StandardCharsets;
@@ -18,7 +19,6 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.UUID;
-import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /** Takes records from the tokens of one body, one after the other, and collects what is wrong with them. */
@@ -50,9 +50,6 @@ final class RecordParser {
     private static final int MAX_METADATA_BYTES = 131_072;
 
     private static final int MAX_POINTER_LENGTH = 300;
-
-    /** What the schema accepts ({@code sequence_name_form}). */
-    private static final Pattern SEQUENCE_NAME = Pattern.compile("[A-Za-z0-9._-]{1,128}");
 
     private enum Field {
         ID,
@@ -270,7 +267,7 @@ final class RecordParser {
 
     private @Nullable String sequenceName() throws IOException {
         String name = string(0, Integer.MAX_VALUE);
-        if (name != null && !SEQUENCE_NAME.matcher(name).matches()) {
+        if (name != null && !RequestParameters.isName(name)) {
             wrong("must be the name of a sequence: 1 to 128 letters, digits, dots, hyphens and underscores");
         }
         return name;

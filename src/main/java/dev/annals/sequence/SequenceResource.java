@@ -32,7 +32,6 @@ import java.util.regex.Pattern;
 @Produces(MediaType.APPLICATION_JSON)
 public class SequenceResource {
 
-    private static final Pattern NAME = Pattern.compile("[A-Za-z0-9._-]{1,128}");
     private static final Pattern COUNT = Pattern.compile("[0-9]{1,9}");
 
     private final Sequences sequences;
@@ -49,7 +48,7 @@ public class SequenceResource {
     @Requires.Sequence
     public Uni<Response> define(
             @PathParam("name") String name, @Context HttpServerRequest http, @Context ContainerRequestContext request) {
-        requireName(name);
+        RequestParameters.requireName(name);
         UUID projectId = Caller.of(request).projectId();
         return bodies.readCommand(
                         http,
@@ -64,7 +63,7 @@ public class SequenceResource {
     @GET
     @Requires.Read
     public Uni<byte[]> read(@PathParam("name") String name, @Context ContainerRequestContext request) {
-        requireName(name);
+        RequestParameters.requireName(name);
         return sequences.find(Caller.of(request).projectId(), name).map(SequenceResource::json);
     }
 
@@ -72,7 +71,7 @@ public class SequenceResource {
     @DELETE
     @Requires.Sequence
     public Uni<Response> delete(@PathParam("name") String name, @Context ContainerRequestContext request) {
-        requireName(name);
+        RequestParameters.requireName(name);
         return sequences
                 .delete(Caller.of(request).projectId(), name, Actor.of(request))
                 .map(deleted -> Response.noContent().build());
@@ -84,17 +83,11 @@ public class SequenceResource {
     @Requires.Write
     public Uni<Response> draw(
             @PathParam("name") String name, @Context UriInfo uri, @Context ContainerRequestContext request) {
-        requireName(name);
+        RequestParameters.requireName(name);
         int count = count(uri.getQueryParameters());
         return sequences
                 .draw(Caller.of(request).projectId(), name, count)
                 .map(block -> Response.ok(json(block)).build());
-    }
-
-    private static void requireName(String name) {
-        if (!NAME.matcher(name).matches()) {
-            throw RequestParameters.invalid("name", "It has 1 to 128 letters, digits, dots, hyphens and underscores.");
-        }
     }
 
     private static int count(MultivaluedMap<String, String> parameters) {

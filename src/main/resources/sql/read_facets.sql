@@ -2,7 +2,7 @@
 --
 -- :project_id    uuid
 -- :sequence_id   bigint[]   of each key, a record that has the value
--- :field         integer[]  of each, as in count_facets.sql
+-- :field         integer[]  of each: 0 to 5 for action, actor, subject, outcome, IP address and recorder
 -- :key           bigint[]
 -- :record_count  integer[]  how many records have it
 -- :seed          bigint     of the keys

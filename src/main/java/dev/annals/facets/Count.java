@@ -4,7 +4,6 @@ import com.fasterxml.jackson.core.JsonGenerator;
 import io.vertx.mutiny.sqlclient.Row;
 import java.io.IOException;
 import java.time.Instant;
-import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -14,15 +13,15 @@ import org.jspecify.annotations.Nullable;
 /** The records counted so far for one request, and the answer that is made of them. Used by one thread at a time. */
 final class Count {
 
-    /** In the order of {@code count_facets.sql}, which is that of answers. */
+    /** The columns of {@code count_facets.sql}, in the order of answers. */
     static final List<String> FIELDS = List.of("action", "actor", "subject", "outcome", "ip_address", "recorded_by");
 
     static final int OUTCOME = FIELDS.indexOf("outcome");
     /** How many outcomes each interval may tell apart. */
     static final int TOP_OUTCOMES = 10;
 
-    private static final int TIME = 6;
-    private static final int ALL = 7;
+    /** What a record takes until it has been counted: a number for its place, for each field and for its time, sent and read. */
+    static final int BYTES_PER_RECORD = (2 + FIELDS.size()) * 36;
 
     private final Tally[] tallies =
             IntStream.range(0, FIELDS.size()).mapToObj(field -> new Tally()).toArray(Tally[]::new);
@@ -47,46 +46,33 @@ final class Count {
         return bytes;
     }
 
-    /** A piece of the feed, of which the rows arrive one by one. */
-    final class Piece {
-
-        private final List<List<Tally.Group>> groups = new ArrayList<>();
-        private final int[] lacking = new int[FIELDS.size()];
-        private final List<Moment> moments = new ArrayList<>();
-        private int records;
-
-        Piece() {
-            FIELDS.forEach(field -> groups.add(new ArrayList<>()));
+    /**
+     * Counts the records of a piece of the feed.
+     *
+     * @param row of {@code count_facets.sql}
+     */
+    void add(Row row) {
+        Long[] places = row.getArrayOfLongs("sequence_id");
+        if (places == null) {
+            return;
         }
-
-        private record Moment(long start, @Nullable Long outcome, int count) {}
-
-        /** Takes a row of {@code count_facets.sql}. */
-        void take(Row row) {
-            int field = row.getInteger("field");
-            Long key = row.getLong("key");
-            int count = row.getInteger("record_count");
-            if (field == ALL) {
-                records = count;
-            } else if (field == TIME) {
-                moments.add(new Moment(row.getLong("start"), key, count));
-            } else if (key == null) {
-                lacking[field] = count;
-            } else {
-                groups.get(field).add(new Tally.Group(key, count, row.getLong("newest")));
+        total += places.length;
+        for (int field = 0; field < FIELDS.size(); field++) {
+            Long[] values = row.getArrayOfLongs(FIELDS.get(field));
+            for (int i = 0; i < places.length; i++) {
+                if (values[i] == null) {
+                    missing[field]++;
+                } else {
+                    tallies[field].add(values[i], places[i]);
+                }
             }
         }
-
-        /** Counts the piece, once all its rows are there. */
-        void add() {
-            total += records;
-            for (int field = 0; field < FIELDS.size(); field++) {
-                tallies[field].add(groups.get(field));
-                missing[field] += lacking[field];
-            }
-            moments.forEach(moment -> timeline.add(moment.start(), moment.outcome(), moment.count()));
-            timeline.coarsen();
+        Long[] outcomes = row.getArrayOfLongs(FIELDS.get(OUTCOME));
+        Long[] starts = row.getArrayOfLongs("start");
+        for (int i = 0; i < starts.length; i++) {
+            timeline.add(starts[i], outcomes[i]);
         }
+        timeline.coarsen();
     }
 
     /**

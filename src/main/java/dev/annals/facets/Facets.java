@@ -20,6 +20,7 @@ import java.security.SecureRandom;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.LongPredicate;
@@ -48,7 +49,7 @@ class Facets {
     /** Places that one statement looks at: at first, and later, if none of them takes long. */
     private static final int FIRST_PLACES = 1_000;
 
-    private static final int MOST_PLACES = 8_000;
+    private static final int MOST_PLACES = 4_000;
     private static final int FEWEST_PLACES = 100;
     private static final long SHORT_NANOS = 50_000_000;
     private static final long LONG_NANOS = 4 * SHORT_NANOS;
@@ -57,9 +58,6 @@ class Facets {
     private static final int STATEMENTS = 2;
 
     private static final String TOO_MANY = "Too many requests count records: try again.";
-
-    /** What a row becomes that was taken as it arrived. */
-    private static final Boolean TAKEN = true;
 
     /** PostgreSQL's query_canceled. */
     private static final String CANCELLED = "57014";
@@ -88,7 +86,7 @@ class Facets {
     static long firstMemory(FacetsRequest request) {
         // A value and its name, as JSON and before.
         long values = 8_192L * Count.FIELDS.size() * Math.max(request.top(), Count.TOP_OUTCOMES);
-        return 1_048_576 + values;
+        return (long) STATEMENTS * MOST_PLACES * Count.BYTES_PER_RECORD + values;
     }
 
     /**
@@ -143,8 +141,12 @@ class Facets {
         }
     }
 
-    /** A piece that a statement has looked at, if it was in time. */
-    private record Counted(ScanPlan places, Count.Piece rows, boolean inTime, long nanos) {}
+    /**
+     * A piece that a statement has looked at.
+     *
+     * @param records empty if it was not in time
+     */
+    private record Counted(ScanPlan places, Optional<Row> records, long nanos) {}
 
     /** One request's way back through the feed. */
     private final class Walk {
@@ -231,46 +233,35 @@ class Facets {
         }
 
         private Uni<Counted> count(ScanPlan piece) {
-            Count.Piece[] taken = {null};
             long began = System.nanoTime();
-            return DatabaseFailure.retried(pool.withTransaction(connection -> {
-                                // Anew with each try.
-                                Count.Piece rows = count.new Piece();
-                                taken[0] = rows;
-                                return LIMIT_COUNT
-                                        .bind(
-                                                "millis",
-                                                config.statementTimeout().toMillis())
-                                        .execute(connection)
-                                        .chain(() -> request.filter()
-                                                .of(COUNT_FACETS)
-                                                .bind("project_id", projectId)
-                                                .bind("first", piece.first())
-                                                .bind("last", piece.last())
-                                                .bind(
-                                                        "interval",
-                                                        count.timeline()
-                                                                .interval()
-                                                                .counted()
-                                                                .text())
-                                                .bind("seed", seed)
-                                                .execute(connection, row -> {
-                                                    rows.take(row);
-                                                    return TAKEN;
-                                                }));
-                            })
-                            .replaceWith(true)
+            return DatabaseFailure.retried(pool.withTransaction(connection -> LIMIT_COUNT
+                                    .bind("millis", config.statementTimeout().toMillis())
+                                    .execute(connection)
+                                    .chain(() -> request.filter()
+                                            .of(COUNT_FACETS)
+                                            .bind("project_id", projectId)
+                                            .bind("first", piece.first())
+                                            .bind("last", piece.last())
+                                            .bind(
+                                                    "interval",
+                                                    count.timeline()
+                                                            .interval()
+                                                            .counted()
+                                                            .text())
+                                            .bind("seed", seed)
+                                            .execute(connection)))
+                            .map(rows -> Optional.of(rows.iterator().next()))
                             .onFailure(Facets::wasCancelled)
-                            .recoverWithItem(false))
-                    .map(inTime -> new Counted(piece, taken[0], inTime, System.nanoTime() - began));
+                            .recoverWithItem(Optional.empty()))
+                    .map(row -> new Counted(piece, row, System.nanoTime() - began));
         }
 
         /** Adds a piece; gives whether to go on behind it. */
         private boolean add(ScanPlan ahead, Counted piece) {
-            if (!piece.inTime()) {
+            if (piece.records().isEmpty()) {
                 return false;
             }
-            piece.rows().add();
+            count.add(piece.records().get());
             looked += piece.places().places();
             from = piece.places().lowest() - 1;
             if (ahead.isEmpty()) {

@@ -1,16 +1,22 @@
 package dev.annals.facets;
 
-import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
 import java.util.PriorityQueue;
 
-/** How many records have each value of a field. Values are known by their keys alone, so that a tally stays small. */
+/**
+ * How many records have each value of a field. Values are known by their keys alone, so that a tally stays small.
+ *
+ * <p>It is a hash table with linear probing. The keys are hashes already, seeded for each request, so that nobody can make them collide.
+ */
 final class Tally {
 
-    /** What the arrays take for each key, and again while they are merged. */
-    static final int BYTES_PER_KEY = 2 * (Long.BYTES + Integer.BYTES + Long.BYTES);
+    private static final int FIRST_SLOTS = 64;
+
+    private static final int BYTES_PER_SLOT = Long.BYTES + Integer.BYTES + Long.BYTES;
+
+    /** What a key takes at most: a table that has just grown is three eighths full, and the one before is still there. */
+    static final int BYTES_PER_KEY = 4 * BYTES_PER_SLOT;
 
     private static final Comparator<Group> RARE_FIRST =
             Comparator.comparingInt(Group::count).thenComparingLong(Group::newest);
@@ -22,61 +28,73 @@ final class Tally {
      */
     record Group(long key, int count, long newest) {}
 
-    // In the order of the keys.
-    private long[] keys = {};
-    private int[] counts = {};
-    private long[] newest = {};
+    private long[] keys = new long[FIRST_SLOTS];
+    /** A slot with 0 is free. */
+    private int[] counts = new int[FIRST_SLOTS];
+
+    private long[] newest = new long[FIRST_SLOTS];
+    private int size;
 
     /** How many different values there are. */
     int size() {
-        return keys.length;
+        return size;
     }
 
-    /** Adds groups of other records, of which no two share a key. */
-    void add(List<Group> groups) {
-        List<Group> more = new ArrayList<>(groups);
-        more.sort(Comparator.comparingLong(Group::key));
-        int known = more.stream()
-                .mapToInt(group -> Arrays.binarySearch(keys, group.key()) >= 0 ? 1 : 0)
-                .sum();
+    /**
+     * Adds a record.
+     *
+     * @param key of its value
+     * @param place its sequence id
+     */
+    void add(long key, long place) {
+        int slot = slot(key);
+        if (counts[slot] == 0) {
+            keys[slot] = key;
+            size++;
+        }
+        counts[slot]++;
+        newest[slot] = Math.max(newest[slot], place);
+        if (size > keys.length / 4 * 3) {
+            grow();
+        }
+    }
+
+    /** Where the key is, or would be. */
+    private int slot(long key) {
+        int last = keys.length - 1;
+        int slot = (int) key & last;
+        while (counts[slot] != 0 && keys[slot] != key) {
+            slot = slot + 1 & last;
+        }
+        return slot;
+    }
+
+    private void grow() {
         long[] oldKeys = keys;
         int[] oldCounts = counts;
         long[] oldNewest = newest;
-        keys = new long[oldKeys.length + more.size() - known];
+        keys = new long[2 * oldKeys.length];
         counts = new int[keys.length];
         newest = new long[keys.length];
-        int old = 0;
-        int place = 0;
-        for (Group group : more) {
-            while (old < oldKeys.length && oldKeys[old] < group.key()) {
-                set(place++, oldKeys[old], oldCounts[old], oldNewest[old++]);
+        for (int old = 0; old < oldKeys.length; old++) {
+            if (oldCounts[old] != 0) {
+                int slot = slot(oldKeys[old]);
+                keys[slot] = oldKeys[old];
+                counts[slot] = oldCounts[old];
+                newest[slot] = oldNewest[old];
             }
-            boolean same = old < oldKeys.length && oldKeys[old] == group.key();
-            set(
-                    place++,
-                    group.key(),
-                    group.count() + (same ? oldCounts[old] : 0),
-                    Math.max(group.newest(), same ? oldNewest[old] : 0));
-            old += same ? 1 : 0;
         }
-        while (old < oldKeys.length) {
-            set(place++, oldKeys[old], oldCounts[old], oldNewest[old++]);
-        }
-    }
-
-    private void set(int place, long key, int count, long last) {
-        keys[place] = key;
-        counts[place] = count;
-        newest[place] = last;
     }
 
     /** The most frequent values; of those that are equally frequent, the ones seen last. In any order. */
     List<Group> top(int most) {
         PriorityQueue<Group> top = new PriorityQueue<>(RARE_FIRST);
-        for (int place = 0; place < keys.length; place++) {
-            top.add(new Group(keys[place], counts[place], newest[place]));
-            if (top.size() > most) {
-                top.remove();
+        for (int slot = 0; slot < keys.length; slot++) {
+            if (counts[slot] != 0) {
+                top.add(new Group(keys[slot], counts[slot], newest[slot]));
+                if (top.size() > most) {
+                    top.remove();
+                }
             }
         }
         return List.copyOf(top);

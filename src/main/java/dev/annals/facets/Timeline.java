@@ -50,9 +50,9 @@ final class Timeline {
         return counts.values().stream().mapToInt(Map::size).sum();
     }
 
-    /** Adds records of a moment. */
-    void add(long moment, @Nullable Long outcome, int count) {
-        add(counts, interval.counted().start(moment), outcome, count);
+    /** Adds a record of a moment. */
+    void add(long moment, @Nullable Long outcome) {
+        add(counts, interval.counted().start(moment), outcome, 1);
     }
 
     private static void add(

@@ -323,11 +323,14 @@ class FacetsTest {
         Timeline timeline = new Timeline(Filter.NONE, Interval.WEEK, 120);
         long wednesday = epochSecond("2025-12-31T10:00:00Z");
         long thursday = epochSecond("2026-01-01T10:00:00Z");
-        timeline.add(thursday, null, 1);
-        timeline.add(wednesday, null, 2);
+        timeline.add(thursday, null);
+        timeline.add(wednesday, null);
+        timeline.add(wednesday, null);
         timeline.coarsen();
         assertThat(timeline.counts()).containsOnlyKeys(epochSecond("2025-12-29T00:00:00Z"));
-        timeline.add(epochSecond("2020-06-15T10:00:00Z"), null, 4);
+        for (int i = 0; i < 4; i++) {
+            timeline.add(epochSecond("2020-06-15T10:00:00Z"), null);
+        }
         timeline.coarsen();
         assertThat(timeline.interval()).isEqualTo(Interval.MONTH);
         assertThat(timeline.counts().values())

@@ -15,11 +15,15 @@ import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
-/** What a command of the client takes from its start to its end: by the JVM alone, and by {@code docker/annals}. */
+/**
+ * What a command of the client takes from its start to its end: by the JVM alone, by {@code docker/annals}, and as a native
+ * executable where {@code mvn -Pnative package} has made one.
+ */
 public final class ClientStartPart implements Part {
 
     private static final String LAUNCHER = Path.of("docker", "annals").toString();
@@ -63,7 +67,10 @@ public final class ClientStartPart implements Part {
                 "processor, s",
                 "`docker/annals`, s",
                 "processor, s",
-                "ratio of both");
+                "ratio of both",
+                "native executable, s",
+                "processor, s");
+        Optional<Path> executable = StartupPart.executable().stream().findFirst();
         int runs = settings.choose(10, 15);
         Path cache = Files.createTempDirectory("annals-bench-cache");
         try (BenchDatabase database = server.createDatabase("annals_bench_client_start")) {
@@ -80,16 +87,26 @@ public final class ClientStartPart implements Part {
                                 List.of(java.resolve("bin").resolve("java").toString(), "-jar", JAR.toString());
                         List<Run> before = new ArrayList<>();
                         List<Run> after = new ArrayList<>();
+                        List<Run> natively = new ArrayList<>();
                         // The first makes the archive, and the service's answers are not its first either.
                         run(service, java, cache, plain, command.getValue());
                         run(service, java, cache, List.of(LAUNCHER), command.getValue());
                         for (int i = 0; i < runs; i++) {
                             before.add(run(service, java, cache, plain, command.getValue()));
                             after.add(run(service, java, cache, List.of(LAUNCHER), command.getValue()));
+                            if (executable.isPresent()) {
+                                natively.add(run(
+                                        service,
+                                        java,
+                                        cache,
+                                        List.of(executable.get().toString()),
+                                        command.getValue()));
+                            }
                         }
                         Run plainly = median(before);
                         Run launched = median(after);
-                        Progress.say(java + " " + command.getKey() + " " + plainly + " " + launched);
+                        Optional<Run> compiled = executable.map(there -> median(natively));
+                        Progress.say(java + " " + command.getKey() + " " + plainly + " " + launched + " " + compiled);
                         table.row(
                                 "`" + command.getKey() + "`",
                                 release(java),
@@ -99,7 +116,9 @@ public final class ClientStartPart implements Part {
                                 seconds(launched.processor),
                                 String.format(
                                         "%.1f, %.1f",
-                                        plainly.wall / launched.wall, plainly.processor / launched.processor));
+                                        plainly.wall / launched.wall, plainly.processor / launched.processor),
+                                compiled.map(run -> seconds(run.wall)).orElse("not made"),
+                                compiled.map(run -> seconds(run.processor)).orElse("–"));
                     }
                 }
             }

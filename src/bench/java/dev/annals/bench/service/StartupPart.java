@@ -105,7 +105,7 @@ public final class StartupPart implements Part {
     }
 
     /** The one that has been built, if any. */
-    private static List<Path> executable() throws IOException {
+    static List<Path> executable() throws IOException {
         try (Stream<Path> files = Files.list(Path.of("target"))) {
             return files.filter(file -> file.toString().endsWith("-runner"))
                     .limit(1)

@@ -405,12 +405,14 @@ class LiveFeedIT extends FeedTest {
             assertThat(count("annals.live.heads") - looks).isLessThanOrEqualTo(ticks + 1);
             assertThat(count("annals.live.pages")).isEqualTo(pages);
 
+            long looksBefore = count("annals.live.heads");
             feed.append(1);
             insert(other, "b", 1);
             until(() -> connections.received("\"sequence_id\":1,") == clients);
+            // On a busy machine, a look may wake some again before they are answered. They must see what it saw.
             assertThat(count("annals.live.pages") - pages)
                     .as("one read per project and change")
-                    .isEqualTo(2);
+                    .isBetween(2L, 2 * (1 + count("annals.live.heads") - looksBefore));
             assertThat(connections.received("HTTP/1.1 200")).isEqualTo(clients);
         }
         until(() -> gauge("annals.live.waits") == 0);

@@ -11,7 +11,7 @@
 -- actor, subject, outcome, ip_address, recorded_by (keys, null for a record without a value), start (of the interval, in seconds
 -- since 1970), all of them bigint[]. Of parties, the value is the id, otherwise the name.
 --
--- Grouping is left to the service: the sets of groups took twice as long as all the rest, as nearly every record has a subject of its own.
+-- Grouping is left to the service. Here it would take longer than all the rest, as nearly every record may have a subject of its own.
 --
 -- All records are asked for at once: PostgreSQL 17 and newer walk the index once for them, and a subquery for each place descends it
 -- once a place. Then their places are joined by their hashes, which limit_count.sql allows.

@@ -5,15 +5,15 @@ import java.util.List;
 import java.util.Map;
 import java.util.regex.Pattern;
 
-/** The query parameters of a request, read strictly: a mistyped filter must not select everything. */
+/** The parameters of a request, read strictly: a mistyped filter must not select everything. */
 public final class RequestParameters {
 
-    /** What a name in a path is made of: of a sequence, a stream or an alert. The schema accepts the same. */
+    /** What the names of sequences, streams and alerts are made of. The schema accepts the same. */
     private static final Pattern NAME = Pattern.compile("[A-Za-z0-9._-]{1,128}");
 
     private RequestParameters() {}
 
-    /** Whether something may have this name. */
+    /** Whether a sequence, a stream or an alert may have this name. */
     public static boolean isName(String name) {
         return NAME.matcher(name).matches();
     }

@@ -433,8 +433,8 @@ public final class EmbeddedDatabase implements AutoCloseable {
                 + cluster.resolve("log") + "; its data are untouched.");
     }
 
-    // Done as soon as it is ready, or pg_ctl knows that it does not start. Alone, pg_ctl would notice late: it looks ten
-    // times a second, and a start takes little more than a tenth.
+    // Done as soon as it is ready, or pg_ctl knows that it does not start. Alone, pg_ctl would notice late: it looks
+    // ten times a second, and a start takes little more than a tenth.
     private PostgresBinaries.Outcome startServer(Path log) {
         String before = pidFile();
         CompletableFuture<PostgresBinaries.Outcome> start = new CompletableFuture<PostgresBinaries.Outcome>()

@@ -24,9 +24,8 @@ final class SequenceProcess implements AutoCloseable {
     static final Duration LONG = Duration.ofSeconds(30);
 
     static {
-        // Where no service does it first, the first function that Mutiny is given sets up its contexts; two threads
-        // that do
-        // so at once get in each other's way.
+        // Where no service does it first, the first function that Mutiny is given sets up its contexts. Two threads
+        // that do so at once get in each other's way.
         Uni.createFrom().item(1).map(number -> number).await().indefinitely();
     }
 
@@ -34,6 +33,7 @@ final class SequenceProcess implements AutoCloseable {
     final Pool pool;
     private final Vertx vertx = Vertx.vertx();
     private final String name = "process-" + UUID.randomUUID();
+    private final DatabaseUrl database;
 
     SequenceProcess() {
         this(TestDatabase.url());
@@ -48,6 +48,7 @@ final class SequenceProcess implements AutoCloseable {
     }
 
     private SequenceProcess(DatabaseUrl url, SequenceConfig config) {
+        database = url;
         PgConnectOptions options = new PgConnectOptions()
                 .setHost(url.host())
                 .setPort(url.port())
@@ -99,7 +100,7 @@ final class SequenceProcess implements AutoCloseable {
      * @return how many connections it had
      */
     int kill() throws SQLException {
-        try (Connection connection = TestDatabase.url().connect();
+        try (Connection connection = database.connect();
                 PreparedStatement kill = connection.prepareStatement(
                         "select count(*) filter (where pg_terminate_backend(pid, 10000)) from pg_stat_activity"
                                 + " where application_name = ?")) {

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.annals.AuditLogFixture.Project;
 import dev.annals.Await;
+import dev.annals.Load;
 import dev.annals.Ports;
 import dev.annals.Slow;
 import dev.annals.SqlFixture;
@@ -21,6 +22,7 @@ import java.util.jar.JarFile;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -29,10 +31,11 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** The writing clients with their spools, in processes that are killed, against the packaged service, which is killed, too. */
 @Slow
+@Order(2)
 @Timeout(600)
 class WritersIT extends ClientProcess {
 
-    private static final int ROUNDS = 6;
+    private static final int ROUNDS = Load.times(4, 6);
     private static final long ROUND = 1_000_000;
     /** Of a round, as it is printed on a line. */
     private static final long BYTES_OF_A_NUMBER = 8;

@@ -170,7 +170,8 @@ class DatabaseOutageIT {
 
     private void awaitFailures() throws Exception {
         int before = count(503) + count(500);
-        Await.until("requests fail", () -> count(503) + count(500) > before + 100);
+        // Each takes some seconds, in which the service tries to connect again.
+        Await.until("requests fail", () -> count(503) + count(500) > before + CLIENTS);
     }
 
     private void assertAnswers() {

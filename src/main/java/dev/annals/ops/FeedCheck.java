@@ -16,18 +16,19 @@ import org.jspecify.annotations.Nullable;
 /** Looks for what breaks one project's feed, or a stretch of it. */
 final class FeedCheck {
 
+    private static final Sql CHOOSE_CHECK_PLAN = Sql.named("choose_check_plan");
     private static final Sql VERIFY_PROJECT = Sql.named("verify_project");
     private static final int FETCHED_ROWS = 200;
+    /** A feed of so few places is checked sooner than a plan is made for it. */
+    private static final int FEW_PLACES = 1_000;
 
     /**
-     * The joins read whole tables, or a stretch of them, which a plan has to know; compiling them takes longer. Times and names show
-     * in the expressions of the schema.
+     * The joins read whole tables, or a stretch of them; compiling them takes longer. Times and names show in the expressions of the
+     * schema.
      */
     private static final List<String> SETTINGS = List.of(
             "work_mem = '64MB'",
             "jit = off",
-            "plan_cache_mode = force_custom_plan",
-            "enable_seqscan = on",
             "enable_hashjoin = on",
             "enable_mergejoin = on",
             "timezone = 'UTC'",
@@ -81,6 +82,7 @@ final class FeedCheck {
      */
     int places(Stretch stretch) throws SQLException {
         progress.show(projectId + ": places");
+        choosePlan(stretch);
         int found = 0;
         try (PreparedStatement select = VERIFY_PROJECT
                 .bind("project_id", projectId)
@@ -104,6 +106,16 @@ final class FeedCheck {
             }
         }
         return found;
+    }
+
+    private void choosePlan(Stretch stretch) throws SQLException {
+        try (PreparedStatement choose = CHOOSE_CHECK_PLAN
+                .bind("project_id", projectId)
+                .bind("whole", stretch.whole())
+                .bind("few", FEW_PLACES)
+                .prepare(connection)) {
+            choose.execute();
+        }
     }
 
     /** Whether records are as their log has taken them in, by what the database itself says of the log. */

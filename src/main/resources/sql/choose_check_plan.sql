@@ -1,6 +1,5 @@
--- Chooses how the statements that check a feed are planned, until the transaction ends. Where there are few places, to plan takes
--- several times as long as to check: one plan then serves all such feeds. It was made for any of them, and so must not be one that
--- reads whole tables.
+-- Chooses how the statements that check a feed are planned, until the transaction ends. Where there are few places, planning takes
+-- several times as long as checking, so one plan serves all such feeds. It has to suit each of them, so it may not read whole tables.
 --
 -- :project_id  uuid
 -- :whole       boolean  whether it is the whole feed; the plan for a stretch has to know which

@@ -1,27 +1,34 @@
--- Which projections are behind, among the projects of a part of the list.
+-- Which projections are behind, among the projects of a part of the list, and among some others.
 --
 -- :after        uuid      the part begins behind this project; null is the first one
 -- :projects     integer   how many projects at most
+-- :recent       uuid[]    the others
 -- :projections  text[]    their names
 --
 -- One row for each projection and project that is behind: projection text, project_id uuid, lag bigint (records), step
--- integer (the fewest records it takes in at a time), head bigint (the last sequence id). And one row with all columns null except project_id, which is the
--- last project of the part; null if there are no more after it.
+-- integer (the fewest records it takes in at a time), head bigint (the last sequence id), in_part boolean. And one row with all
+-- columns null except project_id, which is the last project of the part; null if there are no more after it.
 with part as materialized (
   select id from annals.project
   where id > coalesce(:after::uuid, '00000000-0000-0000-0000-000000000000')
   order by id
   limit :projects
+),
+looked_at as materialized (
+  select id, true as in_part from part
+  union all
+  select id, false from unnest(:recent::uuid[]) as recent (id)
+  where not exists (select from part where part.id = recent.id)
 )
-select projection.name as projection, part.id as project_id, head.last_sequence_id - taken.sequence_id as lag, projection.step,
-  head.last_sequence_id as head
-from part
+select projection.name as projection, looked_at.id as project_id, head.last_sequence_id - taken.sequence_id as lag,
+  projection.step, head.last_sequence_id as head, looked_at.in_part
+from looked_at
 cross join lateral (
   select last_sequence_id from annals.feed_segment
-  where project_id = part.id order by first_sequence_id desc limit 1) as head
+  where project_id = looked_at.id order by first_sequence_id desc limit 1) as head
 cross join annals.projection
 left join annals.projection_checkpoint as checkpoint
-  on checkpoint.project_id = part.id and checkpoint.projection = projection.name
+  on checkpoint.project_id = looked_at.id and checkpoint.projection = projection.name
 cross join lateral (
   select checkpoint.generation < projection.generation as outdated,
     case when checkpoint.generation < projection.generation then 0 else coalesce(checkpoint.sequence_id, 0) end as sequence_id)
@@ -31,4 +38,4 @@ where projection.name = any (:projections::text[])
 union all
 select null,
   case when (select count(*) from part) = :projects then (select id from part order by id desc limit 1) end,
-  null, null, null
+  null, null, null, null

@@ -44,8 +44,9 @@ import org.jspecify.annotations.Nullable;
  * <p>Any number of instances may do so at once. A step locks its checkpoints' rows, and skips those that are locked elsewhere. A
  * checkpoint moves in the transaction that writes what was derived, so each record counts once, whatever breaks. A look is
  * one query over the heads and the checkpoints of a bounded number of projects; the next look continues behind them, and with
- * what this one did not finish: a busy project does not wait until all others have been looked at. A project whose step fails
- * is left alone for a while, longer each time, and hinders no other: those that shared a step with it are taken one by one.
+ * what this one did not finish: a busy project does not wait until all others have been looked at. Nor does one that has just got
+ * records, see {@link RecentProjects}. A project whose step fails is left alone for a while, longer each time, and hinders no
+ * other: those that shared a step with it are taken one by one.
  */
 @ApplicationScoped
 public class Projector {
@@ -75,11 +76,14 @@ public class Projector {
     private final Map<Target, Failure> failures = new ConcurrentHashMap<>();
     private final Map<String, Lag> lags = new ConcurrentHashMap<>();
     private final RepeatedLook looks;
+    private final RecentProjects recent;
 
     // Where the next look begins, and what the looks since the first project have found. Only one look runs at a time.
     private volatile @Nullable UUID after;
     private volatile Map<String, Long> found = Map.of();
     private volatile long roundBegan = System.nanoTime();
+    /** Whether one look takes all projects. */
+    private volatile boolean oneLookIsARound;
     /** What a look has left behind when its steps were taken. It is no more than a look may find. */
     private volatile Map<Target, Lagging> unfinished = Map.of();
 
@@ -96,6 +100,7 @@ public class Projector {
         this.pool = pool;
         this.projections = projections.stream().collect(Collectors.toMap(Projection::name, Function.identity()));
         this.config = config;
+        this.recent = new RecentProjects(pool);
         this.looks = new RepeatedLook(this::lookOn, config.interval(), config.retryDelay(), LOG, "Projections");
         projections.forEach(projection -> lags.put(projection.name(), new Lag(0, System.nanoTime())));
     }
@@ -234,14 +239,17 @@ public class Projector {
      * @return whether any of them may have more to take in
      */
     Uni<Boolean> look() {
-        return FIND_LAGGING
-                .bind("after", after)
-                .bind("projects", config.projects())
-                .bind("projections", names().toArray(String[]::new))
-                .execute(pool)
-                .map(this::lagging)
-                .map(this::withUnfinished)
-                .chain(this::inTurn);
+        return (oneLookIsARound ? Uni.createFrom().item(RecentProjects.Found.NOTHING) : recent.read())
+                .chain(recently -> FIND_LAGGING
+                        .bind("after", after)
+                        .bind("projects", config.projects())
+                        .bind("recent", recently.projectIds().toArray(UUID[]::new))
+                        .bind("projections", names().toArray(String[]::new))
+                        .execute(pool)
+                        .map(this::lagging)
+                        .map(this::withUnfinished)
+                        .chain(this::inTurn)
+                        .map(unfinished -> unfinished || recently.more()));
     }
 
     /** What was found comes first: it has the newer heads. */
@@ -256,7 +264,8 @@ public class Projector {
         List<Lagging> lagging = new ArrayList<>();
         Map<String, Long> missing = new HashMap<>(found);
         long now = System.nanoTime();
-        if (after == null) {
+        boolean begins = after == null;
+        if (begins) {
             roundBegan = now;
         }
         for (Row row : rows) {
@@ -269,10 +278,13 @@ public class Projector {
                 Target target = new Target(projection, row.getUUID("project_id"));
                 lagging.add(new Lagging(target, records, row.getInteger("step")));
                 noteBehind(target, row.getLong("head"), records, now);
-                missing.merge(projection.name(), records, Long::sum);
+                if (row.getBoolean("in_part")) {
+                    missing.merge(projection.name(), records, Long::sum);
+                }
             }
         }
         found = missing;
+        oneLookIsARound = begins && after == null;
         if (after == null) {
             publish(missing);
         }

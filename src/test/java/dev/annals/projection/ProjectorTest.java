@@ -266,6 +266,22 @@ class ProjectorTest {
         assertCounted();
     }
 
+    /** Where a look is at one project, and as many looks at others come first. */
+    @Test
+    void aProjectThatHasJustGotRecordsDoesNotWaitUntilAllOthersHaveBeenLookedAt() throws Exception {
+        TestProjector projector = new TestProjector(pool(), List.of(counts), 1);
+        for (int other = 0; other < 50; other++) {
+            log.insertProject();
+        }
+        projector.catchUp();
+        append(5);
+        int looks = 0;
+        while (projector.look() && looks < 10) {
+            looks++;
+        }
+        assertCounted();
+    }
+
     @Test
     void onlyARoundThroughAllProjectsIsFollowedByTheWholeInterval() {
         Duration interval = Duration.ofHours(1);

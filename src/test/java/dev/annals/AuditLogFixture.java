@@ -99,13 +99,22 @@ public class AuditLogFixture extends SqlFixture {
                     .header("Content-Type", "application/json")
                     .POST(HttpRequest.BodyPublishers.ofByteArray(JSON.writeValueAsBytes(body)))
                     .build();
-            HttpResponse<String> answer = HTTP.send(request, HttpResponse.BodyHandlers.ofString());
+            HttpResponse<String> answer = send(request);
             assertThat(answer.statusCode()).as(answer.body()).isEqualTo(201);
             return JSON.readTree(answer.body()).get(field).textValue();
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         } catch (InterruptedException e) {
             throw new IllegalStateException(e);
+        }
+    }
+
+    private static HttpResponse<String> send(HttpRequest request) throws IOException, InterruptedException {
+        try {
+            return HTTP.send(request, HttpResponse.BodyHandlers.ofString());
+        } catch (IOException e) {
+            // A connection that was kept may just be closed by the service, and a POST is not sent again by itself.
+            return HTTP.send(request, HttpResponse.BodyHandlers.ofString());
         }
     }
 }

@@ -9,6 +9,7 @@ import java.net.ServerSocket;
 import java.net.Socket;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /** A way to a server on this machine that breaks what goes over it. */
 public final class BreakablePath implements AutoCloseable {
@@ -16,6 +17,7 @@ public final class BreakablePath implements AutoCloseable {
     private final int target;
     private final ServerSocket listener;
     private final Set<Connection> open = ConcurrentHashMap.newKeySet();
+    private final AtomicInteger connections = new AtomicInteger();
     private volatile boolean swallows;
 
     /** @param target the server's port */
@@ -28,6 +30,11 @@ public final class BreakablePath implements AutoCloseable {
     /** Where the server is reached over this path. */
     public int port() {
         return listener.getLocalPort();
+    }
+
+    /** How many connections have come so far. */
+    public int connections() {
+        return connections.get();
     }
 
     /** The same database over this path. */
@@ -68,6 +75,7 @@ public final class BreakablePath implements AutoCloseable {
                 Connection connection = new Connection(
                         listener.accept(), new Socket(InetAddress.getLoopbackAddress(), target), swallows);
                 open.add(connection);
+                connections.incrementAndGet();
                 // It may have begun before this one was there to be seen.
                 if (swallows) {
                     connection.dead = true;

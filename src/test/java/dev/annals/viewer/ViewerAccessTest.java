@@ -12,14 +12,17 @@ import com.microsoft.playwright.options.ColorScheme;
 import com.microsoft.playwright.options.Media;
 import com.microsoft.playwright.options.ReducedMotion;
 import dev.annals.AuditLogFixture.Project;
+import dev.annals.Load;
 import dev.annals.Slow;
 import dev.annals.viewer.Chromium.Guarded;
 import io.quarkus.test.junit.QuarkusTest;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /** Each state of the page, in light and dark, on a desk and on the narrowest phone, keeps nobody out. */
 @Slow
@@ -38,6 +41,16 @@ class ViewerAccessTest extends BrowserTest {
 
     private static final String OTHER = "{\"action\": \"note\", \"outcome\": \"later\"}";
 
+    /** Every scheme and every width; and, with {@code -Dtests.long=true}, every pair of them. */
+    static Stream<Arguments> windows() {
+        return Stream.of(
+                        Arguments.of(ColorScheme.LIGHT, 1440),
+                        Arguments.of(ColorScheme.DARK, 320),
+                        Arguments.of(ColorScheme.DARK, 1440),
+                        Arguments.of(ColorScheme.LIGHT, 320))
+                .limit(Load.times(2, 4));
+    }
+
     private Guarded open(ColorScheme scheme, int width) {
         return chromium.open(
                 new Browser.NewContextOptions()
@@ -48,7 +61,7 @@ class ViewerAccessTest extends BrowserTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"LIGHT, 1440", "DARK, 1440", "LIGHT, 320", "DARK, 320"})
+    @MethodSource("windows")
     void signingInKeepsNobodyOut(ColorScheme scheme, int width) {
         Project empty = log.newProject("read", "write");
         Project other = log.newProject("read", "write");
@@ -97,7 +110,7 @@ class ViewerAccessTest extends BrowserTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"LIGHT, 1440", "DARK, 1440", "LIGHT, 320", "DARK, 320"})
+    @MethodSource("windows")
     void rowsAndFiltersKeepNobodyOut(ColorScheme scheme, int width) {
         Project project = log.newProject("read", "write");
         append(project, ODD, PLAIN, OTHER);
@@ -171,7 +184,7 @@ class ViewerAccessTest extends BrowserTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"LIGHT, 1440", "DARK, 1440", "LIGHT, 320", "DARK, 320"})
+    @MethodSource("windows")
     void aRecordAndTheDialogsKeepNobodyOut(ColorScheme scheme, int width) {
         Project project = log.newProject("read", "write", "stream");
         append(project, ODD, PLAIN, OTHER);

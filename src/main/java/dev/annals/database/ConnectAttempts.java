@@ -1,0 +1,75 @@
+package dev.annals.database;
+
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import io.vertx.core.Vertx;
+import java.time.Duration;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How a pool comes by connections where its database lets nobody in: by one attempt at a time, after a pause, whose failure is that of
+ * all who want a connection meanwhile. A pool by itself tries for each of them at once, again and again; every attempt is a
+ * process and a log-in to the server, which has better things to do just then.
+ *
+ * <p>Safe for any thread.
+ */
+final class ConnectAttempts {
+
+    private static final Duration FIRST_PAUSE = Duration.ofMillis(50);
+    /** No longer, so that work goes on soon after the database is back. */
+    private static final Duration LONGEST_PAUSE = Duration.ofMillis(500);
+
+    private final Vertx vertx;
+    private int failures;
+    private long failedAt;
+    private @Nullable Future<Void> underWay;
+
+    ConnectAttempts(Vertx vertx) {
+        this.vertx = vertx;
+    }
+
+    /**
+     * Connects at once if the last attempt succeeded.
+     *
+     * @param attempt connects
+     */
+    <C> Future<C> connect(Supplier<Future<C>> attempt) {
+        Promise<Void> told = Promise.promise();
+        Future<Void> other;
+        long pause;
+        synchronized (this) {
+            if (failures == 0) {
+                return attempt.get().onComplete(done -> ended(done.succeeded(), false));
+            }
+            other = underWay;
+            if (other == null) {
+                underWay = told.future();
+            }
+            pause = Math.max(
+                    1,
+                    DatabaseFailure.backOff(FIRST_PAUSE, LONGEST_PAUSE, failures - 1)
+                                    .toMillis()
+                            - (System.nanoTime() - failedAt) / 1_000_000);
+        }
+        if (other != null) {
+            return other.compose(connected -> connect(attempt));
+        }
+        return vertx.timer(pause).compose(over -> attempt.get()).onComplete(done -> {
+            ended(done.succeeded(), true);
+            told.handle(done.mapEmpty());
+        });
+    }
+
+    private synchronized void ended(boolean connected, boolean byItself) {
+        if (byItself) {
+            underWay = null;
+        }
+        if (connected) {
+            failures = 0;
+        } else {
+            failures = byItself ? failures + 1 : Math.max(failures, 1);
+            failedAt = System.nanoTime();
+        }
+    }
+}

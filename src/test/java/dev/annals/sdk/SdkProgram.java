@@ -188,33 +188,13 @@ record SdkProgram(List<String> command, Path importsFrom) {
         return new SdkProgram(List.of(folder.resolve(name).toString()), client);
     }
 
-    /** A program in Rust. What both depend on comes from crates.io, is compiled once and kept. */
+    /** The program in Rust. What it and the client depend on comes from crates.io, is compiled once and kept. */
     static SdkProgram rust(String source, String name) throws Exception {
         need(version("cargo --version", "cargo 1\\.(\\d+).*") >= OLDEST_RUST, "Rust 1." + OLDEST_RUST + " or newer");
         Path client = generated("rust");
         Path folder = Files.createDirectories(PROGRAMS.resolve("rust"));
-        // Without TLS, which takes another minute to compile, and libraries of the machine.
-        Files.writeString(folder.resolve("Cargo.toml"), """
-                [package]
-                name = "%1$s"
-                version = "0.0.0"
-                edition = "2021"
-
-                [[bin]]
-                name = "%1$s"
-                path = "%1$s.rs"
-
-                [dependencies]
-                annals-client = { path = "%2$s", default-features = false }
-                chrono = "0.4"
-                serde_json = "1"
-                tokio = { version = "1", features = ["macros", "rt"] }
-                uuid = { version = "1", features = ["v4"] }
-
-                [profile.dev]
-                debug = false
-                incremental = false
-                """.formatted(name, client));
+        Files.copy(
+                Path.of("src/test/sdk/Cargo.toml"), folder.resolve("Cargo.toml"), StandardCopyOption.REPLACE_EXISTING);
         Files.writeString(folder.resolve(name + ".rs"), source);
         fetch(folder, "cargo", "fetch", "--quiet");
         run(folder, "cargo", "build", "--quiet", "--offline", "--target-dir", "target");

@@ -46,19 +46,40 @@ final class ConnectAttempts {
             if (other == null) {
                 underWay = told.future();
             }
-            pause = Math.max(
-                    1,
-                    DatabaseFailure.backOff(FIRST_PAUSE, LONGEST_PAUSE, failures - 1)
-                                    .toMillis()
-                            - (System.nanoTime() - failedAt) / 1_000_000);
+            pause = pauseMillis();
         }
-        if (other != null) {
-            return other.compose(connected -> connect(attempt));
+        // Of no context, so that a pool is given its connection in the connection's own: it takes it in no other.
+        Promise<C> result = Promise.promise();
+        if (other == null) {
+            vertx.setTimer(
+                    pause,
+                    // Whatever it throws is a failure, too: nobody may wait for it in vain.
+                    over -> Future.succeededFuture()
+                            .compose(now -> attempt.get())
+                            .onComplete(done -> {
+                                ended(done.succeeded(), true);
+                                if (done.succeeded()) {
+                                    told.complete();
+                                } else {
+                                    told.fail(done.cause());
+                                }
+                                result.handle(done);
+                            }));
+        } else {
+            other.onComplete(done -> {
+                if (done.succeeded()) {
+                    connect(attempt).onComplete(result);
+                } else {
+                    result.fail(done.cause());
+                }
+            });
         }
-        return vertx.timer(pause).compose(over -> attempt.get()).onComplete(done -> {
-            ended(done.succeeded(), true);
-            told.handle(done.mapEmpty());
-        });
+        return result.future();
+    }
+
+    private long pauseMillis() {
+        Duration pause = DatabaseFailure.backOff(FIRST_PAUSE, LONGEST_PAUSE, failures - 1);
+        return Math.max(1, pause.toMillis() - (System.nanoTime() - failedAt) / 1_000_000);
     }
 
     private synchronized void ended(boolean connected, boolean byItself) {

@@ -4,7 +4,6 @@ import dev.annals.config.AnnalsConfig;
 import io.quarkus.reactive.pg.client.PgPoolCreator;
 import io.smallrye.mutiny.Uni;
 import io.vertx.core.Future;
-import io.vertx.core.Promise;
 import io.vertx.core.net.PemTrustOptions;
 import io.vertx.pgclient.PgBuilder;
 import io.vertx.pgclient.PgConnectOptions;
@@ -96,14 +95,8 @@ public class ServicePool implements PgPoolCreator {
     // A pool's connect handler cannot refuse a connection; this is the only way to keep one out.
     @SuppressWarnings("deprecation")
     private Pool checked(Pool pool, Servers<ConnectionFactory> servers, ConnectAttempts attempts) {
-        return pool.connectionProvider(context -> {
-            Promise<SqlConnection> connection = Promise.promise();
-            attempts.connect(() -> servers.connect(server -> server.connect(context), this::usable)
-                            .map(this::found))
-                    // The pool takes a connection in the connection's own context, and in no other.
-                    .onComplete(done -> context.runOnContext(now -> connection.handle(done)));
-            return connection.future();
-        });
+        return pool.connectionProvider(context -> attempts.connect(() ->
+                servers.connect(server -> server.connect(context), this::usable).map(this::found)));
     }
 
     private SqlConnection found(Servers.Found<? extends SqlConnection> found) {

@@ -29,7 +29,7 @@ public interface ProjectionConfig {
     @Durations(min = "10ms", max = "10M")
     Duration interval();
 
-    /** How many projects one look covers. If there are more, new records of a project may be noticed a few looks later. */
+    /** How many projects one look covers, besides those that have just got records. Whatever it misses, one of the next looks finds. */
     @WithDefault("1000")
     @Min(1)
     @Max(10_000)

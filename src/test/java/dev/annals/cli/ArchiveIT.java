@@ -34,12 +34,14 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The oldest records go into files, then out of the database, and come back from the files, by the packaged program. */
 @Slow
+@Order(3)
 @Timeout(300)
 class ArchiveIT {
 

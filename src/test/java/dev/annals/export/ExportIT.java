@@ -23,7 +23,7 @@ import org.junit.jupiter.api.io.TempDir;
 @Timeout(500)
 class ExportIT {
 
-    private static final int RECORDS = 120_000;
+    private static final int RECORDS = 100_000;
     private static final String MESSAGE = "m".repeat(1_000);
     private static final HttpClient HTTP =
             HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();

@@ -23,12 +23,14 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Under load, the database crashes, or is restored. Clients are told to come again, and the log says it once. */
 @Slow
+@Order(4)
 @Timeout(300)
 class DatabaseOutageIT {
 
@@ -65,7 +67,7 @@ class DatabaseOutageIT {
                         "ANNALS_APPEND_RETRIES",
                         "1",
                         "ANNALS_DATABASE_POOL_WAIT",
-                        "1s"))
+                        "250ms"))
                 .awaitListening();
         project = service.newProject(ADMIN, "read", "write");
     }

@@ -1,5 +1,5 @@
--- The projects that were given places lately: those on the last pages of the places, which are written one behind the other. Room
--- that expired places left is used again, and a transaction may be open for long: so this is where to look first, and not all.
+-- The projects that have just got places: those on the last pages of the table, where new rows are added. It is a hint and may miss
+-- some: rows also go where expired ones were, and a transaction may commit long after it has added its row.
 --
 -- :from_page  bigint   the page to begin at; null is the last one
 -- :places     integer  how many places at most

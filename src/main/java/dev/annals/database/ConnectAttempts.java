@@ -8,9 +8,9 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How a pool comes by connections where its database lets nobody in: by one attempt at a time, after a pause, whose failure is that of
- * all who want a connection meanwhile. A pool by itself tries for each of them at once, again and again; every attempt is a
- * process and a log-in to the server, which has better things to do just then.
+ * Connects a pool to its database. While the database lets nobody in, there is one attempt at a time, after a pause, and it fails for
+ * all who want a connection then. A pool by itself tries for each of them at once, again and again; every attempt costs the server a
+ * process and a log-in, just when it has other work.
  *
  * <p>Safe for any thread.
  */
@@ -39,14 +39,14 @@ final class ConnectAttempts {
         Future<Void> other;
         long pause;
         synchronized (this) {
-            if (failures == 0) {
-                return attempt.get().onComplete(done -> ended(done.succeeded(), false));
-            }
+            pause = pauseMillis();
             other = underWay;
-            if (other == null) {
+            if (pause > 0 && other == null) {
                 underWay = told.future();
             }
-            pause = pauseMillis();
+        }
+        if (pause == 0) {
+            return attempt.get().onComplete(done -> ended(done.succeeded(), false));
         }
         // Of no context, so that a pool is given its connection in the connection's own: it takes it in no other.
         Promise<C> result = Promise.promise();
@@ -77,7 +77,11 @@ final class ConnectAttempts {
         return result.future();
     }
 
+    /** 0 where the last attempt succeeded. */
     private long pauseMillis() {
+        if (failures == 0) {
+            return 0;
+        }
         Duration pause = DatabaseFailure.backOff(FIRST_PAUSE, LONGEST_PAUSE, failures - 1);
         return Math.max(1, pause.toMillis() - (System.nanoTime() - failedAt) / 1_000_000);
     }

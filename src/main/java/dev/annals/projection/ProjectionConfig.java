@@ -29,7 +29,7 @@ public interface ProjectionConfig {
     @Durations(min = "10ms", max = "10M")
     Duration interval();
 
-    /** How many projects one look covers, besides those that have just got records. Whatever it misses, one of the next looks finds. */
+    /** How many projects one look covers, besides those that have just got records. If there are more, the next looks cover them. */
     @WithDefault("1000")
     @Min(1)
     @Max(10_000)

@@ -13,24 +13,26 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Finds the projects to which records have been appended lately, however many others there are: by the end of the table of places, to
- * which every commit adds. It is read from where it ended a moment ago, for those who had their place by then and were not
- * committed yet. What it does not see is up to a look at all projects.
+ * Finds the projects that have just got records, however many others there are, at the end of the table of places, to which every
+ * commit adds. Each read begins where the table ended a second ago, since transactions that had their place by then may have
+ * committed later. What a read misses is found by the next look at all projects.
  *
  * <p>One read at a time.
  */
 final class RecentProjects {
 
     private static final Sql READ_RECENT_PROJECTS = Sql.named("read_recent_projects");
-    /** From its place to its commit, a transaction mostly waits for the disk alone. */
+    /** More than most transactions take from their place to their commit, which is when they wait for the disk. */
     private static final Duration UNTIL_COMMITTED = Duration.ofSeconds(1);
-
-    /** How many places a read looks at: those of ten pages or more, so that it comes to another page. */
+    /** How many places one read takes: more than fit on a page, so that it always gets to another one. */
     private static final int PLACES = 1_000;
 
     private final Pool pool;
+    /** The page at which the next read begins; null is the last one. */
     private volatile @Nullable Long from;
+    /** The last page of the table when {@link #from} was set, which was then. */
     private volatile @Nullable Long reached;
+
     private volatile long reachedAt = System.nanoTime();
 
     RecentProjects(Pool pool) {

@@ -266,7 +266,7 @@ class ProjectorTest {
         assertCounted();
     }
 
-    /** Where a look is at one project, and as many looks at others come first. */
+    /** Each look covers one project here, and there are at least fifty others. */
     @Test
     void aProjectThatHasJustGotRecordsDoesNotWaitUntilAllOthersHaveBeenLookedAt() throws Exception {
         TestProjector projector = new TestProjector(pool(), List.of(counts), 1);

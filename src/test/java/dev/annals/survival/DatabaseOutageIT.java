@@ -67,7 +67,7 @@ class DatabaseOutageIT {
                         "ANNALS_APPEND_RETRIES",
                         "1",
                         "ANNALS_DATABASE_POOL_WAIT",
-                        "250ms"))
+                        "1s"))
                 .awaitListening();
         project = service.newProject(ADMIN, "read", "write");
     }

@@ -5,7 +5,6 @@ import io.smallrye.mutiny.Uni;
 import io.vertx.mutiny.sqlclient.Pool;
 import io.vertx.mutiny.sqlclient.Row;
 import io.vertx.mutiny.sqlclient.RowSet;
-import java.time.Duration;
 import java.util.HashSet;
 import java.util.Objects;
 import java.util.Set;
@@ -14,30 +13,31 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Finds the projects that have just got records, however many others there are, at the end of the table of places, to which every
- * commit adds. Each read begins where the table ended a second ago, since transactions that had their place by then may have
- * committed later. What a read misses is found by the next look at all projects.
+ * commit adds. Of what it comes across, it takes what was not committed yet when the last read began. What it misses is found by the
+ * next look at all projects.
  *
  * <p>One read at a time.
  */
 final class RecentProjects {
 
     private static final Sql READ_RECENT_PROJECTS = Sql.named("read_recent_projects");
-    /** More than most transactions take from their place to their commit, which is when they wait for the disk. */
-    private static final Duration UNTIL_COMMITTED = Duration.ofSeconds(1);
     /** How many places one read takes: more than fit on a page, so that it always gets to another one. */
     private static final int PLACES = 1_000;
+    /** Each session that writes fills a page of its own, and so many pages before the last one may still be somebody's. */
+    private static final int OPEN_PAGES = 64;
 
     private final Pool pool;
-    /** The page at which the next read begins; null is the last one. */
-    private volatile @Nullable Long from;
-    /** The last page of the table when {@link #from} was set, which was then. */
-    private volatile @Nullable Long reached;
-
-    private volatile long reachedAt = System.nanoTime();
+    private volatile long fromPage = Long.MAX_VALUE;
+    private volatile @Nullable Long since;
+    /** Where the read began that is not at its end yet. */
+    private volatile @Nullable Marks began;
 
     RecentProjects(Pool pool) {
         this.pool = pool;
     }
+
+    /** The last page of the table, and the first transaction that was not seen. */
+    private record Marks(long lastPage, long since) {}
 
     /**
      * What a read has found.
@@ -51,7 +51,8 @@ final class RecentProjects {
 
     Uni<Found> read() {
         return READ_RECENT_PROJECTS
-                .bind("from_page", from)
+                .bind("from_page", fromPage)
+                .bind("since", since)
                 .bind("places", PLACES)
                 .execute(pool)
                 .map(this::found);
@@ -59,23 +60,27 @@ final class RecentProjects {
 
     private Found found(RowSet<Row> rows) {
         Set<UUID> projectIds = new HashSet<>();
-        Long last = null;
+        long page = fromPage;
+        Marks marks = began;
         for (Row row : rows) {
-            projectIds.add(row.getUUID("project_id"));
-            last = row.getLong("page");
+            UUID projectId = row.getUUID("project_id");
+            if (projectId != null) {
+                projectIds.add(projectId);
+                page = row.getLong("page");
+            } else if (marks == null) {
+                marks = new Marks(row.getLong("page"), row.getLong("since"));
+            }
         }
-        boolean more = rows.size() == PLACES && !Objects.equals(last, from);
+        boolean more = rows.size() > PLACES && page != fromPage;
         if (more) {
-            reach(last, last);
-        } else if (from == null || System.nanoTime() - reachedAt > UNTIL_COMMITTED.toNanos()) {
-            reach(reached == null ? last : reached, last);
+            fromPage = page;
+            began = marks;
+        } else {
+            Marks seen = Objects.requireNonNull(marks);
+            fromPage = seen.lastPage() - OPEN_PAGES;
+            since = seen.since();
+            began = null;
         }
         return new Found(projectIds, more);
-    }
-
-    private void reach(@Nullable Long nextFrom, @Nullable Long last) {
-        from = nextFrom;
-        reached = last;
-        reachedAt = System.nanoTime();
     }
 }

@@ -25,6 +25,9 @@ import java.util.Random;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -266,20 +269,97 @@ class ProjectorTest {
         assertCounted();
     }
 
-    /** Each look covers one project here, and there are at least fifty others. */
     @Test
     void aProjectThatHasJustGotRecordsDoesNotWaitUntilAllOthersHaveBeenLookedAt() throws Exception {
+        TestProjector projector = oneOfMany();
+        append(5);
+        assertFoundSoon(projector);
+    }
+
+    /** Each writer fills a page of its own, and that of one who seldom writes is not the last one. */
+    @Test
+    void whoSeldomWritesDoesNotWaitUntilAllOthersHaveBeenLookedAt() throws Exception {
+        try (Connection seldom = log.connect();
+                Connection often = log.connect()) {
+            append(seldom, 1);
+            append(often, 150);
+            append(seldom, 1);
+            append(often, 300);
+            TestProjector projector = oneOfMany();
+            append(seldom, 1);
+            assertThat(log.number(
+                            "select count(*) from annals.feed_segment where ctid > (select ctid from annals.feed_segment"
+                                    + " order by xmin::text::bigint desc limit 1)"))
+                    .as("places behind the newest one")
+                    .isPositive();
+            assertFoundSoon(projector);
+        }
+    }
+
+    /** Many have got their place after it, and are seen before. */
+    @Test
+    void aCommitThatTakesLongDoesNotWaitUntilAllOthersHaveBeenLookedAt() throws Exception {
+        log.run("""
+                create table gate (open boolean);
+                insert into gate values (true);
+                create table slow (id integer);
+                create function wait_at_gate() returns trigger language plpgsql as $$
+                begin
+                  perform from gate for share;
+                  return null;
+                end $$;
+                create constraint trigger wait_at_gate after insert on slow deferrable initially deferred
+                  for each row execute function wait_at_gate();
+                """);
+        ExecutorService thread = Executors.newSingleThreadExecutor();
+        try (Connection gate = log.connect();
+                Connection slow = log.connect();
+                Connection often = log.connect()) {
+            SqlFixture.execute(gate, "update gate set open = false");
+            RandomRecords.append(slow, projects.get(0), 1, random);
+            SqlFixture.execute(slow, "insert into slow values (1)");
+            Future<?> committed = thread.submit(() -> {
+                slow.commit();
+                return null;
+            });
+            Await.until("it has its place", () -> log.number("select count(*) from pg_locks where not granted") > 0);
+            UUID other = log.insertProject();
+            for (int i = 0; i < 300; i++) {
+                RandomRecords.append(often, other, 1, random);
+                often.commit();
+            }
+            TestProjector projector = oneOfMany();
+            gate.commit();
+            committed.get(1, TimeUnit.MINUTES);
+            assertFoundSoon(projector);
+        } finally {
+            thread.shutdownNow();
+        }
+    }
+
+    /** Each look covers one project, and there are at least fifty others. */
+    private TestProjector oneOfMany() throws SQLException {
         TestProjector projector = new TestProjector(pool(), List.of(counts), 1);
         for (int other = 0; other < 50; other++) {
             log.insertProject();
         }
         projector.catchUp();
-        append(5);
+        return projector;
+    }
+
+    private void assertFoundSoon(TestProjector projector) throws SQLException {
         int looks = 0;
         while (projector.look() && looks < 10) {
             looks++;
         }
         assertCounted();
+    }
+
+    private void append(Connection connection, int count) throws SQLException {
+        for (int i = 0; i < count; i++) {
+            RandomRecords.append(connection, projects.get(i % projects.size()), 1, random);
+            connection.commit();
+        }
     }
 
     @Test

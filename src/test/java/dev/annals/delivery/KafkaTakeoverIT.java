@@ -9,6 +9,7 @@ import dev.annals.AuditLogFixture.Project;
 import dev.annals.Await;
 import dev.annals.ServiceProcess;
 import dev.annals.Slow;
+import dev.annals.TakesLong;
 import dev.annals.database.DatabaseUrl;
 import dev.annals.embedded.TestDatabase;
 import java.io.IOException;
@@ -29,6 +30,7 @@ import org.junit.jupiter.api.Test;
 
 /** An instance that delivers to Kafka dies, or stands still, in the middle: whoever reads what is committed has each record once, in order. */
 @Slow
+@TakesLong
 class KafkaTakeoverIT {
 
     private static final int RECORDS = 3_000;

@@ -47,7 +47,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 class ExportTest extends ProjectTest {
 
     /** More than the sockets between service and client hold. */
-    private static final int MANY = 100_000;
+    private static final int MANY = 40_000;
 
     @TestHTTPResource("/")
     URI service;

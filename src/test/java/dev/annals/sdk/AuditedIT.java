@@ -8,6 +8,7 @@ import dev.annals.Await;
 import dev.annals.Ports;
 import dev.annals.Slow;
 import dev.annals.SqlFixture;
+import dev.annals.TakesLong;
 import java.io.File;
 import java.io.IOException;
 import java.net.URI;
@@ -41,6 +42,7 @@ class AuditedIT extends ClientProcess {
     private static final Pattern TYPE = Pattern.compile("public (?:class|@interface) (\\w+)");
 
     @Test
+    @TakesLong
     void eachCallInQuarkusIsARecord() throws Exception {
         Project project = service.newProject();
         write("## Quarkus", APPLICATIONS.resolve("quarkus"));

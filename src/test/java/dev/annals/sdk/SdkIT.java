@@ -8,6 +8,7 @@ import dev.annals.Await;
 import dev.annals.Load;
 import dev.annals.Slow;
 import dev.annals.SqlFixture;
+import dev.annals.TakesLong;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.net.InetAddress;
@@ -41,7 +42,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class SdkIT extends ClientProcess {
 
     private static final int MANY = Load.times(20_000, 100_000);
-    private static final int KILLS = Load.times(3, 8);
+    private static final int KILLS = Load.times(2, 8);
     private static final int BACKLOG = 4_000;
     private static final int VERIFIED_KILLS = 2;
     private static final int VERIFIED_BACKLOG = 1_500;
@@ -93,6 +94,7 @@ class SdkIT extends ClientProcess {
     }
 
     @Test
+    @TakesLong
     void aTypeScriptClientFollowsManyRecordsWithoutLoss() throws Exception {
         SdkProgram program = SdkProgram.typeScript(documented("ts"), "follow");
         Project project = service.newProject();

@@ -247,7 +247,7 @@ class SearchIndexTest {
         if (large == null) {
             SqlFixture log = SqlFixture.ofTheSchemaAlone();
             UUID project = log.insertProject();
-            insert(log, project, "case when n % 1000 = 0 then 'rare' else 'common' end, null", 200_000);
+            insert(log, project, "case when n % 1000 = 0 then 'rare' else 'common' end, null", 80_000);
             Pool pool = pool(log);
             new TestProjector(pool, List.of(new SearchIndex(pool, new Limits(5000, 4096, 256))), 10_000).catchUp();
             pool.close().await().indefinitely();

@@ -6,6 +6,7 @@ import dev.annals.AuditLogFixture.Project;
 import dev.annals.ServiceProcess;
 import dev.annals.Slow;
 import dev.annals.SqlFixture;
+import dev.annals.TakesLong;
 import dev.annals.database.DatabaseUrl;
 import dev.annals.database.PoolFixture;
 import dev.annals.embedded.InstalledPostgres;
@@ -92,6 +93,7 @@ class FailoverIT {
     }
 
     @Test
+    @TakesLong
     void aKilledPrimaryIsLeftForThePromotedStandbyWithoutAnErrorOfAWriter() throws Exception {
         clients.measurePause();
         servers.killPrimary();

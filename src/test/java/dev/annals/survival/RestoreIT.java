@@ -8,6 +8,7 @@ import dev.annals.Await;
 import dev.annals.ServiceProcess;
 import dev.annals.Slow;
 import dev.annals.SqlFixture;
+import dev.annals.TakesLong;
 import dev.annals.embedded.InstalledPostgres;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -116,6 +117,7 @@ class RestoreIT {
     }
 
     @Test
+    @TakesLong
     void aFullDump() throws Exception {
         long restored = records();
         Path dump = directory.resolve("annals.dump");

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.sun.net.httpserver.HttpServer;
 import com.tngtech.archunit.core.domain.JavaClass;
+import dev.annals.Load;
 import dev.annals.OwnClasses;
 import dev.annals.Tools;
 import java.io.IOException;
@@ -98,7 +99,7 @@ class LauncherIT {
     @Test
     void ignoresAnArchiveThatIsCutOffOrOverwrittenOrEmpty() throws Exception {
         long size = Files.size(sharedArchive());
-        for (long length : List.of(0L, 100L, size / 2)) {
+        for (long length : List.of(size / 2, 0L, 100L).subList(0, Load.times(1, 3))) {
             Path archive = copyOfCache("cut" + length);
             try (FileChannel file = FileChannel.open(archive, StandardOpenOption.WRITE)) {
                 file.truncate(length);

@@ -12,6 +12,7 @@ import dev.annals.PackagedService;
 import dev.annals.ServiceProcess;
 import dev.annals.Slow;
 import dev.annals.SqlFixture;
+import dev.annals.TakesLong;
 import dev.annals.database.DatabaseUrl;
 import dev.annals.log.GoPrograms;
 import dev.annals.log.HostileWitness;
@@ -509,6 +510,7 @@ class ProofIT {
 
     /** A redaction and some records are younger than the backup. */
     @Test
+    @TakesLong
     void aBackupThatIsRestoredForksNoLogAndItsRedactionsAreRepeated() throws Exception {
         append(1, 300);
         Project reading = project;

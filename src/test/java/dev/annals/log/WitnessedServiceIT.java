@@ -11,6 +11,7 @@ import dev.annals.AuditLogFixture.Project;
 import dev.annals.Await;
 import dev.annals.OneByOne;
 import dev.annals.Slow;
+import dev.annals.TakesLong;
 import dev.annals.embedded.TestDatabase;
 import dev.annals.proof.MasterKey;
 import dev.annals.proof.Note;
@@ -29,6 +30,7 @@ import org.junit.jupiter.api.Test;
 
 /** A service whose logs have a witness, of transparency-dev/witness. */
 @Slow
+@TakesLong
 @QuarkusTest
 @OneByOne
 @TestProfile(WitnessedServiceIT.WithWitness.class)

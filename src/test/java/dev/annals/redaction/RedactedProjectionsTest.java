@@ -36,7 +36,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class RedactedProjectionsTest {
 
     /** By each of three who redact at the same time. */
-    private static final int REDACTIONS = Load.times(10, 40);
+    private static final int REDACTIONS = Load.times(5, 40);
 
     private static final int PAUSE_MILLIS = 10;
 

@@ -6,6 +6,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.annals.AuditLogFixture.Project;
 import dev.annals.Await;
+import dev.annals.Load;
 import dev.annals.survival.Verdict.Entry;
 import java.io.IOException;
 import java.net.URI;
@@ -45,9 +46,9 @@ final class Clients implements AutoCloseable {
     private static final Duration PAUSE_AFTER_FAILURE = Duration.ofMillis(100);
     private static final long END_LIMIT_SECONDS = 300;
     /** What a writer waits after a record: many that do not would only fill the disk. */
-    private Duration afterRecord = Duration.ofMillis(10);
+    private Duration afterRecord = Duration.ofMillis(Load.times(30, 10));
     /** What a reader waits at the end of the feed: one that asks all the time takes a processor from the service. */
-    private Duration afterFeed = Duration.ofMillis(20);
+    private Duration afterFeed = Duration.ofMillis(Load.times(60, 20));
 
     private final Supplier<URI> service;
     private final Project project;

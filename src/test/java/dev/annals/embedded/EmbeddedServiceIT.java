@@ -8,6 +8,7 @@ import dev.annals.Await;
 import dev.annals.Ports;
 import dev.annals.ServiceProcess;
 import dev.annals.SqlFixture;
+import dev.annals.TakesLong;
 import dev.annals.database.DatabaseUrl;
 import java.io.IOException;
 import java.io.InputStream;
@@ -169,6 +170,7 @@ class EmbeddedServiceIT {
     }
 
     @Test
+    @TakesLong
     void aKilledServiceCanBeStartedAgainAtOnce() throws Exception {
         ServiceProcess service = startAndWait();
         service.close();

@@ -3,11 +3,13 @@ package dev.annals.survival;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.annals.Slow;
+import dev.annals.TakesLong;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 /** Both instances are replaced, one after the other. */
 @Slow
+@TakesLong
 class ReplacedInstancesIT extends RepeatedFault {
 
     @Override

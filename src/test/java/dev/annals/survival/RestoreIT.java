@@ -108,6 +108,7 @@ class RestoreIT {
     }
 
     @Test
+    @TakesLong
     void aCopiedVolume() throws Exception {
         Path copy = directory.resolve("copy");
         server.copyStopped(copy);

@@ -13,8 +13,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Finds the projects that have just got records, however many others there are, at the end of the table of places, to which every
- * commit adds. Of what it comes across, it takes what was not committed yet when the last read began. What it misses is found by the
- * next look at all projects.
+ * commit adds. Of what it comes across, it takes what the read before did not see. What it misses is found by the next look at all
+ * projects.
  *
  * <p>One read at a time.
  */
@@ -28,7 +28,7 @@ final class RecentProjects {
 
     private final Pool pool;
     private volatile long fromPage = Long.MAX_VALUE;
-    private volatile @Nullable Long since;
+    private volatile @Nullable String seen;
     /** Where the read began that is not at its end yet. */
     private volatile @Nullable Marks began;
 
@@ -36,8 +36,8 @@ final class RecentProjects {
         this.pool = pool;
     }
 
-    /** The last page of the table, and the first transaction that was not seen. */
-    private record Marks(long lastPage, long since) {}
+    /** The last page of the table, and the snapshot. */
+    private record Marks(long lastPage, String snapshot) {}
 
     /**
      * What a read has found.
@@ -52,7 +52,7 @@ final class RecentProjects {
     Uni<Found> read() {
         return READ_RECENT_PROJECTS
                 .bind("from_page", fromPage)
-                .bind("since", since)
+                .bind("seen", seen)
                 .bind("places", PLACES)
                 .execute(pool)
                 .map(this::found);
@@ -68,7 +68,7 @@ final class RecentProjects {
                 projectIds.add(projectId);
                 page = row.getLong("page");
             } else if (marks == null) {
-                marks = new Marks(row.getLong("page"), row.getLong("since"));
+                marks = new Marks(row.getLong("page"), row.getString("snapshot"));
             }
         }
         boolean more = rows.size() > PLACES && page != fromPage;
@@ -76,9 +76,9 @@ final class RecentProjects {
             fromPage = page;
             began = marks;
         } else {
-            Marks seen = Objects.requireNonNull(marks);
-            fromPage = seen.lastPage() - OPEN_PAGES;
-            since = seen.since();
+            Marks reached = Objects.requireNonNull(marks);
+            fromPage = reached.lastPage() - OPEN_PAGES;
+            seen = reached.snapshot();
             began = null;
         }
         return new Found(projectIds, more);

@@ -337,6 +337,25 @@ class ProjectorTest {
         }
     }
 
+    @Test
+    void recentProjectsAreFoundOnceThoughATransactionStaysOpen() throws Exception {
+        RecentProjects recent = new RecentProjects(pool());
+        try (Connection open = log.connect()) {
+            assertThat(found(recent)).isEmpty();
+            RandomRecords.append(open, projects.get(0), 1, random);
+            append(1);
+            assertThat(found(recent)).containsExactlyInAnyOrderElementsOf(projects);
+            assertThat(found(recent)).isEmpty();
+            open.commit();
+            assertThat(found(recent)).containsExactly(projects.get(0));
+            assertThat(found(recent)).isEmpty();
+        }
+    }
+
+    private static Set<UUID> found(RecentProjects recent) {
+        return recent.read().await().indefinitely().projectIds();
+    }
+
     /** Each look covers one project, and there are at least fifty others. */
     private TestProjector oneOfMany() throws SQLException {
         TestProjector projector = new TestProjector(pool(), List.of(counts), 1);

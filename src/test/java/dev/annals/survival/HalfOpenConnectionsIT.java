@@ -2,7 +2,6 @@ package dev.annals.survival;
 
 import dev.annals.BreakablePath;
 import dev.annals.Slow;
-import dev.annals.TakesLong;
 import dev.annals.database.DatabaseUrl;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
@@ -10,7 +9,6 @@ import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 
 /** The network between the service and its database swallows everything, and forgets the connections that were open. */
 @Slow
-@TakesLong
 @EnabledIfSystemProperty(named = "survival.minutes", matches = "[1-9].*", disabledReason = "HealedPathIT has it once")
 class HalfOpenConnectionsIT extends RepeatedFault {
 

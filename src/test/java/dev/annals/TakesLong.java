@@ -7,8 +7,7 @@ import java.lang.annotation.Target;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 
 /**
- * Marks tests that run with {@code -Dtests.long=true} alone: those that try once more, in another setting or with more of it, what
- * other tests try each time.
+ * Marks tests that run only with {@code -Dtests.long=true}, because other tests cover the same in another setting.
  */
 @Target({ElementType.TYPE, ElementType.METHOD})
 @Retention(RetentionPolicy.RUNTIME)

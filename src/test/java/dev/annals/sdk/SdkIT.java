@@ -41,7 +41,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 @Timeout(600)
 class SdkIT extends ClientProcess {
 
-    private static final int MANY = Load.times(20_000, 100_000);
+    private static final int MANY = 100_000;
     private static final int KILLS = Load.times(2, 8);
     private static final int BACKLOG = 4_000;
     private static final int VERIFIED_KILLS = 2;

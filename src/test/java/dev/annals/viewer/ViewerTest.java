@@ -14,7 +14,6 @@ import com.microsoft.playwright.options.ColorScheme;
 import dev.annals.AuditLogFixture;
 import dev.annals.BreakablePath;
 import dev.annals.Slow;
-import dev.annals.TakesLong;
 import dev.annals.viewer.Chromium.Guarded;
 import io.quarkus.test.junit.QuarkusTest;
 import java.net.URI;
@@ -562,7 +561,6 @@ class ViewerTest extends BrowserTest {
     }
 
     @Test
-    @TakesLong
     void aLongNameLeavesRoomForTheButtonBesideIt() {
         AuditLogFixture.Project project = log.newProject();
         append(project, "{\"action\": \"a\", \"actor\": {\"type\": \"user\", \"id\": \"" + "x".repeat(500) + "\"}}");

@@ -57,34 +57,41 @@ class IndexLocalityTest {
         assertThat(shareOutsideOfProcesses(true)).isGreaterThan(0.25);
     }
 
-    /** Of what processes print that start one after the other, into an index that the first one has filled alone. */
+    /**
+     * Of what processes draw that start one after the other, into an index that the first one has filled alone. Keys are inserted
+     * in the order in which they were drawn: when this test gets to read them says how busy the machine is, and nothing of them.
+     */
     private static double shareOutsideOfProcesses(boolean counting) throws Exception {
-        List<UUID> inserted = Collections.synchronizedList(new ArrayList<>());
-        KeyDrawingProcess first = new KeyDrawingProcess(counting, 0, inserted::add);
+        List<KeyDrawingProcess.Drawn> drawn = Collections.synchronizedList(new ArrayList<>());
+        KeyDrawingProcess first = new KeyDrawingProcess(counting, 0, drawn::add);
         List<KeyDrawingProcess> processes = new ArrayList<>();
         int alone;
         try {
-            awaitKeys(inserted, 20_000);
+            awaitKeys(drawn, 20_000);
         } finally {
             first.end();
-            alone = inserted.size();
+            alone = drawn.size();
         }
         try {
             for (int idleMillis : new int[] {2, 5, 40}) {
-                processes.add(new KeyDrawingProcess(counting, idleMillis, inserted::add));
-                awaitKeys(inserted, alone + 2_000 * processes.size());
+                processes.add(new KeyDrawingProcess(counting, idleMillis, drawn::add));
+                awaitKeys(drawn, alone + 2_000 * processes.size());
             }
-            awaitKeys(inserted, alone + 10_000);
+            awaitKeys(drawn, alone + 10_000);
         } finally {
             for (KeyDrawingProcess process : processes) {
                 process.end();
             }
         }
+        List<UUID> inserted = drawn.stream()
+                .sorted(Comparator.comparingLong(KeyDrawingProcess.Drawn::nanos))
+                .map(KeyDrawingProcess.Drawn::key)
+                .toList();
         return (double) outside(inserted, SequentialGuid::compare) / (inserted.size() - alone);
     }
 
-    private static void awaitKeys(List<UUID> inserted, int count) throws Exception {
-        Await.until("there are " + count + " keys", () -> inserted.size() >= count);
+    private static void awaitKeys(List<KeyDrawingProcess.Drawn> drawn, int count) throws Exception {
+        Await.until("there are " + count + " keys", () -> drawn.size() >= count);
     }
 
     private Supplier<UUID> sequential(InstantSource clock) {

@@ -11,10 +11,17 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 
-/** A JVM of its own that draws keys, ten after the other and then none for a while, and prints them as it gets them. */
+/** A JVM of its own that draws keys, ten after the other and then none for a while, and prints them with their times. */
 final class KeyDrawingProcess {
 
     private static final int AT_ONCE = 10;
+
+    /**
+     * A key and when it was there.
+     *
+     * @param nanos by a clock that all processes of a machine share, and that never goes back
+     */
+    record Drawn(long nanos, UUID key) {}
 
     private final Process process;
     private final Thread reader;
@@ -24,9 +31,9 @@ final class KeyDrawingProcess {
      *
      * @param counting to count up from its start in place of {@link SequentialGuid}
      * @param idleMillis how long it draws none
-     * @param keys gets every key in the order they are printed, in a thread of this object's own
+     * @param keys gets every key of this process in order, in a thread of this object's own, and some time after it was drawn
      */
-    KeyDrawingProcess(boolean counting, int idleMillis, Consumer<UUID> keys) throws IOException {
+    KeyDrawingProcess(boolean counting, int idleMillis, Consumer<Drawn> keys) throws IOException {
         process = new ProcessBuilder(
                         Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                         "-XX:+UseSerialGC",
@@ -43,12 +50,13 @@ final class KeyDrawingProcess {
         reader.start();
     }
 
-    private void read(Consumer<UUID> keys) {
+    private void read(Consumer<Drawn> keys) {
         try (BufferedReader output =
                 new BufferedReader(new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8))) {
             for (String line = output.readLine(); line != null; line = output.readLine()) {
-                for (String key : line.split(" ", -1)) {
-                    keys.accept(UUID.fromString(key));
+                String[] words = line.split(" ", -1);
+                for (int i = 0; i < words.length; i += 2) {
+                    keys.accept(new Drawn(Long.parseLong(words[i]), UUID.fromString(words[i + 1])));
                 }
             }
         } catch (IOException e) {
@@ -85,7 +93,11 @@ final class KeyDrawingProcess {
         while (true) {
             line.setLength(0);
             for (int i = 0; i < AT_ONCE; i++) {
-                line.append(i == 0 ? "" : " ").append(keys.get());
+                UUID key = keys.get();
+                line.append(i == 0 ? "" : " ")
+                        .append(System.nanoTime())
+                        .append(' ')
+                        .append(key);
             }
             System.out.println(line);
             System.out.flush();

@@ -10,6 +10,11 @@ public final class Load {
 
     private Load() {}
 
+    /** Whether it is to be more. */
+    public static boolean isLong() {
+        return LONG;
+    }
+
     /** How often, or how much. */
     public static int times(int usual, int longer) {
         return LONG ? longer : usual;

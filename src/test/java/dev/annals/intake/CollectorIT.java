@@ -9,6 +9,7 @@ import dev.annals.Await;
 import dev.annals.PackagedService;
 import dev.annals.Ports;
 import dev.annals.Slow;
+import dev.annals.TakesLong;
 import dev.annals.log.GoPrograms;
 import java.io.IOException;
 import java.net.ConnectException;
@@ -28,6 +29,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** A real OpenTelemetry Collector delivers log records, each once, whatever happens to the service meanwhile. */
 @Slow
+@TakesLong
 class CollectorIT {
 
     private static final ObjectMapper JSON = new ObjectMapper();

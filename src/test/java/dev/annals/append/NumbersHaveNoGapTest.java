@@ -46,7 +46,7 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(300)
 class NumbersHaveNoGapTest {
 
-    private static final int APPENDS = Load.times(2_500, 10_000);
+    private static final int APPENDS = Load.times(1_000, 10_000);
     private static final int IN_FLIGHT = 500;
     private static final Pattern VALUE = Pattern.compile("\"values?\":\\[?(\\d+)");
     /** The project has a record with this id. */

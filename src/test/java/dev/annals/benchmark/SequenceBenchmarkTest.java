@@ -60,8 +60,8 @@ class SequenceBenchmarkTest {
         Path page = folder.resolve("docs/sequences.md");
         String[] arguments = {
             "--all",
-            "--iterations=20",
-            "--row-iterations=50",
+            "--iterations=5",
+            "--row-iterations=10",
             "--rounds=1",
             "--warm-up=1ms",
             "--transaction-latency=1ms",
@@ -76,7 +76,7 @@ class SequenceBenchmarkTest {
         }
         assertThat(text)
                 .contains("512 / 1622")
-                .contains("sequence-benchmark --all --iterations=20 ")
+                .contains("sequence-benchmark --all --iterations=5 ")
                 .doesNotContain("{arguments}", "{machine}", "{rounds}", "{rows}", "NaN");
     }
 

@@ -10,6 +10,7 @@ import dev.annals.PackagedService;
 import dev.annals.ServiceProcess;
 import dev.annals.Slow;
 import dev.annals.SqlFixture;
+import dev.annals.TakesLong;
 import dev.annals.database.DatabaseUrl;
 import dev.annals.embedded.TestDatabase;
 import java.io.IOException;
@@ -340,6 +341,7 @@ class ArchiveIT {
     }
 
     @Test
+    @TakesLong
     void aDamagedFileIsNeitherNotedNorRestored() throws Exception {
         for (int i = 0; i < 3; i++) {
             appendOld(200);

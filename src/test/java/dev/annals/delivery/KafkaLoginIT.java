@@ -9,6 +9,7 @@ import dev.annals.AuditLogFixture.Project;
 import dev.annals.Await;
 import dev.annals.ServiceProcess;
 import dev.annals.Slow;
+import dev.annals.TakesLong;
 import dev.annals.embedded.TestDatabase;
 import java.util.Map;
 import java.util.TreeMap;
@@ -27,6 +28,7 @@ class KafkaLoginIT {
     private static final ObjectMapper JSON = new ObjectMapper();
 
     @Test
+    @TakesLong
     void itDeliversByEachWayToLogIn() throws Exception {
         try (KafkaBroker broker = new KafkaBroker();
                 ServiceProcess service = start(broker)) {

@@ -13,6 +13,7 @@ import dev.annals.AuditLogFixture;
 import dev.annals.AuditLogFixture.Project;
 import dev.annals.Await;
 import dev.annals.Slow;
+import dev.annals.TakesLong;
 import dev.annals.embedded.TestDatabase;
 import dev.annals.feed.Cursor;
 import io.quarkus.test.common.QuarkusTestResource;
@@ -181,6 +182,7 @@ class KafkaSinkTest {
     }
 
     @Test
+    @TakesLong
     void oneThatIsRewoundWritesAgain() throws Exception {
         append(20);
         set(url(), null, Map.of()).then().statusCode(201);
@@ -201,6 +203,7 @@ class KafkaSinkTest {
     }
 
     @Test
+    @TakesLong
     void oneThatIsDeletedAndMadeAgainBeginsAnew() throws Exception {
         append(5);
         set(url(), null, Map.of()).then().statusCode(201);

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import dev.annals.Await;
 import dev.annals.BesideTheService;
 import dev.annals.SqlFixture;
+import dev.annals.TakesLong;
 import dev.annals.database.DatabaseUrl;
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -167,6 +168,7 @@ class EmbeddedDatabaseTest {
     }
 
     @Test
+    @TakesLong
     void aKilledServiceDoesNotBlockTheNextStart() throws Exception {
         ProcessHandle orphan = orphanWithATable();
 

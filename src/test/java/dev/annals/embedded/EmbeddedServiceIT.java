@@ -243,6 +243,7 @@ class EmbeddedServiceIT {
     }
 
     @Test
+    @TakesLong
     void thePortsOfTheServiceAreNeverTheDatabases() throws Exception {
         ServiceProcess first = startAndWait();
         first.process().destroy();
@@ -317,6 +318,7 @@ class EmbeddedServiceIT {
     }
 
     @Test
+    @TakesLong
     void aRecordThatIsChangedIsFoundInTheBackground() throws Exception {
         ServiceProcess service = startAndWait(Map.of(
                 "ANNALS_ADMIN_TOKEN", AuditLogFixture.ADMIN_TOKEN,

@@ -9,6 +9,7 @@ import dev.annals.AuditLogFixture;
 import dev.annals.Await;
 import dev.annals.OneByOne;
 import dev.annals.Slow;
+import dev.annals.TakesLong;
 import dev.annals.feed.SmallPages;
 import dev.annals.http.ProblemException;
 import io.quarkus.test.common.http.TestHTTPResource;
@@ -43,6 +44,7 @@ class ExportLimitsIT {
     URI service;
 
     @Test
+    @TakesLong
     void clientsThatReadNothingHoldTheirPlacesForAWhileAndDisturbNobodyElse() throws Exception {
         ExportClient slow = big();
         ExportClient other = big();

@@ -89,7 +89,7 @@ class FacetsTest {
         RandomQueries.append(log, project, 100, random);
         List<StoredRecord> all = FilteredPages.everyRecord(reader, project);
         int telling = 0;
-        int rounds = Load.times(30, 300);
+        int rounds = Load.times(12, 300);
         for (int round = 0; round < rounds; round++) {
             Query part = round == 0 ? QueryParser.parse("-action:absent", null) : RandomQueries.random(random, 3);
             if (part.toString().length() > QueryParser.MAX_LENGTH) {

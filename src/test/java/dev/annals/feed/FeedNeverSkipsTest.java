@@ -30,7 +30,7 @@ class FeedNeverSkipsTest {
     @Test
     void everyReaderSeesEveryCommittedRecordExactlyOnceAndInOrder() throws Exception {
         FeedLoad load = new FeedLoad(log, service, false, true);
-        load.run(() -> load.committedRecords() >= Load.times(3_000, 20_000), () -> {});
+        load.run(() -> load.committedRecords() >= Load.times(2_000, 20_000), () -> {});
         load.checkReaders();
     }
 
@@ -52,7 +52,7 @@ class FeedNeverSkipsTest {
             FeedLoad load = FeedLoad.ofManyProjects(log, service, kill, true, List.of(second, third));
             AtomicInteger killed = new AtomicInteger();
             load.run(
-                    () -> load.committedRecords() >= Load.times(3_500, 20_000) && (!kill || killed.get() >= 20), () -> {
+                    () -> load.committedRecords() >= Load.times(2_000, 20_000) && (!kill || killed.get() >= 20), () -> {
                         if (kill) {
                             killed.addAndGet(killOneConnection());
                         }

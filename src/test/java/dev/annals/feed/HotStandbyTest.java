@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.annals.BesideTheService;
+import dev.annals.Load;
 import dev.annals.SqlFixture;
 import dev.annals.embedded.InstalledPostgres;
 import dev.annals.embedded.StandbyPair;
@@ -37,7 +38,7 @@ import org.junit.jupiter.api.io.TempDir;
 class HotStandbyTest {
 
     private static final int WRITERS = 4;
-    private static final int TRANSACTIONS = 60;
+    private static final int TRANSACTIONS = Load.times(20, 60);
     private static final int PREFIXES = 5;
 
     @TempDir

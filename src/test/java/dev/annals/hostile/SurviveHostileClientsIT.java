@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import dev.annals.AuditLogFixture;
 import dev.annals.PackagedService;
 import dev.annals.SqlFixture;
+import dev.annals.TakesLong;
 import dev.annals.project.TestTokens;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -169,6 +170,7 @@ class SurviveHostileClientsIT {
     }
 
     @Test
+    @TakesLong
     void linesThatNeverEnd() throws Exception {
         byte[] chunk = "10000\r\n".concat("x".repeat(0x10000)).concat("\r\n").getBytes(StandardCharsets.US_ASCII);
         try (Crowd crowd = new Crowd(service.uri())) {
@@ -186,6 +188,7 @@ class SurviveHostileClientsIT {
     }
 
     @Test
+    @TakesLong
     void largePagesReadAtTheSameTimeAndNotAtAll() throws Exception {
         database()
                 .runEach("insert into annals.audit_record (project_id, action, message) select '" + tenantProject
@@ -242,6 +245,7 @@ class SurviveHostileClientsIT {
     }
 
     @Test
+    @TakesLong
     void requestsThatAreHalfSentOrTrickle() throws Exception {
         try (Crowd crowd = new Crowd(service.uri())) {
             List<Crowd.Connection> half = new ArrayList<>();

@@ -103,7 +103,7 @@ class CheckpointsTest {
         List<Future<?>> ends = new ArrayList<>();
         for (TestLogs logs : all) {
             ends.add(threads.submit(() -> {
-                for (int i = 0; i < Load.times(40, 300); i++) {
+                for (int i = 0; i < Load.times(12, 300); i++) {
                     append(random.nextInt(1, 40));
                     signed.add(logs.open(project));
                 }

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.annals.BesideTheService;
 import dev.annals.Load;
 import dev.annals.SqlFixture;
+import dev.annals.TakesLong;
 import dev.annals.database.PoolFixture;
 import dev.annals.database.Sql;
 import dev.annals.projection.RandomRecords;
@@ -94,6 +95,7 @@ class LogTreeTest {
     }
 
     @Test
+    @TakesLong
     void aTileOfTilesIsStoredOnceItIsFull() throws Exception {
         // What is in them does not matter here, and there are many.
         log.run("insert into annals.audit_record (project_id, action) select '" + project

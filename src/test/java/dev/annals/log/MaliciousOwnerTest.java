@@ -103,6 +103,11 @@ class MaliciousOwnerTest {
 
     private int turn;
 
+    /** Each place in turn, or both. */
+    private List<Integer> places() {
+        return Load.isLong() ? PLACES : List.of(PLACES.get(turn / COVERS.size() % PLACES.size()));
+    }
+
     /** Each way in turn, or all of them. */
     private List<Map.Entry<String, String>> covers() {
         List<Map.Entry<String, String>> all = List.copyOf(COVERS.entrySet());
@@ -113,16 +118,14 @@ class MaliciousOwnerTest {
     @Test
     void everyTamperingIsNoticedByAReaderWithAnOlderCheckpoint() throws Exception {
         List<String> unnoticed = new ArrayList<>();
-        for (int place : PLACES) {
-            for (Map.Entry<String, String> tampering : tampering().entrySet()) {
+        for (Map.Entry<String, String> tampering : tampering().entrySet()) {
+            for (int place : places()) {
                 for (Map.Entry<String, String> cover : covers()) {
                     if (!isNoticed(place, tampering.getValue(), cover.getValue())) {
                         unnoticed.add("record " + place + ": " + tampering.getKey() + cover.getKey());
                     }
                 }
             }
-            // so that the other place sees the other way
-            turn++;
         }
         assertThat(unnoticed).isEmpty();
     }
@@ -145,16 +148,14 @@ class MaliciousOwnerTest {
     @Test
     void everyTamperingWithARedactedRecordIsNoticedAsWell() throws Exception {
         List<String> unnoticed = new ArrayList<>();
-        for (int place : PLACES) {
-            for (Map.Entry<String, String> tampering : OF_REDACTED.entrySet()) {
+        for (Map.Entry<String, String> tampering : OF_REDACTED.entrySet()) {
+            for (int place : places()) {
                 for (Map.Entry<String, String> cover : covers()) {
                     if (!isNoticed(place, tampering.getValue(), cover.getValue(), true)) {
                         unnoticed.add("record " + place + ": " + tampering.getKey() + cover.getKey());
                     }
                 }
             }
-            // so that the other place sees the other way
-            turn++;
         }
         assertThat(unnoticed).isEmpty();
         assertThat(isNoticed(100, NOTHING, COVERS.get(", and begins the tree anew"), true))

@@ -391,7 +391,7 @@ class AdministrationTest {
         Random random = new Random(seed);
         List<UUID> projects = new ArrayList<>(List.of(UUID.fromString(schema.text("select annals.administration()"))));
         List<UUID> tokens = new ArrayList<>(List.of(UUID.randomUUID()));
-        int commands = Load.times(500, 20_000);
+        int commands = Load.times(250, 20_000);
         int done = 0;
         Connection connection = schema.connect();
         try {

@@ -11,6 +11,7 @@ import static org.hamcrest.Matchers.nullValue;
 import dev.annals.AuditLogFixture;
 import dev.annals.AuditLogFixture.Project;
 import dev.annals.Await;
+import dev.annals.Load;
 import dev.annals.SqlFixture;
 import dev.annals.contract.ContractFilter;
 import io.quarkus.test.junit.QuarkusTest;
@@ -41,6 +42,8 @@ import org.junit.jupiter.params.provider.MethodSource;
 class LegalHoldTest {
 
     private static final String LOGS = AuditLogFixture.LOGS;
+    /** How many redactions each of three threads makes while holds come and go. */
+    private static final int EACH = Load.times(8, 20);
 
     private final AuditLogFixture log = new AuditLogFixture();
     private Project project;
@@ -297,12 +300,12 @@ class LegalHoldTest {
     @Test
     void noRedactionOfWhatIsHeldIsPlacedBehindTheHold() throws Exception {
         List<String> records =
-                IntStream.range(0, 60).mapToObj(i -> append("u-1", "s-1")).toList();
+                IntStream.range(0, 3 * EACH).mapToObj(i -> append("u-1", "s-1")).toList();
         ExecutorService threads = Executors.newFixedThreadPool(4);
         try {
             List<Future<?>> redacting = new ArrayList<>();
             for (int thread = 0; thread < 3; thread++) {
-                List<String> own = records.subList(thread * 20, thread * 20 + 20);
+                List<String> own = records.subList(thread * EACH, (thread + 1) * EACH);
                 redacting.add(threads.submit(() -> own.forEach(record -> {
                     while (redact(record, "message").statusCode() == 409) {
                         Thread.onSpinWait();
@@ -336,7 +339,7 @@ class LegalHoldTest {
                 held = action.equals("annals.hold.set");
             }
         }
-        assertThat(redacted).isEqualTo(60);
+        assertThat(redacted).isEqualTo(3 * EACH);
     }
 
     @Test

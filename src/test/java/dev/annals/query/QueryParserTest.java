@@ -213,7 +213,7 @@ class QueryParserTest {
         };
         Random random = new Random(7);
         int read = 0;
-        int texts = Load.times(50_000, 1_000_000);
+        int texts = Load.times(20_000, 1_000_000);
         for (int i = 0; i < texts; i++) {
             StringBuilder made = new StringBuilder();
             for (int piece = random.nextInt(1, 14); piece > 0; piece--) {

@@ -475,7 +475,7 @@ class RecordReaderTest {
                 "timestamp":"2025-09-03T13:15:19.391447+02:00","metadata":{"n":[1,-2.5e3,{"k":null}],"t":true}},
                 {"action":"b","metadata":{"a":{"b":{"c":"d"}}}}]}""");
         int read = 0;
-        for (int i = 0; i < Load.times(20_000, 500_000); i++) {
+        for (int i = 0; i < Load.times(8_000, 500_000); i++) {
             byte[] damaged = sound.clone();
             int faults = 1 + random.nextInt(4);
             for (int f = 0; f < faults; f++) {
@@ -500,7 +500,7 @@ class RecordReaderTest {
     @Test
     void randomBytesAreRefusedAndNeverFailOtherwise() {
         Random random = new Random(7);
-        for (int i = 0; i < Load.times(20_000, 500_000); i++) {
+        for (int i = 0; i < Load.times(8_000, 500_000); i++) {
             byte[] body = new byte[random.nextInt(60)];
             random.nextBytes(body);
             clean(() -> reader.readRecord(body));

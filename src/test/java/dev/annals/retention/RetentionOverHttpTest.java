@@ -157,7 +157,7 @@ class RetentionOverHttpTest {
         List<Integer> left = range(1301, 2500);
         assertThat(ids(LOGS)).isEqualTo(left);
         assertThat(ids(LOGS)).isEqualTo(left);
-        assertThat(ids(LOGS + "?limit=7&wait=1")).isEqualTo(left);
+        assertThat(ids(LOGS + "?limit=70&wait=1")).isEqualTo(left);
         assertThat(ids(LOGS + "?action=act&limit=170")).isEqualTo(left);
         assertThat(ids(LOGS + "?order=desc&limit=300")).isEqualTo(reversed(left));
         assertThat(ids(LOGS + "?order=desc&limit=1000")).isEqualTo(reversed(left));

@@ -43,9 +43,9 @@ class SdkIT extends ClientProcess {
 
     private static final int MANY = 100_000;
     private static final int KILLS = Load.times(2, 8);
-    private static final int BACKLOG = 4_000;
+    private static final int BACKLOG = Load.times(1_500, 4_000);
     private static final int VERIFIED_KILLS = 2;
-    private static final int VERIFIED_BACKLOG = 1_500;
+    private static final int VERIFIED_BACKLOG = Load.times(600, 1_500);
 
     private static final HttpClient HTTP =
             HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();

@@ -12,6 +12,7 @@ import com.sun.net.httpserver.HttpServer;
 import dev.annals.Answers;
 import dev.annals.Await;
 import dev.annals.BesideTheService;
+import dev.annals.Load;
 import dev.annals.Slow;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -41,7 +42,8 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
@@ -52,6 +54,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 @BesideTheService
 @Timeout(120)
 class WriterAnswersTest {
+
+    private static final List<String> LANGUAGES = List.of("java", "python", "typescript");
 
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final int LONG = 50_000;
@@ -147,12 +151,18 @@ class WriterAnswersTest {
         assertThat(said()).noneMatch(line -> line.startsWith("refused") || line.startsWith("handed back"));
     }
 
+    /** Each language in one way, or in all. */
+    static Stream<Arguments> refusals() {
+        List<String[]> ways = List.of(
+                new String[] {"handler", "-"}, new String[] {"handler", "spool"}, new String[] {"file", "spool"});
+        return IntStream.range(0, LANGUAGES.size() * ways.size())
+                .filter(i -> Load.isLong() || i / ways.size() == i % ways.size())
+                .mapToObj(i -> Arguments.of(
+                        LANGUAGES.get(i / ways.size()), ways.get(i % ways.size())[0], ways.get(i % ways.size())[1]));
+    }
+
     @ParameterizedTest
-    @CsvSource({
-        "java, handler, -", "java, handler, spool", "java, file, spool",
-        "python, handler, -", "python, handler, spool", "python, file, spool",
-        "typescript, handler, -", "typescript, handler, spool", "typescript, file, spool"
-    })
+    @MethodSource("refusals")
     void aRefusedRecordIsHandedBackAndTheOthersGoOnInOrder(String language, String refusals, String spool)
             throws Exception {
         start(language, spool, 100, refusals);
@@ -199,8 +209,16 @@ class WriterAnswersTest {
                         .toList());
     }
 
+    /** Each language with a spool or without one, or both. */
+    static Stream<Arguments> spools() {
+        List<String> ways = List.of("spool", "-");
+        return IntStream.range(0, LANGUAGES.size() * ways.size())
+                .filter(i -> Load.isLong() || i / ways.size() % ways.size() == i % ways.size())
+                .mapToObj(i -> Arguments.of(LANGUAGES.get(i / ways.size()), ways.get(i % ways.size())));
+    }
+
     @ParameterizedTest
-    @CsvSource({"java, -", "java, spool", "python, -", "python, spool", "typescript, -", "typescript, spool"})
+    @MethodSource("spools")
     void flushAndCloseWaitUntilAllIsStored(String language, String spool) throws Exception {
         start(language, spool, 100, "handler");
         hold();

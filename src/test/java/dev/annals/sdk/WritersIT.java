@@ -35,7 +35,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 @Timeout(600)
 class WritersIT extends ClientProcess {
 
-    private static final int ROUNDS = Load.times(3, 6);
+    private static final int ROUNDS = Load.times(2, 6);
     private static final long ROUND = 1_000_000;
     /** Of a round, as it is printed on a line. */
     private static final long BYTES_OF_A_NUMBER = 8;

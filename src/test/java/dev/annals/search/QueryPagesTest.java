@@ -58,7 +58,7 @@ class QueryPagesTest {
         RandomQueries.append(log, project, 100, random);
         List<StoredRecord> all = FilteredPages.everyRecord(reader, project);
         int telling = 0;
-        int walks = Load.times(40, 400);
+        int walks = Load.times(20, 400);
         for (int walk = 0; walk < walks; walk++) {
             Query part = RandomQueries.random(random, 3);
             Query query = random.nextInt(3) > 0

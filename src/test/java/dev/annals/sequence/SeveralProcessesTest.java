@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.annals.AuditLogFixture;
 import dev.annals.Await;
+import dev.annals.Load;
 import dev.annals.sequence.Sequence.Definition;
 import io.quarkus.test.junit.QuarkusTest;
 import jakarta.inject.Inject;
@@ -20,7 +21,7 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(180)
 class SeveralProcessesTest {
 
-    private static final int ROUNDS = 150;
+    private static final int ROUNDS = Load.times(60, 150);
     private static final long SERIES = 1_000_000;
 
     @Inject

@@ -7,6 +7,7 @@ import dev.annals.Await;
 import dev.annals.ServiceProcess;
 import dev.annals.Slow;
 import dev.annals.SqlFixture;
+import dev.annals.TakesLong;
 import dev.annals.embedded.InstalledPostgres;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -96,6 +97,7 @@ class DatabaseOutageIT {
     }
 
     @Test
+    @TakesLong
     void aRestoreIsAnsweredWith503() throws Exception {
         Path dump = directory.resolve("annals.dump");
         run(() -> {

@@ -27,7 +27,7 @@ import org.junit.jupiter.api.Test;
 @QuarkusTest
 class ViewerRowsTest extends BrowserTest {
 
-    private static final int MANY = Load.times(12_000, 50_000);
+    private static final int MANY = Load.times(6_000, 50_000);
 
     /** Scrolls through all rows, frame by frame, and notes which ones were drawn, how many at a time, and how long frames took. */
     private static final String SCROLL_THROUGH = """

@@ -311,6 +311,7 @@ class ProofIT {
     }
 
     @Test
+    @TakesLong
     void aTailThatFollowsPrintsWhatIsProvedAsItComes() throws Exception {
         append(1, 10);
         Path cursor = folder.resolve("cursor");

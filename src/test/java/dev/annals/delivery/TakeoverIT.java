@@ -9,6 +9,7 @@ import dev.annals.Await;
 import dev.annals.ServiceProcess;
 import dev.annals.Slow;
 import dev.annals.SqlFixture;
+import dev.annals.TakesLong;
 import dev.annals.database.DatabaseUrl;
 import dev.annals.embedded.TestDatabase;
 import io.restassured.path.json.JsonPath;
@@ -145,6 +146,7 @@ class TakeoverIT {
     }
 
     @Test
+    @TakesLong
     void oneThatWasFrozenNeitherGoesOnNorMovesTheCursor() throws Exception {
         signal("STOP");
         int before = receiver.requests.size();

@@ -7,8 +7,8 @@ import java.lang.annotation.Target;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 
 /**
- * Marks tests that run only with {@code -Dtests.long=true}: other tests cover the same in another setting, or it takes them long
- * until there is anything to see. All of them run before a release.
+ * Marks tests that run only with {@code -Dtests.long=true}: other tests cover the same in another setting, or they need
+ * much data before there is anything to see. All of them run before a release.
  */
 @Target({ElementType.TYPE, ElementType.METHOD})
 @Retention(RetentionPolicy.RUNTIME)

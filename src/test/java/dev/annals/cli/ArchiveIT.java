@@ -11,6 +11,7 @@ import dev.annals.PackagedService;
 import dev.annals.ServiceProcess;
 import dev.annals.Slow;
 import dev.annals.SqlFixture;
+import dev.annals.TakesLong;
 import dev.annals.database.DatabaseUrl;
 import dev.annals.embedded.TestDatabase;
 import java.io.IOException;
@@ -466,6 +467,7 @@ class ArchiveIT {
 
     /** A hold stops what an archive would let go; the archive of what is held stays what it is. */
     @Test
+    @TakesLong
     void whatIsHeldMayBeArchivedAndStays() throws Exception {
         appendOld(100);
         retain(true);

@@ -9,6 +9,7 @@ import dev.annals.Await;
 import dev.annals.PackagedService;
 import dev.annals.Slow;
 import dev.annals.SqlFixture;
+import dev.annals.TakesLong;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
@@ -249,6 +250,7 @@ class EraseIT {
     }
 
     @Test
+    @TakesLong
     void whatIsHeldStaysAndIsNamedAndTheRestGoes() throws Exception {
         appendSome();
         String hold = ends(0, "hold", "set", project.id().toString(), "--subject-id=s-2", "--reason=Case 12")

@@ -10,7 +10,7 @@ public final class Load {
 
     private Load() {}
 
-    /** Whether it is to be more. */
+    /** Whether tests are to do more than usual. */
     public static boolean isLong() {
         return LONG;
     }

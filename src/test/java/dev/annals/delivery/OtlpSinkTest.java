@@ -132,7 +132,7 @@ class OtlpSinkTest {
         return LongStream.rangeClosed(from, to).boxed().toList();
     }
 
-    /** The backend itself, which speaks the same protocol; or a Collector before it, which takes minutes of a fresh machine to build. */
+    /** The backend itself, which speaks the same protocol; or a Collector before it, which a fresh machine takes minutes to build. */
     private String collect() throws Exception {
         if (!Load.isLong()) {
             return direct();

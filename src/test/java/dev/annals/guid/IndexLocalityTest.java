@@ -59,7 +59,7 @@ class IndexLocalityTest {
 
     /**
      * Of what processes draw that start one after the other, into an index that the first one has filled alone. Keys are inserted
-     * in the order in which they were drawn: when this test gets to read them says how busy the machine is, and nothing of them.
+     * in the order in which they were drawn; when this test reads them depends on how busy the machine is.
      */
     private static double shareOutsideOfProcesses(boolean counting) throws Exception {
         List<KeyDrawingProcess.Drawn> drawn = Collections.synchronizedList(new ArrayList<>());

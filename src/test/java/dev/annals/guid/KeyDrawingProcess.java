@@ -17,7 +17,7 @@ final class KeyDrawingProcess {
     private static final int AT_ONCE = 10;
 
     /**
-     * A key and when it was there.
+     * A key, and when it was drawn.
      *
      * @param nanos by a clock that all processes of a machine share, and that never goes back
      */

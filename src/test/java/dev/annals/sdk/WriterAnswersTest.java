@@ -151,14 +151,23 @@ class WriterAnswersTest {
         assertThat(said()).noneMatch(line -> line.startsWith("refused") || line.startsWith("handed back"));
     }
 
+    static List<Arguments> refusals() {
+        return eachLanguage(List.of(List.of("handler", "-"), List.of("handler", "spool"), List.of("file", "spool")));
+    }
+
     /** Each language in one way, or in all. */
-    static Stream<Arguments> refusals() {
-        List<String[]> ways = List.of(
-                new String[] {"handler", "-"}, new String[] {"handler", "spool"}, new String[] {"file", "spool"});
-        return IntStream.range(0, LANGUAGES.size() * ways.size())
-                .filter(i -> Load.isLong() || i / ways.size() == i % ways.size())
-                .mapToObj(i -> Arguments.of(
-                        LANGUAGES.get(i / ways.size()), ways.get(i % ways.size())[0], ways.get(i % ways.size())[1]));
+    private static List<Arguments> eachLanguage(List<List<String>> ways) {
+        List<Arguments> all = new ArrayList<>();
+        for (int language = 0; language < LANGUAGES.size(); language++) {
+            for (int way = 0; way < ways.size(); way++) {
+                if (Load.isLong() || way == language % ways.size()) {
+                    List<Object> arguments = new ArrayList<>(List.of(LANGUAGES.get(language)));
+                    arguments.addAll(ways.get(way));
+                    all.add(Arguments.of(arguments.toArray()));
+                }
+            }
+        }
+        return all;
     }
 
     @ParameterizedTest
@@ -209,12 +218,8 @@ class WriterAnswersTest {
                         .toList());
     }
 
-    /** Each language with a spool or without one, or both. */
-    static Stream<Arguments> spools() {
-        List<String> ways = List.of("spool", "-");
-        return IntStream.range(0, LANGUAGES.size() * ways.size())
-                .filter(i -> Load.isLong() || i / ways.size() % ways.size() == i % ways.size())
-                .mapToObj(i -> Arguments.of(LANGUAGES.get(i / ways.size()), ways.get(i % ways.size())));
+    static List<Arguments> spools() {
+        return eachLanguage(List.of(List.of("spool"), List.of("-")));
     }
 
     @ParameterizedTest

@@ -13,6 +13,8 @@ const FIELDS = {
 };
 
 let view = null;
+/** The times whose values are offered in the filters. */
+let offered = null;
 let isShown = ofBrowser.get(SHOWN) === 'true';
 
 const askFor = (parameters, signal) => askJson(`${FEED}/facets?${new URLSearchParams(parameters)}`, {signal});
@@ -30,6 +32,9 @@ export async function loadFacets(given) {
   }
   view = given;
   show();
+  if (byId('more-filters').getAttribute('aria-expanded') === 'true' && offered !== timesOf(view)) {
+    suggest();
+  }
   if (!isShown) {
     return;
   }
@@ -50,6 +55,7 @@ export async function loadFacets(given) {
 
 /** Of somebody else's records nothing is left. */
 export function endFacets() {
+  offered = null;
   byId('facets-list').replaceChildren();
   byId('facets-text').textContent = '';
   document.querySelectorAll('datalist').forEach((known) => known.replaceChildren());
@@ -111,18 +117,29 @@ function drawValue(field, {value, name, count: number}, highest, complete) {
       icon('M10 3.5a6.5 6.5 0 1 0 0 13a6.5 6.5 0 0 0 0-13zM5.5 14.5l9-9')));
 }
 
-/** Offers the values that records have while one is typed into a filter. */
+function timesOf({asked: {start, end}}) {
+  return new URLSearchParams(Object.entries({start, end}).filter(([, time]) => time !== undefined)).toString();
+}
+
+/** Offers the values that records have while one is typed into a filter. Before the first page is there, {@link loadFacets} does. */
 export async function suggest() {
   if (view === null) {
     return;
   }
-  const {start, end} = view.asked;
-  const range = Object.fromEntries(Object.entries({start, end}).filter(([, time]) => time !== undefined));
+  const {signal} = view;
+  const times = timesOf(view);
+  const parameters = new URLSearchParams(times);
+  parameters.set('top', SUGGESTED);
   try {
-    for (const {field, values} of (await askFor({...range, top: SUGGESTED}, view.signal)).facets) {
+    const {facets} = await askFor(parameters, signal);
+    if (signal.aborted) {
+      return;
+    }
+    for (const {field, values} of facets) {
       byId(`known-${field}`)?.replaceChildren(...values.map(({value, name}) =>
         make('option', {value, ...(name !== undefined && {label: line(name)})})));
     }
+    offered = times;
   } catch {
     // Then nothing is offered, and any value can be typed.
   }

@@ -83,6 +83,7 @@ class ViewerFacetsTest extends BrowserTest {
             page.unroute("**/v1/project-logs?*");
             held.forEach(Route::resume);
             assertThat(page.locator("#facets-text")).hasText("3 records up to #3");
+            assertThat(page.locator("#known-actor option")).hasCount(2);
         }
     }
 

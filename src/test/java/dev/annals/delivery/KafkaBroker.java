@@ -15,6 +15,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ExecutionException;
@@ -23,7 +24,9 @@ import java.util.concurrent.TimeoutException;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.ListConsumerGroupOffsetsOptions;
 import org.apache.kafka.clients.admin.NewTopic;
+import org.apache.kafka.clients.admin.OffsetSpec;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
@@ -272,7 +275,7 @@ public final class KafkaBroker implements AutoCloseable {
     }
 
     OffsetAndMetadata offset(String group, String topic) throws Exception {
-        return admin.listConsumerGroupOffsets(group)
+        return admin.listConsumerGroupOffsets(group, new ListConsumerGroupOffsetsOptions().requireStable(true))
                 .partitionsToOffsetAndMetadata()
                 .get()
                 .get(new TopicPartition(topic, 0));
@@ -285,17 +288,17 @@ public final class KafkaBroker implements AutoCloseable {
                 .get();
     }
 
-    /** What whoever reads what is committed has, partition after partition. */
-    List<ConsumerRecord<String, byte[]>> committed(String topic) {
+    /** What whoever reads what is committed has, partition after partition, once the transactions of now have ended. */
+    List<ConsumerRecord<String, byte[]>> committed(String topic) throws Exception {
         return read(topic, "read_committed");
     }
 
     /** What was ever written, also where it was taken back. */
-    List<ConsumerRecord<String, byte[]>> written(String topic) {
+    List<ConsumerRecord<String, byte[]>> written(String topic) throws Exception {
         return read(topic, "read_uncommitted");
     }
 
-    private List<ConsumerRecord<String, byte[]>> read(String topic, String isolation) {
+    private List<ConsumerRecord<String, byte[]>> read(String topic, String isolation) throws Exception {
         List<ConsumerRecord<String, byte[]>> records = new ArrayList<>();
         try (KafkaConsumer<String, byte[]> consumer = new KafkaConsumer<>(
                 Map.of("bootstrap.servers", server(), "isolation.level", isolation),
@@ -307,7 +310,12 @@ public final class KafkaBroker implements AutoCloseable {
                     .toList();
             consumer.assign(all);
             consumer.seekToBeginning(all);
-            Map<TopicPartition, Long> ends = consumer.endOffsets(all);
+            Map<TopicPartition, Long> ends = ends(all);
+            // A producer hears that its transaction is committed a moment before readers see what it wrote.
+            Await.until(
+                    "the transactions in " + topic + " have ended",
+                    () -> consumer.endOffsets(all).entrySet().stream()
+                            .allMatch(stable -> stable.getValue() >= ends.get(stable.getKey())));
             while (all.stream().anyMatch(each -> consumer.position(each) < ends.get(each))) {
                 consumer.poll(Duration.ofMillis(200)).forEach(records::add);
             }
@@ -315,6 +323,16 @@ public final class KafkaBroker implements AutoCloseable {
         records.sort(Comparator.<ConsumerRecord<String, byte[]>>comparingInt(ConsumerRecord::partition)
                 .thenComparingLong(ConsumerRecord::offset));
         return records;
+    }
+
+    private Map<TopicPartition, Long> ends(Collection<TopicPartition> partitions) throws Exception {
+        Map<TopicPartition, Long> ends = new HashMap<>();
+        var found = admin.listOffsets(partitions.stream()
+                .collect(Collectors.toMap(partition -> partition, partition -> OffsetSpec.latest())));
+        for (TopicPartition partition : partitions) {
+            ends.put(partition, found.partitionResult(partition).get().offset());
+        }
+        return ends;
     }
 
     @Override

@@ -109,7 +109,7 @@ class KafkaTakeoverIT {
                 .awaitListening();
     }
 
-    private List<Long> committed() {
+    private List<Long> committed() throws Exception {
         return broker.committed(topic).stream()
                 .map(record -> {
                     try {

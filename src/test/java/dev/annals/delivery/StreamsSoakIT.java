@@ -364,7 +364,7 @@ class StreamsSoakIT {
         return received;
     }
 
-    private List<Received> ofKafka() throws IOException {
+    private List<Received> ofKafka() throws Exception {
         List<Received> received = new ArrayList<>();
         for (var record : kafka.committed(topic)) {
             received.add(new Received(

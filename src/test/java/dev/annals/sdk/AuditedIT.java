@@ -55,10 +55,10 @@ class AuditedIT extends ClientProcess {
                         "mvn",
                         "--batch-mode",
                         "--quiet",
-                        "-Dquarkus.platform.version=" + property("quarkus.platform.version"),
+                        "-Dquarkus.version=" + property("quarkus.version"),
                         plugins + "resources-plugin:" + property("resources-plugin.version") + ":resources",
                         plugins + "compiler-plugin:" + property("compiler-plugin.version") + ":compile",
-                        "io.quarkus.platform:quarkus-maven-plugin:" + property("quarkus.platform.version") + ":build"),
+                        "io.quarkus:quarkus-maven-plugin:" + property("quarkus.version") + ":build"),
                 project,
                 Map.of());
 

@@ -133,7 +133,7 @@ declare
 begin
   for at in reverse octet_length(frontier) / 32 - 1 .. 0 loop
     root := case when at = octet_length(frontier) / 32 - 1 then substr(frontier, at * 32 + 1)
-      else sha256('\x01' || substr(frontier, at * 32 + 1, 32) || root) end;
+      else sha256(E'\\x01' || substr(frontier, at * 32 + 1, 32) || root) end;
   end loop;
   return root;
 end $$;
@@ -150,11 +150,11 @@ begin
   for height in reverse 7 .. 0 loop
     continue when (octet_length(entries) / 32 >> height) % 2 = 0;
     hashes := array(
-      select sha256('\x00' || substr(entries, n * 32 + 1, 32)) from generate_series(first, first + (1 << height) - 1) as n
+      select sha256(E'\\x00' || substr(entries, n * 32 + 1, 32)) from generate_series(first, first + (1 << height) - 1) as n
       order by n);
     while cardinality(hashes) > 1 loop
       hashes := array(
-        select sha256('\x01' || hashes[n] || hashes[n + 1]) from generate_series(1, cardinality(hashes), 2) as n order by n);
+        select sha256(E'\\x01' || hashes[n] || hashes[n + 1]) from generate_series(1, cardinality(hashes), 2) as n order by n);
     end loop;
     frontier := frontier || hashes[1];
     first := first + (1 << height);

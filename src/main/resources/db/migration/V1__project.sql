@@ -79,7 +79,7 @@ create function annals.identity_id(issuer text, subject text) returns uuid
 language sql immutable parallel safe set search_path = pg_catalog, pg_temp
 as $$
   select encode(set_byte(set_byte(digest, 6, get_byte(digest, 6) & 15 | 128), 8, get_byte(digest, 8) & 63 | 128), 'hex')::uuid
-  from substr(sha256(convert_to(issuer, 'UTF8') || '\x00'::bytea || convert_to(subject, 'UTF8')), 1, 16) as digest
+  from substr(sha256(convert_to(issuer, 'UTF8') || E'\\x00'::bytea || convert_to(subject, 'UTF8')), 1, 16) as digest
 $$;
 
 create function annals.is_identity_id(id uuid) returns boolean

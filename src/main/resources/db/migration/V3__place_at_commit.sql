@@ -219,7 +219,8 @@ begin
     -- A statement in an open transaction brought this about, and not its end: the lock would be held for as long as the
     -- transaction stays open. Long texts are not looked at. (Of a request in parts, PostgreSQL knows no text at its end.)
     if statement_timestamp() <> transaction_timestamp() and octet_length(current_query()) < 8192
-        and current_query() ~* '^\s*(set\s+constraints|insert|copy)\s[^;]*;?\s*$' then
+        and current_query()
+          ~* '^[[:space:]]*(set[[:space:]]+constraints|insert|copy)[[:space:]][^;]*;?[[:space:]]*$' then
       raise feature_not_supported using
         message = format('SET CONSTRAINTS … IMMEDIATE refused: it would lock project %s until the transaction ends', new.project_id),
         hint = 'Name the constraints that you mean instead of ALL; records are placed at COMMIT.';

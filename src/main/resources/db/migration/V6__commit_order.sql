@@ -264,7 +264,7 @@ begin
     join pg_namespace n on n.oid = p.pronamespace
     join pg_class c on c.relnamespace = n.oid and c.relname = p.proname
     where t.tgrelid = target and t.tgname = 'commit_order'
-      and t.tgargs = convert_to(column_name, getdatabaseencoding()) || '\x00'::bytea;
+      and t.tgargs = convert_to(column_name, getdatabaseencoding()) || E'\\x00'::bytea;
   if not found then
     raise undefined_object using
       message = format('%s.%I is not numbered in commit order', target, column_name),

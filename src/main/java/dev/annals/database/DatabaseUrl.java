@@ -390,8 +390,15 @@ public record DatabaseUrl(
         properties.setProperty("user", user);
         properties.setProperty("password", password);
         properties.setProperty("loginTimeout", "10");
-        return driver().connect(
+        Connection connection = driver().connect(
                         new DatabaseUrl(user, password, List.of(server), database, secured()).jdbcUrl(), properties);
+        try {
+            Session.prepare(connection);
+        } catch (SQLException e) {
+            connection.close();
+            throw e;
+        }
+        return connection;
     }
 
     private Map<String, String> secured() {

@@ -1,11 +1,15 @@
 package dev.annals.database;
 
 import io.vertx.sqlclient.Row;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Collectors;
 
 /**
  * What a new connection turned out to be. The service asks for its role and its settings as startup parameters; a pooler between it
@@ -20,11 +24,29 @@ record Session(String login, int backend, boolean standby, List<String> wrong, M
 
     static final String ROLE = "annals_service";
 
-    /** The settings that have to be as they were asked for, besides the limits on time. */
+    /**
+     * The settings that statements and functions rely on, whatever the database's or the login's own are: how values are
+     * written and read, how constants are parsed, and what a transaction sees. They hold for migrations and commands, too.
+     */
+    private static final Map<String, String> RELIED_ON = Map.of(
+            "array_nulls", "on",
+            "bytea_output", "hex",
+            "default_transaction_deferrable", "off",
+            "default_transaction_isolation", "read committed",
+            // With a limit, an index returns some of the rows that it has.
+            "gin_fuzzy_search_limit", "0",
+            "intervalstyle", "postgres",
+            "quote_all_identifiers", "off",
+            "standard_conforming_strings", "on",
+            "transform_null_equals", "off");
+
+    /** The settings that a session of the pool must have, besides the limits on time. */
     static final Map<String, String> SETTINGS = settings();
 
     private static Map<String, String> settings() {
-        Map<String, String> settings = new LinkedHashMap<>();
+        Map<String, String> settings = new LinkedHashMap<>(RELIED_ON);
+        // No function or operator of another schema can take the place of PostgreSQL's own.
+        settings.put("search_path", "pg_catalog, pg_temp");
         // A plan that was made while the tables were small stays cached. With a sequential scan, or a join that reads a
         // whole table, it would get slower with every record. Every statement of the service goes by index, from a
         // bounded number of rows to the next.
@@ -37,6 +59,20 @@ record Session(String login, int backend, boolean standby, List<String> wrong, M
         // A method that is off counts as very expensive where there is no other way; every such plan would be compiled.
         settings.put("jit", "off");
         return settings;
+    }
+
+    /** A statement that gives a session outside of the pool the settings that statements rely on. */
+    static String settingsStatement() {
+        return RELIED_ON.entrySet().stream()
+                .map(setting -> "set " + setting.getKey() + " = '" + setting.getValue() + "'")
+                .collect(Collectors.joining("; "));
+    }
+
+    /** Gives a JDBC session the settings that statements rely on. */
+    static void prepare(Connection connection) throws SQLException {
+        try (Statement statement = connection.createStatement()) {
+            statement.execute(settingsStatement());
+        }
     }
 
     /**
@@ -79,9 +115,10 @@ record Session(String login, int backend, boolean standby, List<String> wrong, M
                 .append(login.replace("\"", "\"\""))
                 .append("\" set ")
                 .append(name)
-                .append(" = '")
-                .append(value)
-                .append("';"));
+                .append(" = ")
+                // A list in quotes would be one name.
+                .append(value.indexOf(',') < 0 ? "'" + value + "'" : value)
+                .append(';'));
         throw new UnusableSessionException("This session of the database cannot be used: " + String.join(", ", wrong)
                 + ". Something between the service and PostgreSQL drops startup parameters, as PgBouncer does with"
                 + " ignore_startup_parameters. Connect without it, or give the login what it needs in the database:"

@@ -21,7 +21,9 @@ final class PgBouncer implements AutoCloseable {
     /** The startup parameters of the service, which it would refuse otherwise. */
     private static final String DROPPED = "role, lock_timeout, statement_timeout, idle_in_transaction_session_timeout,"
             + " tcp_keepalives_idle, tcp_keepalives_interval, tcp_keepalives_count, tcp_user_timeout, enable_seqscan,"
-            + " enable_hashjoin, enable_mergejoin, plan_cache_mode, jit, extra_float_digits, search_path, intervalstyle";
+            + " enable_hashjoin, enable_mergejoin, plan_cache_mode, jit, extra_float_digits, search_path, intervalstyle,"
+            + " array_nulls, bytea_output, default_transaction_deferrable, default_transaction_isolation,"
+            + " gin_fuzzy_search_limit, quote_all_identifiers, standard_conforming_strings, transform_null_equals";
 
     private static final Pattern VERSION = Pattern.compile("PgBouncer (\\d+)\\.(\\d+)");
     private static final int FIRST_WITH_PREPARED_STATEMENTS = 21;

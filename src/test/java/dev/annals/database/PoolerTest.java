@@ -127,7 +127,8 @@ class PoolerTest {
                 "enable_hashjoin = 'off'",
                 "enable_mergejoin = 'off'",
                 "plan_cache_mode = 'force_generic_plan'",
-                "jit = 'off'")) {
+                "jit = 'off'",
+                "search_path = pg_catalog, pg_temp")) {
             sql().runEach("alter role annals_app set " + setting);
         }
     }

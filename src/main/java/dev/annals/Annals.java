@@ -16,6 +16,7 @@ import dev.annals.cli.StreamCommand;
 import dev.annals.cli.TailCommand;
 import dev.annals.cli.TokenCommand;
 import dev.annals.cli.WhoAmICommand;
+import dev.annals.command.GivenText;
 import dev.annals.embedded.EmbeddedDatabaseException;
 import dev.annals.guid.CanonicalGuid;
 import dev.annals.ops.Dump;
@@ -139,8 +140,17 @@ public final class Annals {
      * command line is wrong; others are the command's own.
      */
     public static void main(String... arguments) {
-        if (arguments.length > 0) {
-            System.exit(run(arguments));
+        String[] given;
+        try {
+            GivenText.requireReadable(System.getenv(), "ANNALS_");
+            given = GivenText.arguments(arguments);
+        } catch (IllegalArgumentException e) {
+            System.err.println(e.getMessage());
+            System.exit(CommandLine.ExitCode.USAGE);
+            return;
+        }
+        if (given.length > 0) {
+            System.exit(run(given));
         }
         try {
             // Not by way of picocli: each start of the service would wait for it to read all commands.

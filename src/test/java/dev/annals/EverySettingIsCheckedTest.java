@@ -66,6 +66,18 @@ class EverySettingIsCheckedTest {
                 .hasMessageContainingAll("ANNALS_PORT", "annals.log.interval");
     }
 
+    @Test
+    void aWrongBooleanIsRefusedAndNotTakenForFalse() {
+        for (String wrong : List.of("ture", "1", "yes", "on", "")) {
+            assertThatThrownBy(
+                            () -> Settings.check().requireValid(config(Map.of("annals.verification.enabled", wrong))))
+                    .as(wrong)
+                    .hasMessageContaining("annals.verification.enabled");
+        }
+        assertThatCode(() -> Settings.check().requireValid(config(Map.of("annals.verification.enabled", "FALSE"))))
+                .doesNotThrowAnyException();
+    }
+
     private static Config config(Map<String, String> settings) {
         return new SmallRyeConfigBuilder().withDefaultValues(settings).build();
     }

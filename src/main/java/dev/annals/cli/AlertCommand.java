@@ -139,7 +139,7 @@ public final class AlertCommand {
 
         @Override
         int run() throws IOException, InterruptedException {
-            Terminal.print(ask("GET", path(), null).toPrettyString());
+            Terminal.print(ask("GET", path(), null));
             return 0;
         }
     }

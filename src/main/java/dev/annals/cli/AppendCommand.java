@@ -147,7 +147,7 @@ public final class AppendCommand extends ServiceCommand {
         if (described) {
             throw new ClientFailure(ClientFailure.USAGE, "The record has no action. " + WHAT_TO_DO);
         }
-        if (Terminals.isTerminal(0)) {
+        if (Terminals.isTerminal(0) || Terminals.isClosed(0)) {
             throw new ClientFailure(ClientFailure.USAGE, "There is nothing to append. " + WHAT_TO_DO);
         }
     }

@@ -15,9 +15,10 @@ abstract class ClientCommand implements Callable<Integer> {
     public final Integer call() {
         try {
             return run();
-        } catch (Terminal.NobodyReads e) {
-            return ClientFailure.NOBODY_READS;
         } catch (Exception e) {
+            if (e instanceof Terminal.NobodyReads || e.getCause() instanceof Terminal.NobodyReads) {
+                return ClientFailure.NOBODY_READS;
+            }
             Terminal.say(e.getMessage() == null ? e.toString() : e.getMessage());
             return e instanceof ClientFailure failure ? failure.exitCode() : ClientFailure.FAILED;
         }

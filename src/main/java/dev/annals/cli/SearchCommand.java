@@ -124,7 +124,7 @@ public final class SearchCommand extends ServiceCommand {
         if (table != null) {
             printed.writeBytes(table.rows(counts).getBytes(StandardCharsets.UTF_8));
         } else {
-            printed.writeBytes(answer);
+            printed.writeBytes(Terminal.withoutControls(answer));
             printed.write('\n');
         }
         printed.writeTo(output);
@@ -201,7 +201,7 @@ public final class SearchCommand extends ServiceCommand {
             printed.writeBytes(table.rows(records).getBytes(StandardCharsets.UTF_8));
         } else {
             for (byte[] record : records) {
-                printed.writeBytes(record);
+                printed.writeBytes(Terminal.withoutControls(record));
                 printed.write('\n');
             }
         }

@@ -165,7 +165,7 @@ public final class StreamCommand {
             ObjectNode to = body.putObject("sink");
             to.put("type", type == null ? typeOf(sink) : type).put("url", sink);
             if (secretFile != null) {
-                to.put("secret", Files.readString(secretFile).strip());
+                to.put("secret", secret(secretFile));
             }
             put(body, "format", format);
             put(body, "on_refusal", onRefusal);
@@ -182,6 +182,17 @@ public final class StreamCommand {
             }
             Terminal.print(line(ask("PUT", path(""), body)));
             return 0;
+        }
+
+        private static String secret(Path file) {
+            try {
+                return Files.readString(file).strip();
+            } catch (IOException e) {
+                throw new ClientFailure(
+                        ClientFailure.USAGE,
+                        "The file " + file + " (--secret-file) cannot be read ("
+                                + e.getClass().getSimpleName() + "). Name one that holds the sink's secret as text.");
+            }
         }
 
         private static String typeOf(String url) {
@@ -228,7 +239,7 @@ public final class StreamCommand {
 
         @Override
         int run() throws IOException, InterruptedException {
-            Terminal.print(ask("GET", path(""), null).toPrettyString());
+            Terminal.print(ask("GET", path(""), null));
             return 0;
         }
     }

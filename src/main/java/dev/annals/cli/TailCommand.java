@@ -278,7 +278,7 @@ public final class TailCommand extends ServiceCommand {
         ByteArrayOutputStream text = new ByteArrayOutputStream();
         for (byte[] record : records) {
             if (json) {
-                text.write(record);
+                text.write(Terminal.withoutControls(record));
                 text.write('\n');
             } else {
                 text.write(RecordLine.of(record).getBytes(StandardCharsets.UTF_8));

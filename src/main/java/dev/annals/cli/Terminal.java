@@ -1,11 +1,13 @@
 package dev.annals.cli;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.io.PrintStream;
 import java.io.Serial;
+import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.Locale;
@@ -56,10 +58,30 @@ final class Terminal {
         }
     }
 
-    /** Prints a line on standard output. */
-    @SuppressWarnings("SystemOut") // a command line tool
+    /**
+     * Prints a line on standard output.
+     *
+     * @throws UncheckedIOException if it cannot be written, with a sentence
+     */
     static void print(String line) {
-        new PrintStream(System.out, true, StandardCharsets.UTF_8).println(escapedLine(line));
+        write(escapedLine(line));
+    }
+
+    /**
+     * Prints a JSON value over several lines on standard output.
+     *
+     * @throws UncheckedIOException if it cannot be written, with a sentence
+     */
+    static void print(JsonNode json) {
+        write(escapedJson(json.toPrettyString()));
+    }
+
+    private static void write(String text) {
+        try (OutputStream output = output()) {
+            output.write((text + "\n").getBytes(StandardCharsets.UTF_8));
+        } catch (IOException e) {
+            throw new UncheckedIOException("Standard output cannot be written: " + e.getMessage(), e);
+        }
     }
 
     /** Tabs divide the columns. */
@@ -106,6 +128,36 @@ final class Terminal {
             }
         });
         return escaped.toString();
+    }
+
+    /** JSON with the same values, in which such characters are escaped. Its own line ends stay. */
+    static String escapedJson(String json) {
+        StringBuilder escaped = new StringBuilder(json.length() + 16);
+        json.codePoints().forEach(c -> {
+            if (c == '\n' || isShown(c)) {
+                escaped.appendCodePoint(c);
+            } else {
+                for (char unit : Character.toChars(c)) {
+                    escaped.append(String.format("\\u%04x", (int) unit));
+                }
+            }
+        });
+        return escaped.toString();
+    }
+
+    /** JSON as the service sends it, with the same values and without DEL and the controls C1, on which terminals act. */
+    static byte[] withoutControls(byte[] json) {
+        for (int i = 0; i < json.length; i++) {
+            boolean isC1 = json[i] == (byte) 0xC2 && i + 1 < json.length && json[i + 1] < (byte) 0xA0;
+            if (isC1 || json[i] == 0x7F) {
+                return new String(json, StandardCharsets.UTF_8)
+                        .codePoints()
+                        .mapToObj(c -> c >= 0x7F && c < 0xA0 ? String.format("\\u%04x", c) : Character.toString(c))
+                        .collect(Collectors.joining())
+                        .getBytes(StandardCharsets.UTF_8);
+            }
+        }
+        return json;
     }
 
     private static boolean isShown(int c) {

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.quarkus.runtime.annotations.RegisterForReflection;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
@@ -32,8 +33,15 @@ public final class TokenCommand {
 
     /** Only the token goes to standard output, for scripts. */
     private static void show(JsonNode made) {
-        Terminal.say("The token " + made.path("id").asText() + " is shown once:");
-        Terminal.print(made.path("token").asText());
+        String id = made.path("id").asText();
+        Terminal.say("The token " + id + " is shown once:");
+        try {
+            Terminal.print(made.path("token").asText());
+        } catch (UncheckedIOException e) {
+            throw new ClientFailure(
+                    ClientFailure.FAILED,
+                    e.getMessage() + ". The token " + id + " exists and is lost: revoke it, and issue another one.");
+        }
     }
 
     /** {@code token issue}. */

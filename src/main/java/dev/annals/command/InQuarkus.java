@@ -47,15 +47,25 @@ public final class InQuarkus {
         }
     }
 
+    /** The outermost message that this program wrote itself, which says what to do; else the innermost one. */
+    private static @Nullable String reason(Throwable failure) {
+        Throwable cause = failure;
+        while (cause.getCause() != null && !isOurs(cause)) {
+            cause = cause.getCause();
+        }
+        return cause.getMessage();
+    }
+
+    private static boolean isOurs(Throwable failure) {
+        StackTraceElement[] trace = failure.getStackTrace();
+        return trace.length > 0 && trace[0].getClassName().startsWith("dev.annals.");
+    }
+
     // A wrong setting fails before Quarkus can log it.
     @SuppressWarnings("SystemOut") // a command line tool
     private static void exit(int exitCode, @Nullable Throwable failure) {
         if (failure != null) {
-            Throwable cause = failure;
-            while (cause.getCause() != null) {
-                cause = cause.getCause();
-            }
-            System.err.println("The service stops: " + cause.getMessage());
+            System.err.println("The service stops: " + reason(failure));
         }
         System.exit(exitCode);
     }

@@ -26,6 +26,9 @@ public final class SettingsCheck {
     /** So that the start of a service whose environment is full of them can still be read. */
     private static final int MOST_NAMED = 20;
 
+    /** Above the converters of the framework, which take every text for false that they do not know. */
+    private static final int STRICT = 1_000;
+
     private final Collection<Class<?>> mappings;
 
     /** A check of the settings that these interfaces declare. */
@@ -44,6 +47,7 @@ public final class SettingsCheck {
                         .toArray(ConfigSource[]::new))
                 .addDefaultInterceptors()
                 .addDiscoveredConverters()
+                .withConverter(Boolean.class, STRICT, SettingsCheck::bool)
                 .withValidator(new ConfigLimits())
                 // What nobody declares is named by unknown(), and no reason not to start.
                 .withMappingIgnore("annals.**");
@@ -59,6 +63,14 @@ public final class SettingsCheck {
             throw new IllegalArgumentException(
                     "The settings are wrong; docs/settings.md describes them:\n  " + problems, e);
         }
+    }
+
+    private static boolean bool(String text) {
+        return switch (text.strip().toLowerCase(Locale.ROOT)) {
+            case "true" -> true;
+            case "false" -> false;
+            default -> throw new IllegalArgumentException("it is neither true nor false");
+        };
     }
 
     /** A sentence for each variable of the environment that looks like a setting and is none. */

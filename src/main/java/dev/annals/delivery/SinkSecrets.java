@@ -5,7 +5,9 @@ import dev.annals.http.ProblemException;
 import dev.annals.http.ProblemType;
 import dev.annals.log.KeyFile;
 import dev.annals.proof.Hkdf;
+import io.quarkus.runtime.StartupEvent;
 import jakarta.enterprise.context.ApplicationScoped;
+import jakarta.enterprise.event.Observes;
 import jakarta.inject.Inject;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -64,6 +66,9 @@ class SinkSecrets {
                 : config.key().map(SinkSecrets::derived).orElse(null);
     }
 
+    /** A key that cannot be used stops the service at its start, and not the first stream that needs it. */
+    void start(@Observes StartupEvent event) {}
+
     /** With this key, or with none. */
     SinkSecrets(@Nullable String hex) {
         this.key = hex == null ? null : derived(hex);
@@ -96,10 +101,15 @@ class SinkSecrets {
                 return text;
             }
         } catch (IOException e) {
-            throw new IllegalArgumentException("The key of streams " + file + " cannot be read: " + e.getMessage(), e);
+            throw new IllegalArgumentException(
+                    "The file " + file + " (ANNALS_STREAMS_KEY_FILE) cannot be read ("
+                            + e.getClass().getSimpleName() + "). Name one that user " + System.getProperty("user.name")
+                            + " may read.",
+                    e);
         }
-        throw new IllegalArgumentException("The key of streams " + file
-                + " cannot be used: it is one line of 64 hexadecimal digits, as openssl rand -hex 32 makes it.");
+        throw new IllegalArgumentException("The file " + file
+                + " (ANNALS_STREAMS_KEY_FILE) does not hold a key: one line of 64 hexadecimal digits, as"
+                + " openssl rand -hex 32 makes it.");
     }
 
     /**

@@ -57,11 +57,13 @@ public class LogKeys {
     private static List<MasterKey> masters(LogConfig config, @Nullable Path file) {
         List<MasterKey> masters = new ArrayList<>();
         if (file != null) {
-            masters.add(read(file));
+            masters.add(read(file, "ANNALS_LOG_KEY_FILE"));
         } else {
             config.key().map(MasterKey::parse).ifPresent(masters::add);
         }
-        config.previousKeyFile().map(LogKeys::read).ifPresent(masters::add);
+        config.previousKeyFile()
+                .map(previous -> read(previous, "ANNALS_LOG_PREVIOUS_KEY_FILE"))
+                .ifPresent(masters::add);
         return masters;
     }
 
@@ -84,15 +86,22 @@ public class LogKeys {
         }
     }
 
-    private static MasterKey read(Path file) {
+    private static MasterKey read(Path file, String variable) {
         try {
             if (Files.size(file) > MAX_FILE_BYTES) {
                 throw new IllegalArgumentException("it is too long");
             }
             return MasterKey.parse(Files.readString(file));
-        } catch (IOException | IllegalArgumentException e) {
+        } catch (IOException e) {
             throw new IllegalArgumentException(
-                    "The log key " + file + " cannot be used (" + e.getMessage() + "). annals log keygen makes one.",
+                    "The file " + file + " (" + variable + ") cannot be read ("
+                            + e.getClass().getSimpleName() + "). Name one that user " + System.getProperty("user.name")
+                            + " may read.",
+                    e);
+        } catch (IllegalArgumentException e) {
+            throw new IllegalArgumentException(
+                    "The file " + file + " (" + variable + ") does not hold a log key (" + e.getMessage()
+                            + "). annals log keygen makes one.",
                     e);
         }
     }

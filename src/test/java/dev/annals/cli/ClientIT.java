@@ -5,6 +5,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpHandler;
 import com.sun.net.httpserver.HttpServer;
@@ -340,7 +341,9 @@ class ClientIT {
         assertThat(shown.output()).hasLineCount(1).endsWith("\\u001b[2J\\u009b31m  a\\nb\\r\\u0007\\u202e\\u2028\n");
         Result json = succeed(service.client("tail", "-n", "1", "--json"), "");
         assertThat(json.output()).hasLineCount(1).contains("\\u001B[2J");
-        assertThat(json.output().chars()).noneMatch(c -> c < ' ' && c != '\n');
+        assertThat(json.output().chars()).noneMatch(c -> (c < ' ' && c != '\n') || (c >= 0x7F && c < 0xA0));
+        Result found = succeed(service.client("search", "--json", "-n", "1"), "");
+        assertThat(found.output()).contains("\\u009b31m");
     }
 
     @Test
@@ -547,6 +550,67 @@ class ClientIT {
                         [0-9a-f-]{36}\tread\texpired \\S+Z\tnever used\t
                         [0-9a-f-]{36}\tread\tvalid\tnever used\t
                         """);
+    }
+
+    @Test
+    @Order(12)
+    void argumentsAreTheirBytesWhateverTheLocale() throws Exception {
+        for (String locale : List.of("C", "POSIX", "C.UTF-8", "en_US.ISO-8859-1")) {
+            ProcessBuilder append = service.client("append", "--action=locale");
+            append.command(inBash(
+                    "LC_ALL=" + locale + " \"$0\" \"$@\" --message=\"$(printf 'Z\\303\\274rich?')\"",
+                    append.command()));
+            succeed(append, "");
+            ProcessBuilder search = service.client("search", "-n", "1");
+            search.command(inBash(
+                    "LC_ALL=" + locale + " \"$0\" \"$@\" \"$(printf 'message:z\\303\\274rich')\"", search.command()));
+            assertThat(succeed(search, "").output()).contains("Zürich?");
+        }
+        ProcessBuilder broken = service.client("append", "--action=locale");
+        broken.command(inBash("LC_ALL=C \"$0\" \"$@\" --message=\"$(printf '\\374')\"", broken.command()));
+        assertFails(broken, 2, "is not UTF-8");
+        ProcessBuilder variable = service.client("tail");
+        variable.command(
+                inBash("LC_ALL=C ANNALS_PROJECT=\"$(printf 'Z\\303\\274rich')\" \"$0\" \"$@\"", variable.command()));
+        assertFails(variable, 2, "ANNALS_PROJECT has characters");
+    }
+
+    @Test
+    @Order(13)
+    void whatCannotBeWrittenOrReadEndsTheCommand() throws Exception {
+        String project = service.newProject("read").id().toString();
+        for (String[] command :
+                List.of(new String[] {"token", "list", project}, new String[] {"project", "list"}, new String[] {
+                    "token", "issue", project, "--scope=read"
+                })) {
+            ProcessBuilder full = asAdmin(command);
+            full.command(inBash("\"$0\" \"$@\" >/dev/full", full.command()));
+            assertFails(full, 1, "Standard output cannot be written");
+        }
+        ProcessBuilder lost = asAdmin("token", "issue", project, "--scope=read");
+        lost.command(inBash("\"$0\" \"$@\" >/dev/full", lost.command()));
+        assertFails(lost, 1, "exists and is lost: revoke it");
+        ProcessBuilder closed = service.client("append");
+        closed.command(inBash("\"$0\" \"$@\" <&-", closed.command()));
+        assertFails(closed, 2, "There is nothing to append");
+        assertFails(
+                service.client("stream", "set", "s", "--sink=https://example.org/", "--secret-file=/nosuch/file"),
+                2,
+                "The file /nosuch/file (--secret-file) cannot be read");
+    }
+
+    @Test
+    @Order(14)
+    void whatIsShownWholeIsJson() throws Exception {
+        ProcessBuilder set = service.client("alert", "set", "shown", "--more-than=1", "--in=60", "action:\u009b");
+        set.environment()
+                .put("ANNALS_TOKEN", service.newProject("read", "stream").token());
+        succeed(set, "");
+        ProcessBuilder show = service.client("alert", "show", "shown");
+        show.environment().put("ANNALS_TOKEN", set.environment().get("ANNALS_TOKEN"));
+        String shown = succeed(show, "").output();
+        assertThat(shown.chars()).noneMatch(c -> c >= 0x7F && c < 0xA0);
+        assertThat(new ObjectMapper().readTree(shown).path("name").asText()).isEqualTo("shown");
     }
 
     private static ProcessBuilder asAdmin(String... command) throws IOException {

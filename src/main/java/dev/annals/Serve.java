@@ -46,6 +46,7 @@ final class Serve implements Runnable {
         SettingsCheck settings = Settings.check();
         warn(settings.unknown(System.getenv().keySet()));
         settings.requireValid(config);
+        config.getOptionalValue("annals.read-database-url", String.class).ifPresent(DatabaseUrl::parseStandbys);
         Set<Integer> ports = freePorts(config);
         Optional<DatabaseUrl> url = DatabaseUrl.configured(config);
         if (url.isPresent()) {

@@ -90,7 +90,7 @@ public interface AnnalsConfig {
      */
     // Quarkus takes an IPv6 address without a prefix length for a host name, and asks the DNS at every request.
     @WithDefault("127.0.0.1,::1/128")
-    @Texts("[0-9.]+(/[0-9]{1,2})?|[0-9A-Fa-f:.]+/[0-9]{1,3}")
+    @Texts("[0-9.]+(/([0-9]|[12][0-9]|3[0-2]))?|[0-9A-Fa-f]*:[0-9A-Fa-f:.]*/([0-9]{1,2}|1[01][0-9]|12[0-8])")
     List<String> trustedProxies();
 
     /** The TCP port of the HTTP API; 0 takes a free one. */

@@ -12,6 +12,8 @@ import java.util.List;
 import java.util.Locale;
 import java.util.SortedSet;
 import java.util.TreeSet;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 import java.util.stream.StreamSupport;
 import org.eclipse.microprofile.config.Config;
@@ -28,6 +30,10 @@ public final class SettingsCheck {
 
     /** Above the converters of the framework, which take every text for false that they do not know. */
     private static final int STRICT = 1_000;
+
+    /** What the framework says of a text that its converter refuses. */
+    private static final Pattern UNREAD = Pattern.compile(
+            "(?s)The config property (\\S+) with the config value \"(.*)\" threw an Exception whilst being converted (?:SRCFG\\d+: )?(.*)");
 
     private final Collection<Class<?>> mappings;
 
@@ -58,11 +64,20 @@ public final class SettingsCheck {
             String problems = String.join(
                     "\n  ",
                     IntStream.range(0, e.getProblemCount())
-                            .mapToObj(i -> e.getProblem(i).getMessage())
+                            .mapToObj(i -> plain(e.getProblem(i).getMessage()))
                             .toList());
             throw new IllegalArgumentException(
                     "The settings are wrong; docs/settings.md describes them:\n  " + problems, e);
         }
+    }
+
+    /** A setting that cannot be read, without the names of the framework's exceptions. */
+    private static String plain(String problem) {
+        Matcher unread = UNREAD.matcher(problem);
+        return unread.find()
+                ? unread.group(1) + " (" + variable(unread.group(1)) + " in the environment) is \"" + unread.group(2)
+                        + "\": " + unread.group(3)
+                : problem;
     }
 
     private static boolean bool(String text) {

@@ -188,8 +188,14 @@ public record DatabaseUrl(
     }
 
     /** The same for a URL that is to lead to standbys: of several servers to one that only reads, if there is any. */
-    static DatabaseUrl parseStandbys(String text) {
-        DatabaseUrl url = parse(text.strip());
+    public static DatabaseUrl parseStandbys(String text) {
+        DatabaseUrl url;
+        try {
+            url = parse(text.strip());
+        } catch (IllegalArgumentException e) {
+            String message = Objects.requireNonNull(e.getMessage());
+            throw new IllegalArgumentException(message.replace("ANNALS_DATABASE_URL", "ANNALS_READ_DATABASE_URL"), e);
+        }
         if (url.servers.size() == 1 || url.parameters.containsKey(TARGET)) {
             return url;
         }

@@ -42,7 +42,9 @@ public final class RepeatedLook {
      */
     public static Duration pause(int times, long began, Duration longest) {
         Duration pause = Duration.ofNanos(times * (System.nanoTime() - began));
-        return pause.compareTo(longest) < 0 ? pause : longest;
+        // A timer takes no less than a millisecond.
+        Duration some = pause.compareTo(AT_ONCE) > 0 ? pause : AT_ONCE;
+        return some.compareTo(longest) < 0 ? some : longest;
     }
 
     /** Looks for the first time one interval from now. */

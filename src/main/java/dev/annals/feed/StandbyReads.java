@@ -10,16 +10,19 @@ import dev.annals.search.SearchConfig;
 import dev.annals.search.SearchIndex;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
+import io.quarkus.runtime.StartupEvent;
 import io.smallrye.mutiny.Uni;
 import io.vertx.mutiny.sqlclient.Pool;
 import jakarta.annotation.PreDestroy;
 import jakarta.enterprise.context.ApplicationScoped;
+import jakarta.enterprise.event.Observes;
 import java.time.Duration;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
 import java.util.function.Supplier;
+import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -33,6 +36,7 @@ import org.jspecify.annotations.Nullable;
 @ApplicationScoped
 public class StandbyReads {
 
+    private static final Logger LOG = Logger.getLogger(StandbyReads.class);
     private static final Sql READ_HEADS = Sql.named("read_heads");
     private static final int KNOWN = 100_000;
     /** No standby that is of use is behind by more. */
@@ -67,6 +71,20 @@ public class StandbyReads {
         this.standby = pool == null ? null : FeedReader.ofStandby(pool, new SearchIndex(pool, search));
         this.fromStandby = metrics.counter("annals.feed.reads", "server", "standby");
         this.fromPrimary = metrics.counter("annals.feed.reads", "server", "primary");
+    }
+
+    void start(@Observes StartupEvent event) {
+        if (pool != null) {
+            pool.query("select 1")
+                    .execute()
+                    .subscribe()
+                    .with(
+                            answer -> {},
+                            failure -> LOG.warnf(
+                                    "No server of ANNALS_READ_DATABASE_URL can be used (%s). Pages are read from"
+                                            + " ANNALS_DATABASE_URL until one answers.",
+                                    failure.getMessage()));
+        }
     }
 
     /** Records were appended by way of this instance, up to this sequence id. */

@@ -29,6 +29,14 @@ class RepeatedLookTest {
     private final CountDownLatch enough = new CountDownLatch(9);
 
     @Test
+    void aPauseIsNeverShorterThanATimerCanWait() {
+        assertThat(RepeatedLook.pause(0, System.nanoTime(), Duration.ofSeconds(1)))
+                .isEqualTo(Duration.ofMillis(1));
+        assertThat(RepeatedLook.pause(9, System.nanoTime() - 1_000_000_000, Duration.ofSeconds(1)))
+                .isEqualTo(Duration.ofSeconds(1));
+    }
+
+    @Test
     void aDatabaseThatIsAwayIsOneLineEachTimeItGoes() throws Exception {
         Logger log = Logger.getLogger("annals.test.repeated-look");
         java.util.logging.Logger sink = java.util.logging.Logger.getLogger(log.getName());

@@ -3,6 +3,7 @@ package dev.annals.ops;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.annals.AuditLogFixture;
+import dev.annals.Await;
 import dev.annals.ServiceProcess;
 import dev.annals.SqlFixture;
 import dev.annals.database.DatabaseUrl;
@@ -10,6 +11,7 @@ import dev.annals.embedded.TestDatabase;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.SQLException;
+import java.util.HashMap;
 import java.util.Map;
 import java.util.UUID;
 import org.junit.jupiter.api.AfterEach;
@@ -74,6 +76,36 @@ class CommandsIT {
             assertThat(String.join("\n", service.output))
                     .contains("The service stops: The database's schema is at version 4 and this release needs ")
                     .contains("Run \"migrate\"");
+        }
+    }
+
+    @Test
+    void whatCannotStartNamesTheSettingAndTheFile() throws Exception {
+        TestDatabase.migrate(owner);
+        assertStops(Map.of("ANNALS_PORT", "abc"), "ANNALS_PORT", "\"abc\"", "integer");
+        assertStops(Map.of("ANNALS_VERIFICATION_ENABLED", "ture"), "ANNALS_VERIFICATION_ENABLED", "\"ture\"");
+        assertStops(Map.of("ANNALS_TRUSTED_PROXIES", "10.0.0.0/99"), "ANNALS_TRUSTED_PROXIES");
+        assertStops(Map.of("ANNALS_READ_DATABASE_URL", "nonsense"), "ANNALS_READ_DATABASE_URL");
+        assertStops(Map.of("ANNALS_LOG_KEY_FILE", "/nosuch/key"), "The file /nosuch/key (ANNALS_LOG_KEY_FILE)");
+        assertStops(
+                Map.of("ANNALS_LOG_PREVIOUS_KEY_FILE", "/nosuch/key"),
+                "The file /nosuch/key (ANNALS_LOG_PREVIOUS_KEY_FILE)");
+        assertStops(Map.of("ANNALS_STREAMS_KEY_FILE", "/nosuch/key"), "The file /nosuch/key (ANNALS_STREAMS_KEY_FILE)");
+        Map<String, String> away = new HashMap<>(Map.of("ANNALS_DATABASE_URL", owner.withPassword()));
+        away.put("ANNALS_READ_DATABASE_URL", "postgresql://reader@127.0.0.1:1/annals");
+        try (ServiceProcess service = ServiceProcess.start(away).awaitListening()) {
+            Await.until(
+                    "the read database is named",
+                    () -> service.output.stream().anyMatch(line -> line.contains("ANNALS_READ_DATABASE_URL")));
+        }
+    }
+
+    private void assertStops(Map<String, String> settings, String... told) throws Exception {
+        Map<String, String> all = new HashMap<>(Map.of("ANNALS_DATABASE_URL", owner.withPassword()));
+        all.putAll(settings);
+        try (ServiceProcess service = ServiceProcess.start(all)) {
+            assertThat(service.awaitEnd()).isEqualTo(1);
+            assertThat(String.join("\n", service.output)).contains(told).doesNotContain("SRCFG", "Exception: ");
         }
     }
 

@@ -4,9 +4,8 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.net.URI;
 import java.net.URISyntaxException;
+import java.net.URLDecoder;
 import java.net.URLEncoder;
-import java.nio.ByteBuffer;
-import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -278,29 +277,16 @@ public record DatabaseUrl(
         return parameters;
     }
 
-    // URLDecoder would turn a plus sign into a space, and a broken escape into a message that quotes it.
     private static String decode(String text) {
-        byte[] encoded = text.getBytes(StandardCharsets.UTF_8);
-        ByteBuffer bytes = ByteBuffer.allocate(encoded.length);
-        for (int i = 0; i < encoded.length; i++) {
-            if (encoded[i] == '%') {
-                // java.net.URI has checked that two hexadecimal digits follow.
-                bytes.put((byte) (Character.digit(encoded[i + 1], 16) << 4 | Character.digit(encoded[i + 2], 16)));
-                i += 2;
-            } else {
-                bytes.put(encoded[i]);
-            }
+        // URLDecoder turns a plus sign into a space. java.net.URI has checked the escapes.
+        String decoded = URLDecoder.decode(text.replace("+", "%2B"), StandardCharsets.UTF_8);
+        if (decoded.indexOf('\0') >= 0) {
+            throw refused("it contains %00");
         }
-        try {
-            String decoded =
-                    StandardCharsets.UTF_8.newDecoder().decode(bytes.flip()).toString();
-            if (decoded.indexOf('\0') >= 0) {
-                throw refused("it contains %00");
-            }
-            return decoded;
-        } catch (CharacterCodingException e) {
+        if (decoded.indexOf('\uFFFD') >= 0) {
             throw refused("its percent-encoded characters are not UTF-8");
         }
+        return decoded;
     }
 
     private static IllegalArgumentException refused(String reason) {

@@ -1,5 +1,6 @@
 package dev.annals.feed;
 
+import dev.annals.http.IpAddress;
 import dev.annals.http.ProblemException;
 import dev.annals.http.ProblemType;
 import dev.annals.http.RequestParameters;
@@ -8,7 +9,6 @@ import dev.annals.project.View;
 import dev.annals.query.Query;
 import dev.annals.query.QueryException;
 import dev.annals.query.QueryParser;
-import dev.annals.record.IpAddress;
 import dev.annals.record.Timestamps;
 import dev.annals.search.Filter;
 import dev.annals.search.Order;

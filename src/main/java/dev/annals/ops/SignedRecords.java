@@ -2,6 +2,7 @@ package dev.annals.ops;
 
 import dev.annals.command.Progress;
 import dev.annals.database.Sql;
+import dev.annals.http.IpAddress;
 import dev.annals.proof.Checkpoint;
 import dev.annals.proof.CompactRange;
 import dev.annals.proof.Hash;
@@ -11,7 +12,6 @@ import dev.annals.proof.Seed;
 import dev.annals.proof.Tile;
 import dev.annals.proof.TileSeed;
 import dev.annals.record.AuditRecord;
-import dev.annals.record.IpAddress;
 import dev.annals.record.Party;
 import dev.annals.record.RecordWriter;
 import dev.annals.record.Redaction;

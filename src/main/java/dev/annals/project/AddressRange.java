@@ -1,6 +1,6 @@
 package dev.annals.project;
 
-import io.netty.util.NetUtil;
+import dev.annals.http.IpAddress;
 import java.util.Optional;
 
 /**
@@ -12,7 +12,10 @@ import java.util.Optional;
 @SuppressWarnings("ArrayRecordComponent") // never compared
 public record AddressRange(byte[] network, int prefix) {
 
-    /** Reads one as PostgreSQL's {@code cidr} has it; a single address is a network of its own. */
+    /**
+     * Reads one as PostgreSQL's {@code cidr} has it; a single address is a network of its own. An IPv4 address that is mapped to
+     * IPv6 is an IPv4 address.
+     */
     public static Optional<AddressRange> parse(String text) {
         int slash = text.indexOf('/');
         byte[] network = bytes(slash < 0 ? text : text.substring(0, slash));
@@ -46,25 +49,9 @@ public record AddressRange(byte[] network, int prefix) {
         return true;
     }
 
-    /** An IPv4 address stays one in the clothes of an IPv6 address. */
     private static byte[] bytes(String address) {
-        byte[] bytes = NetUtil.createByteArrayFromIpAddressString(address);
-        if (bytes == null || address.indexOf('%') >= 0) {
-            return new byte[0];
-        }
-        if (bytes.length == 16 && isMapped(bytes)) {
-            return new byte[] {bytes[12], bytes[13], bytes[14], bytes[15]};
-        }
-        return bytes;
-    }
-
-    private static boolean isMapped(byte[] bytes) {
-        for (int i = 0; i < 10; i++) {
-            if (bytes[i] != 0) {
-                return false;
-            }
-        }
-        return bytes[10] == -1 && bytes[11] == -1;
+        byte[] bytes = IpAddress.parse(address);
+        return bytes == null ? new byte[0] : bytes;
     }
 
     private static boolean bit(byte[] bytes, int bit) {

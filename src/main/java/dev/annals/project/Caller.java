@@ -1,8 +1,8 @@
 package dev.annals.project;
 
+import dev.annals.http.IpAddress;
 import dev.annals.http.ProblemException;
 import dev.annals.http.ProblemType;
-import io.netty.util.NetUtil;
 import io.vertx.ext.web.RoutingContext;
 import jakarta.ws.rs.container.ContainerRequestContext;
 import java.time.Instant;
@@ -75,9 +75,7 @@ public record Caller(
 
     /** The address itself; 0.0.0.0 if it is none. */
     static String known(String address) {
-        return NetUtil.createByteArrayFromIpAddressString(address) == null || address.indexOf('%') >= 0
-                ? "0.0.0.0"
-                : address;
+        return IpAddress.parse(address) == null ? "0.0.0.0" : address;
     }
 
     /** Refuses what a closed project does not take. */

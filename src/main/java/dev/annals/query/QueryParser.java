@@ -1,6 +1,6 @@
 package dev.annals.query;
 
-import dev.annals.record.IpAddress;
+import dev.annals.http.IpAddress;
 import dev.annals.record.Timestamps;
 import java.time.Duration;
 import java.time.OffsetDateTime;

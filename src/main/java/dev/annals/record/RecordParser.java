@@ -5,6 +5,7 @@ import com.fasterxml.jackson.core.JsonToken;
 import dev.annals.guid.CanonicalGuid;
 import dev.annals.guid.SequentialGuid;
 import dev.annals.http.FieldError;
+import dev.annals.http.IpAddress;
 import dev.annals.http.Problem;
 import dev.annals.http.ProblemException;
 import dev.annals.http.ProblemType;

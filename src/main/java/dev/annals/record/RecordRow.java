@@ -1,5 +1,6 @@
 package dev.annals.record;
 
+import dev.annals.http.IpAddress;
 import io.vertx.mutiny.core.buffer.Buffer;
 import io.vertx.mutiny.sqlclient.Row;
 import java.util.Objects;

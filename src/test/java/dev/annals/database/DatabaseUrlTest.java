@@ -102,6 +102,7 @@ class DatabaseUrlTest {
                     postgresql://u:s3cret %@h/d                 | is not allowed there
                     postgresql://u:s3cret%zz@h/d                | is not allowed there
                     postgresql://u:s3cret%ff@h/d                | are not UTF-8
+                    postgresql://u:s3cret%ef%bf%bd@h/d          | are not UTF-8
                     postgresql://u:s3cret%00@h/d                | contains %00
                     postgresql://u:s3cret@h/d?sslmode=maybe     | its sslmode 'maybe' is none of disable, allow
                     postgresql://u:s3cret@h/d?sslmode=verify-ca | needs sslrootcert

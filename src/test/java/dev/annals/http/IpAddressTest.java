@@ -1,4 +1,4 @@
-package dev.annals.record;
+package dev.annals.http;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;

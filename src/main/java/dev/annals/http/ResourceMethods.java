@@ -35,7 +35,9 @@ public final class ResourceMethods {
      */
     public record ResourceMethod(String httpMethod, String path, Method method) {}
 
-    // A native executable has the methods of resources because a filter asks for them: Quarkus registers them for that.
+    // In native executables, too: Quarkus registers the declared methods of resources for reflection, as filters may
+    // ask
+    // for the method of a request.
     ResourceMethods(BeanManager beans) {
         all = beans.getBeans(Object.class, Any.Literal.INSTANCE).stream()
                 .map(Bean::getBeanClass)
@@ -51,7 +53,7 @@ public final class ResourceMethods {
 
     private static Stream<ResourceMethod> of(Class<?> resource) {
         String base = resource.getAnnotation(Path.class).value();
-        return Arrays.stream(resource.getMethods())
+        return Arrays.stream(resource.getDeclaredMethods())
                 .flatMap(method -> HTTP_METHODS.entrySet().stream()
                         .filter(http -> method.isAnnotationPresent(http.getKey()))
                         .map(http -> new ResourceMethod(

@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
 
 /** Lets a request pass if its token allows the operation, and notes its {@link Caller}. */
 @Singleton
-@Startup
+@Startup // finds operations without @Requires before a request does
 class TokenFilter {
 
     private static final String SCHEME = "Bearer ";
@@ -54,7 +54,11 @@ class TokenFilter {
                 .collect(Collectors.toUnmodifiableMap(Function.identity(), TokenFilter::required));
     }
 
-    /** @throws IllegalStateException if the operation does not say it */
+    /**
+     * The access that an operation requires.
+     *
+     * @throws IllegalStateException if neither it nor its class says so
+     */
     static Access required(Method operation) {
         Requires own = operation.getAnnotation(Requires.class);
         Requires requires = own == null ? operation.getDeclaringClass().getAnnotation(Requires.class) : own;
@@ -66,10 +70,11 @@ class TokenFilter {
 
     @ServerRequestFilter
     Uni<@Nullable Response> check(ContainerRequestContext request, RoutingContext routing, ResourceInfo operation) {
-        // It is cached by the framework.
+        // The framework looks the method up once.
         Access access = required.get(operation.getResourceMethod());
         if (access == null) {
-            throw new IllegalStateException(operation.getResourceMethod() + " is unknown");
+            throw new IllegalStateException(
+                    operation.getResourceMethod() + " is not among the operations that were found at the start");
         }
         if (access == Access.PUBLIC) {
             return Uni.createFrom().nullItem();

@@ -1,5 +1,6 @@
 package dev.annals;
 
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
 import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
 import static java.util.stream.Collectors.toCollection;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -22,7 +23,7 @@ class RoomsTest {
             Map.entry("command", Set.of()),
             Map.entry("config", Set.of()),
             Map.entry("guid", Set.of()),
-            Map.entry("contract", Set.of()),
+            Map.entry("contract", Set.of("project")),
             Map.entry("follower", Set.of()),
             Map.entry("proof", Set.of()),
             Map.entry("memory", Set.of("config")),
@@ -144,6 +145,22 @@ class RoomsTest {
     @Test
     void noPackageUsesAnotherInACircle() {
         slices().matching(ROOT + ".(*)..").should().beFreeOfCycles().check(OwnClasses.all());
+    }
+
+    /** Releases of the framework change these as they like. */
+    @Test
+    void nothingUsesInternalsOfTheFramework() {
+        noClasses()
+                .should()
+                .dependOnClassesThat()
+                .resideInAnyPackage(
+                        "org.jboss.resteasy.reactive.server.core..",
+                        "org.jboss.resteasy.reactive.server.handlers..",
+                        "org.jboss.resteasy.reactive.server.jaxrs..",
+                        "org.jboss.resteasy.reactive.server.mapping..",
+                        "org.jboss.resteasy.reactive.server.util..",
+                        "org.jboss.resteasy.reactive.server.vertx..")
+                .check(OwnClasses.all());
     }
 
     @Test

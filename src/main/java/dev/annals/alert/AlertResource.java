@@ -3,6 +3,7 @@ package dev.annals.alert;
 import dev.annals.http.JsonBody;
 import dev.annals.http.RequestBodies;
 import dev.annals.http.RequestParameters;
+import dev.annals.project.Access;
 import dev.annals.project.Actor;
 import dev.annals.project.Caller;
 import dev.annals.project.Requires;
@@ -24,7 +25,7 @@ import java.util.UUID;
 /** Alerts over HTTP, at {@code /v1/alerts}. */
 @Path("/v1/alerts")
 @Produces(MediaType.APPLICATION_JSON)
-@Requires.Stream
+@Requires(Access.STREAM)
 public class AlertResource {
 
     private static final int SIZE = 1_024;

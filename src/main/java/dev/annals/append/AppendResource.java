@@ -4,6 +4,7 @@ import dev.annals.feed.FeedLinks;
 import dev.annals.http.BodyConfig;
 import dev.annals.http.RequestBodies;
 import dev.annals.http.RequestParameters;
+import dev.annals.project.Access;
 import dev.annals.project.Caller;
 import dev.annals.project.Requires;
 import dev.annals.project.TokenWatch;
@@ -81,7 +82,7 @@ public class AppendResource {
 
     /** Appends one record, and answers with it. */
     @POST
-    @Requires.Write
+    @Requires(Access.WRITE)
     public Uni<Response> append(
             @Context HttpServerRequest http, @Context UriInfo uri, @Context ContainerRequestContext request) {
         return appends.append(http, uri, request, one);
@@ -90,7 +91,7 @@ public class AppendResource {
     /** Appends the records of a batch: all or none. */
     @POST
     @Path("batch")
-    @Requires.Write
+    @Requires(Access.WRITE)
     public Uni<Response> appendBatch(
             @Context HttpServerRequest http, @Context UriInfo uri, @Context ContainerRequestContext request) {
         return appends.append(http, uri, request, batch);
@@ -99,7 +100,7 @@ public class AppendResource {
     /** Appends records as they stream in, one per line. */
     @POST
     @Path("import")
-    @Requires.Write
+    @Requires(Access.WRITE)
     public Uni<Response> appendStream(
             @Context HttpServerRequest http, @Context UriInfo uri, @Context ContainerRequestContext request) {
         Caller caller = Caller.of(request);

@@ -1,5 +1,7 @@
 package dev.annals.contract;
 
+import dev.annals.project.Access;
+import dev.annals.project.Requires;
 import jakarta.ws.rs.GET;
 import jakarta.ws.rs.Path;
 import jakarta.ws.rs.Produces;
@@ -10,6 +12,7 @@ import java.util.Objects;
 
 /** Serves {@code openapi.yaml}, byte for byte. */
 @Path("/q/openapi")
+@Requires(Access.PUBLIC)
 public class ContractResource {
 
     private static final String DOCUMENT = "/META-INF/openapi.yaml";

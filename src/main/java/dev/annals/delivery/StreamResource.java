@@ -8,6 +8,7 @@ import dev.annals.http.Bulkhead;
 import dev.annals.http.JsonBody;
 import dev.annals.http.RequestBodies;
 import dev.annals.http.RequestParameters;
+import dev.annals.project.Access;
 import dev.annals.project.Actor;
 import dev.annals.project.Caller;
 import dev.annals.project.Requires;
@@ -70,7 +71,7 @@ public class StreamResource {
 
     /** All streams of the token's project, in the order of their names. */
     @GET
-    @Requires.Stream
+    @Requires(Access.STREAM)
     public Uni<Response> list(@Context ContainerRequestContext request) {
         return streams.list(Caller.of(request).projectId())
                 .map(found -> JsonBody.answer("streams", SIZE, found, NamedStream::write));
@@ -80,7 +81,7 @@ public class StreamResource {
     @PUT
     @Path("/{name}")
     @Consumes(MediaType.APPLICATION_JSON)
-    @Requires.Stream
+    @Requires(Access.STREAM)
     public Uni<Response> set(
             @PathParam("name") String name, @Context HttpServerRequest http, @Context ContainerRequestContext request) {
         RequestParameters.requireName(name);
@@ -98,7 +99,7 @@ public class StreamResource {
     /** A stream, and how far it has come. */
     @GET
     @Path("/{name}")
-    @Requires.Stream
+    @Requires(Access.STREAM)
     public Uni<Response> get(@PathParam("name") String name, @Context ContainerRequestContext request) {
         RequestParameters.requireName(name);
         return streams.find(Caller.of(request).projectId(), name).map(StreamResource::answer);
@@ -107,7 +108,7 @@ public class StreamResource {
     /** Deletes a stream, with what is known of it. */
     @DELETE
     @Path("/{name}")
-    @Requires.Stream
+    @Requires(Access.STREAM)
     public Uni<Response> delete(@PathParam("name") String name, @Context ContainerRequestContext request) {
         RequestParameters.requireName(name);
         return streams.delete(Caller.of(request).projectId(), name, Actor.of(request))
@@ -117,7 +118,7 @@ public class StreamResource {
     /** Lets a stream deliver no more until it is resumed; the same may be sent again. */
     @POST
     @Path("/{name}/pause")
-    @Requires.Stream
+    @Requires(Access.STREAM)
     public Uni<Response> pause(@PathParam("name") String name, @Context ContainerRequestContext request) {
         RequestParameters.requireName(name);
         return streams.pause(Caller.of(request).projectId(), name, Actor.of(request))
@@ -127,7 +128,7 @@ public class StreamResource {
     /** Lets a stream go on that was paused or stopped, or that waits after a failure. */
     @POST
     @Path("/{name}/resume")
-    @Requires.Stream
+    @Requires(Access.STREAM)
     public Uni<Response> resume(@PathParam("name") String name, @Context ContainerRequestContext request) {
         RequestParameters.requireName(name);
         return streams.resume(Caller.of(request).projectId(), name, Actor.of(request))
@@ -138,7 +139,7 @@ public class StreamResource {
     @POST
     @Path("/{name}/rewind")
     @Consumes(MediaType.APPLICATION_JSON)
-    @Requires.Stream
+    @Requires(Access.STREAM)
     public Uni<Response> rewind(
             @PathParam("name") String name, @Context HttpServerRequest http, @Context ContainerRequestContext request) {
         RequestParameters.requireName(name);
@@ -153,7 +154,7 @@ public class StreamResource {
     /** Sends the record that is next to the sink, or nothing if there is none, and shows what the sink answers. */
     @POST
     @Path("/{name}/test")
-    @Requires.Stream
+    @Requires(Access.STREAM)
     public Uni<Response> test(@PathParam("name") String name, @Context ContainerRequestContext request) {
         RequestParameters.requireName(name);
         return streams.find(Caller.of(request).projectId(), name).chain(stream -> tests.run(() -> test(stream)));
@@ -212,7 +213,7 @@ public class StreamResource {
     /** Some of the records that a stream has passed by, in the order of the feed. */
     @GET
     @Path("/{name}/dead-letters")
-    @Requires.Stream
+    @Requires(Access.STREAM)
     public Uni<Response> deadLetters(
             @PathParam("name") String name, @Context UriInfo uri, @Context ContainerRequestContext request) {
         RequestParameters.requireName(name);
@@ -228,7 +229,7 @@ public class StreamResource {
     /** How far a stream has come in the feed of each project that it follows, in the order of the projects' ids. */
     @GET
     @Path("/{name}/feeds")
-    @Requires.Stream
+    @Requires(Access.STREAM)
     public Uni<Response> feeds(
             @PathParam("name") String name, @Context UriInfo uri, @Context ContainerRequestContext request) {
         RequestParameters.requireName(name);

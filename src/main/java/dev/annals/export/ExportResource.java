@@ -7,6 +7,7 @@ import dev.annals.http.Problem;
 import dev.annals.http.ProblemException;
 import dev.annals.http.ProblemType;
 import dev.annals.memory.MemoryBudget;
+import dev.annals.project.Access;
 import dev.annals.project.Actor;
 import dev.annals.project.Caller;
 import dev.annals.project.Limit;
@@ -72,7 +73,7 @@ public class ExportResource {
     @GET
     @Path("/export")
     @Produces({ExportFormat.LINES, ExportFormat.CSV_TYPE})
-    @Requires.View
+    @Requires(Access.VIEW)
     public Uni<Response> export(
             @Context RoutingContext routing, @Context UriInfo uri, @Context ContainerRequestContext request) {
         Caller caller = Caller.of(request);
@@ -149,8 +150,8 @@ public class ExportResource {
                                 return answer.build();
                             }
                             long head = bounds.head().sequenceId();
-                            return answer.entity(
-                                            new ExportStream(reader, projectId, asked, page, head, config, release))
+                            return answer.entity(new ExportStream(
+                                            request.response(), reader, projectId, asked, page, head, config, release))
                                     .build();
                         }));
     }

@@ -9,7 +9,6 @@ import dev.annals.record.EncodedRecord;
 import dev.annals.search.Order;
 import io.vertx.core.Context;
 import io.vertx.core.buffer.Buffer;
-import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.http.HttpServerResponse;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -37,6 +36,7 @@ final class ExportStream implements PacedBody {
     /** How much goes to the network at a time. */
     private static final int PIECE_BYTES = 32 * 1024;
 
+    private final HttpServerResponse response;
     private final FeedReader reader;
     private final UUID projectId;
     private final ExportFormat format;
@@ -49,9 +49,7 @@ final class ExportStream implements PacedBody {
     private final boolean gzip;
 
     private @Nullable OutputStream out;
-    private @Nullable HttpServerResponse response;
     private @Nullable Context context;
-    private Runnable atEnd = () -> {};
     private boolean ended;
     private Buffer bytes = Buffer.buffer();
     private int written;
@@ -61,12 +59,14 @@ final class ExportStream implements PacedBody {
     /**
      * An export that has read its first page.
      *
+     * @param response to the client
      * @param request what is exported
      * @param firstPage what the first of {@link #pages} brought
      * @param head the sequence id of the last record to export
      * @param release called when the export has ended, in whatever way
      */
     ExportStream(
+            HttpServerResponse response,
             FeedReader reader,
             UUID projectId,
             ExportRequest request,
@@ -74,6 +74,7 @@ final class ExportStream implements PacedBody {
             long head,
             ExportConfig config,
             Runnable release) {
+        this.response = response;
         this.reader = reader;
         this.projectId = projectId;
         this.format = request.format();
@@ -97,10 +98,9 @@ final class ExportStream implements PacedBody {
     }
 
     @Override
-    public void start(HttpServerRequest request, Context eventLoop, Runnable done) {
-        response = request.response().setChunked(true);
+    public void start(Context eventLoop) {
+        response.setChunked(true);
         context = eventLoop;
-        atEnd = done;
         make(firstPage);
     }
 
@@ -147,37 +147,36 @@ final class ExportStream implements PacedBody {
     }
 
     private void writeOn() {
-        HttpServerResponse to = client();
         disarm();
         // A handler that is left here would be called again once the rest of the page has drained, and read the next
         // page twice.
-        to.drainHandler(null);
+        response.drainHandler(null);
         if (ended) {
             return;
         }
-        if (to.closed()) {
+        if (response.closed()) {
             // The client went before the close handler was there.
             end();
             return;
         }
         while (written < bytes.length()) {
-            if (to.writeQueueFull()) {
+            if (response.writeQueueFull()) {
                 arm();
-                to.drainHandler(drained -> writeOn());
+                response.drainHandler(drained -> writeOn());
                 return;
             }
             int end = Math.min(written + PIECE_BYTES, bytes.length());
             Buffer piece = bytes.slice(written, end);
             written = end;
             // A failed write ends in the close handler.
-            var unused = to.write(piece);
+            var unused = response.write(piece);
         }
         bytes = Buffer.buffer();
         if (next != null) {
             readOn(next);
         } else {
             arm();
-            to.end().onComplete(sent -> end());
+            response.end().onComplete(sent -> end());
         }
     }
 
@@ -217,7 +216,7 @@ final class ExportStream implements PacedBody {
     }
 
     private void abort() {
-        client().reset();
+        response.reset();
         end();
     }
 
@@ -227,15 +226,7 @@ final class ExportStream implements PacedBody {
             disarm();
             bytes = Buffer.buffer();
             release.run();
-            atEnd.run();
         }
-    }
-
-    private HttpServerResponse client() {
-        if (response == null) {
-            throw new IllegalStateException("not started");
-        }
-        return response;
     }
 
     private Context eventLoop() {

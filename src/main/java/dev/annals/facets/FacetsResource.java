@@ -2,6 +2,7 @@ package dev.annals.facets;
 
 import dev.annals.feed.FeedConfig;
 import dev.annals.feed.PageAnswers;
+import dev.annals.project.Access;
 import dev.annals.project.Caller;
 import dev.annals.project.Requires;
 import io.smallrye.mutiny.Uni;
@@ -33,7 +34,7 @@ public class FacetsResource {
 
     /** Counts the records of the token's project that pass the filters; those of a link are among them. */
     @GET
-    @Requires.View
+    @Requires(Access.VIEW)
     public Uni<Response> count(
             @Context HttpServerRequest http, @Context UriInfo uri, @Context ContainerRequestContext request) {
         Caller caller = Caller.of(request);

@@ -22,21 +22,23 @@ final class PageAnswer implements PacedBody {
     /** What goes to the network at a time. */
     private static final int PIECE_BYTES = 64 * 1024;
 
+    private final HttpServerRequest request;
     private final Buffer body;
     private final Reservation held;
     private final Duration idle;
-    private Runnable atEnd = () -> {};
     private boolean ended;
     private int written;
 
     /**
      * An answer that is ready to be sent.
      *
+     * @param request the request that it answers
      * @param held its memory, which this object takes over
      * @param idle how long the client may read nothing
      */
     @SuppressWarnings("deprecation") // every other way to make a Buffer copies the page
-    PageAnswer(byte[] body, Reservation held, Duration idle) {
+    PageAnswer(HttpServerRequest request, byte[] body, Reservation held, Duration idle) {
+        this.request = request;
         this.body = Buffer.buffer(Unpooled.wrappedBuffer(body));
         this.held = held;
         this.idle = idle;
@@ -44,15 +46,14 @@ final class PageAnswer implements PacedBody {
     }
 
     @Override
-    public void start(HttpServerRequest request, Context eventLoop, Runnable done) {
-        atEnd = done;
+    public void start(Context eventLoop) {
         HttpServerResponse response = request.response();
         if (response.closed()) {
             end();
             return;
         }
         response.putHeader("Content-Length", Integer.toString(body.length()));
-        write(request, response, eventLoop);
+        write(response, eventLoop);
     }
 
     @Override
@@ -60,23 +61,23 @@ final class PageAnswer implements PacedBody {
         end();
     }
 
-    private void write(HttpServerRequest request, HttpServerResponse response, Context eventLoop) {
+    private void write(HttpServerResponse response, Context eventLoop) {
         while (body.length() - written > PIECE_BYTES && !ended) {
             Buffer piece = body.slice(written, written + PIECE_BYTES);
             written += PIECE_BYTES;
             Future<Void> sent = response.write(piece);
             if (response.writeQueueFull()) {
-                whenTaken(sent, request, eventLoop, () -> write(request, response, eventLoop));
+                whenTaken(sent, eventLoop, () -> write(response, eventLoop));
                 return;
             }
         }
         if (!ended) {
-            whenTaken(response.end(body.slice(written, body.length())), request, eventLoop, this::end);
+            whenTaken(response.end(body.slice(written, body.length())), eventLoop, this::end);
         }
     }
 
     /** A failed write also ends in the close handler. */
-    private void whenTaken(Future<Void> sent, HttpServerRequest request, Context eventLoop, Runnable then) {
+    private void whenTaken(Future<Void> sent, Context eventLoop, Runnable then) {
         if (sent.isComplete()) {
             then.run();
             return;
@@ -99,7 +100,6 @@ final class PageAnswer implements PacedBody {
         if (!ended) {
             ended = true;
             held.close();
-            atEnd.run();
         }
     }
 }

@@ -92,7 +92,7 @@ public class PageAnswers {
             held.close();
             return Response.ok().type(mediaType).header(HttpHeaders.CONTENT_LENGTH, body.length);
         }
-        return Response.ok(new PageAnswer(body, held, config.idle())).type(mediaType);
+        return Response.ok(new PageAnswer(http, body, held, config.idle())).type(mediaType);
     }
 
     private static byte[] json(@Nullable String next, String pollMore, JsonBody.Content members, FeedPage page) {

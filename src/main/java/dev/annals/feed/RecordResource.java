@@ -1,5 +1,6 @@
 package dev.annals.feed;
 
+import dev.annals.project.Access;
 import dev.annals.project.Caller;
 import dev.annals.project.Requires;
 import dev.annals.project.View;
@@ -39,7 +40,7 @@ public class RecordResource {
     /** One record of the token's project. */
     @GET
     @Path("/{id}")
-    @Requires.View
+    @Requires(Access.VIEW)
     public Uni<Response> get(
             @Context HttpServerRequest http, @PathParam("id") String id, @Context ContainerRequestContext request) {
         if (TAKES_POST_ALONE.contains(id)) {

@@ -1,64 +1,74 @@
 package dev.annals.http;
 
+import dev.annals.http.ResourceMethods.ResourceMethod;
+import jakarta.ws.rs.HttpMethod;
+import jakarta.ws.rs.container.ContainerRequestContext;
+import jakarta.ws.rs.container.ContainerResponseContext;
+import jakarta.ws.rs.core.HttpHeaders;
+import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
-import org.jboss.resteasy.reactive.server.core.CurrentRequestManager;
-import org.jboss.resteasy.reactive.server.core.ResteasyReactiveRequestContext;
-import org.jboss.resteasy.reactive.server.mapping.RuntimeResource;
-import org.jboss.resteasy.reactive.server.util.RuntimeResourceVisitor;
-import org.jspecify.annotations.Nullable;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.jboss.resteasy.reactive.server.ServerResponseFilter;
 
 /**
- * Which methods an address takes. RFC 9110 requires them in the {@code Allow} of a 405, and the framework leaves them out.
+ * Names the methods of an address in {@code Allow}, in answers to OPTIONS and in each 405, as RFC 9110 requires. The framework would name
+ * the methods of all addresses in a resource class, and none in a 405.
  */
 final class AllowedMethods {
 
-    private AllowedMethods() {}
+    private static final Pattern PARAMETER = Pattern.compile("\\{\\w+(?:: *([^{}]+))?\\}");
 
-    /** The methods of all resources at {@code path}, joined for the header {@code Allow}. */
-    static String at(String path) {
-        Set<String> methods = new TreeSet<>();
+    private final List<Operation> operations;
+
+    /** @param named whether its address has no parameters */
+    private record Operation(String httpMethod, Pattern address, boolean named) {}
+
+    AllowedMethods(ResourceMethods resources) {
+        operations = resources.all().stream().map(AllowedMethods::operation).toList();
+    }
+
+    @ServerResponseFilter
+    void name(ContainerRequestContext request, ContainerResponseContext answer) {
+        boolean options = answer.getStatus() == 200 && request.getMethod().equals(HttpMethod.OPTIONS);
+        if (options || (answer.getStatus() == 405 && !answer.getHeaders().containsKey(HttpHeaders.ALLOW))) {
+            answer.getHeaders()
+                    .putSingle(HttpHeaders.ALLOW, at(request.getUriInfo().getPath()));
+        }
+    }
+
+    /** The methods of all resources at {@code path}. */
+    private String at(String path) {
+        String address = "/" + path.replaceAll("^/+|/+$", "");
+        List<Operation> matching = operations.stream()
+                .filter(operation -> operation.address().matcher(address).matches())
+                .toList();
         // An address with a name of its own, such as …/batch, does not belong to …/{id}.
-        Set<String> named = new TreeSet<>();
-        @Nullable ResteasyReactiveRequestContext request = CurrentRequestManager.get();
-        if (request != null) {
-            RuntimeResourceVisitor collector = new RuntimeResourceVisitor() {
-                @Override
-                public void visitRuntimeResource(String method, String template, RuntimeResource resource) {
-                    if (matches(template, path)) {
-                        (template.contains("{") ? methods : named).add(method);
-                    }
-                }
-            };
-            RuntimeResourceVisitor.visitRuntimeResources(
-                    null, request.getDeployment().getClassMappers(), collector);
+        boolean named = matching.stream().anyMatch(Operation::named);
+        Set<String> methods = new TreeSet<>(Set.of(HttpMethod.OPTIONS));
+        for (Operation operation : matching) {
+            if (operation.named() || !named) {
+                methods.add(operation.httpMethod());
+            }
         }
-        if (!named.isEmpty()) {
-            methods.clear();
-            methods.addAll(named);
-        }
-        methods.add("OPTIONS");
-        if (methods.contains("GET")) {
-            methods.add("HEAD");
+        if (methods.contains(HttpMethod.GET)) {
+            methods.add(HttpMethod.HEAD);
         }
         return String.join(", ", methods);
     }
 
-    private static boolean matches(String template, String path) {
-        String[] expected = segments(template);
-        String[] given = segments(path);
-        if (expected.length != given.length) {
-            return false;
+    private static Operation operation(ResourceMethod resource) {
+        String path = resource.path();
+        StringBuilder address = new StringBuilder();
+        int end = 0;
+        Matcher parameter = PARAMETER.matcher(path);
+        while (parameter.find()) {
+            address.append(Pattern.quote(path.substring(end, parameter.start())))
+                    .append(parameter.group(1) == null ? "[^/]+" : parameter.group(1));
+            end = parameter.end();
         }
-        for (int i = 0; i < expected.length; i++) {
-            if (!expected[i].contains("{") && !expected[i].equals(given[i])) {
-                return false;
-            }
-        }
-        return true;
-    }
-
-    private static String[] segments(String path) {
-        return path.replaceAll("^/+|/+$", "").split("/+", -1);
+        address.append(Pattern.quote(path.substring(end)));
+        return new Operation(resource.httpMethod(), Pattern.compile(address.toString()), end == 0);
     }
 }

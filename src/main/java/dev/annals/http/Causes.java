@@ -3,8 +3,6 @@ package dev.annals.http;
 import io.vertx.ext.web.RoutingContext;
 import java.util.Locale;
 import java.util.Optional;
-import org.jboss.resteasy.reactive.server.core.CurrentRequestManager;
-import org.jboss.resteasy.reactive.server.core.ResteasyReactiveRequestContext;
 import org.jspecify.annotations.Nullable;
 
 /** The problem that a request is answered with, noted for the log and the metrics of requests. */
@@ -14,17 +12,9 @@ public final class Causes {
 
     private Causes() {}
 
-    /** Notes the problem of the request that is being handled. */
-    static void note(Problem problem) {
-        @Nullable ResteasyReactiveRequestContext current = CurrentRequestManager.get();
-        if (current != null) {
-            note(current.serverRequest().unwrap(RoutingContext.class), problem);
-        }
-    }
-
     /** Notes the problem of a request. The first one counts. */
-    static void note(@Nullable RoutingContext routing, Problem problem) {
-        if (routing != null && routing.get(KEY) == null) {
+    static void note(RoutingContext routing, Problem problem) {
+        if (routing.get(KEY) == null) {
             routing.put(KEY, problem.type());
         }
     }

@@ -1,13 +1,12 @@
 package dev.annals.http;
 
-import io.vertx.ext.web.RoutingContext;
+import io.vertx.core.Vertx;
 import jakarta.ws.rs.core.MediaType;
 import jakarta.ws.rs.core.MultivaluedMap;
 import jakarta.ws.rs.ext.Provider;
 import java.io.OutputStream;
 import java.lang.annotation.Annotation;
 import java.lang.reflect.Type;
-import org.jboss.resteasy.reactive.server.core.ResteasyReactiveRequestContext;
 import org.jboss.resteasy.reactive.server.spi.ResteasyReactiveResourceInfo;
 import org.jboss.resteasy.reactive.server.spi.ServerMessageBodyWriter;
 import org.jboss.resteasy.reactive.server.spi.ServerRequestContext;
@@ -28,12 +27,9 @@ public class PacedBodyWriter implements ServerMessageBodyWriter<PacedBody> {
 
     @Override
     public void writeResponse(PacedBody body, Type generic, ServerRequestContext request) {
-        ResteasyReactiveRequestContext context = (ResteasyReactiveRequestContext) request;
-        RoutingContext routing = context.unwrap(RoutingContext.class);
-        context.suspend();
         // The framework keeps the connection's one handler for itself, and passes it on.
-        context.serverResponse().addCloseHandler(body::stop);
-        body.start(routing.request(), routing.vertx().getOrCreateContext(), context::resume);
+        request.serverResponse().addCloseHandler(body::stop);
+        body.start(Vertx.currentContext());
     }
 
     @Override

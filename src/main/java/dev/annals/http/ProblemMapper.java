@@ -3,6 +3,7 @@ package dev.annals.http;
 import dev.annals.database.DatabaseFailure;
 import dev.annals.database.DatabaseUnavailableException;
 import dev.annals.memory.NoMemoryException;
+import io.vertx.ext.web.RoutingContext;
 import jakarta.ws.rs.NotFoundException;
 import jakarta.ws.rs.WebApplicationException;
 import jakarta.ws.rs.container.ContainerRequestContext;
@@ -33,54 +34,52 @@ public final class ProblemMapper {
     private static final MediaType PROBLEM_JSON = MediaType.valueOf(Problem.MEDIA_TYPE);
 
     @ServerExceptionMapper
-    public Response ownProblem(ProblemException e) {
-        return response(e.problem());
+    public Response ownProblem(ProblemException e, RoutingContext routing) {
+        return response(routing, e.problem());
     }
 
     @ServerExceptionMapper
-    public Response noMemory(NoMemoryException e) {
-        return response(of(e));
+    public Response noMemory(NoMemoryException e, RoutingContext routing) {
+        return response(routing, of(e));
     }
 
     @ServerExceptionMapper
-    public Response databaseUnavailable(DatabaseUnavailableException e) {
-        return response(of(e));
+    public Response databaseUnavailable(DatabaseUnavailableException e, RoutingContext routing) {
+        return response(routing, of(e));
     }
 
     @ServerExceptionMapper
-    public Response notFound(NotFoundException e) {
-        return response(ofStatus(404));
+    public Response notFound(NotFoundException e, RoutingContext routing) {
+        return response(routing, ofStatus(404));
     }
 
     @ServerExceptionMapper
-    public Response ofFramework(WebApplicationException e) {
+    public Response ofFramework(WebApplicationException e, RoutingContext routing) {
         Response given = e.getResponse();
         if (given.getStatus() < 400) {
             return given;
         }
         Problem problem = given.getStatus() == 500 ? unexpected("A request", e) : ofStatus(given.getStatus());
-        return withHeadersOf(given, problem);
+        return withHeadersOf(given, response(routing, problem));
     }
 
     @ServerExceptionMapper
-    public Response unexpected(Throwable e, ContainerRequestContext request) {
+    public Response unexpected(Throwable e, ContainerRequestContext request, RoutingContext routing) {
         return response(
+                routing,
                 unexpected(request.getMethod() + " " + request.getUriInfo().getPath(), e));
     }
 
     /** Completes error answers that have no problem as their body, whoever made them. */
     @ServerResponseFilter
-    public void everyErrorIsAProblem(ContainerRequestContext request, ContainerResponseContext response) {
+    public void everyErrorIsAProblem(RoutingContext routing, ContainerResponseContext response) {
         if (response.getStatus() < 400) {
             return;
         }
-        MultivaluedMap<String, Object> headers = response.getHeaders();
-        if (response.getStatus() == 405 && !headers.containsKey("Allow")) {
-            headers.putSingle("Allow", AllowedMethods.at(request.getUriInfo().getPath()));
-        }
         if (!PROBLEM_JSON.equals(response.getMediaType())) {
             Problem problem = ofStatus(response.getStatus());
-            Causes.note(problem);
+            Causes.note(routing, problem);
+            MultivaluedMap<String, Object> headers = response.getHeaders();
             problem.headers().forEach((name, value) -> headers.putIfAbsent(name, List.of(value)));
             response.setEntity(problem.toJson(), null, PROBLEM_JSON);
         }
@@ -184,8 +183,8 @@ public final class ProblemMapper {
         return shown.toString();
     }
 
-    private static Response withHeadersOf(Response given, Problem problem) {
-        Response.ResponseBuilder builder = Response.fromResponse(response(problem));
+    private static Response withHeadersOf(Response given, Response problem) {
+        Response.ResponseBuilder builder = Response.fromResponse(problem);
         for (String header : List.of("Allow", "Retry-After", "WWW-Authenticate")) {
             if (given.getHeaderString(header) != null) {
                 builder.header(header, null).header(header, given.getHeaderString(header));
@@ -194,8 +193,8 @@ public final class ProblemMapper {
         return builder.build();
     }
 
-    private static Response response(Problem problem) {
-        Causes.note(problem);
+    private static Response response(RoutingContext routing, Problem problem) {
+        Causes.note(routing, problem);
         Response.ResponseBuilder builder = Response.status(problem.status()).entity(problem.toJson());
         problem.headers().forEach(builder::header);
         return builder.build();

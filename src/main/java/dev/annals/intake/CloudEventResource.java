@@ -2,6 +2,7 @@ package dev.annals.intake;
 
 import dev.annals.append.Appends;
 import dev.annals.http.BodyConfig;
+import dev.annals.project.Access;
 import dev.annals.project.Requires;
 import dev.annals.record.RecordReader;
 import io.smallrye.mutiny.Uni;
@@ -58,7 +59,7 @@ public class CloudEventResource {
 
     /** Appends the record of one event, and answers with it. */
     @POST
-    @Requires.Write
+    @Requires(Access.WRITE)
     public Uni<Response> append(
             @Context HttpServerRequest http, @Context UriInfo uri, @Context ContainerRequestContext request) {
         return appends.append(http, uri, request, one);
@@ -67,7 +68,7 @@ public class CloudEventResource {
     /** Appends the records of a batch of events: all or none. */
     @POST
     @Path("batch")
-    @Requires.Write
+    @Requires(Access.WRITE)
     public Uni<Response> appendBatch(
             @Context HttpServerRequest http, @Context UriInfo uri, @Context ContainerRequestContext request) {
         return appends.append(http, uri, request, batch);

@@ -10,6 +10,7 @@ import dev.annals.http.ProblemType;
 import dev.annals.http.RequestBodies;
 import dev.annals.http.RequestParameters;
 import dev.annals.intake.LogRecord.Place;
+import dev.annals.project.Access;
 import dev.annals.project.Caller;
 import dev.annals.project.Requires;
 import dev.annals.project.Usage;
@@ -78,7 +79,7 @@ public class LogsResource {
 
     /** Stores each log record that is a record, and says what the others lack. */
     @POST
-    @Requires.Write
+    @Requires(Access.WRITE)
     public Uni<Response> take(
             @Context HttpServerRequest http, @Context UriInfo uri, @Context ContainerRequestContext request) {
         Caller caller = Caller.of(request);

@@ -10,6 +10,7 @@ import dev.annals.http.ProblemException;
 import dev.annals.http.ProblemType;
 import dev.annals.http.RequestParameters;
 import dev.annals.log.ProvedPages;
+import dev.annals.project.Access;
 import dev.annals.project.Caller;
 import dev.annals.project.Limit;
 import dev.annals.project.Requires;
@@ -69,7 +70,7 @@ public class FeedResource {
 
     /** A page of the feed of the token's project: at once, or when there is a record for it. */
     @GET
-    @Requires.View
+    @Requires(Access.VIEW)
     public Uni<Response> list(
             @Context HttpServerRequest http,
             @Context UriInfo uri,
@@ -123,7 +124,7 @@ public class FeedResource {
     /** The feed of the token's project as Server-Sent Events, for as long as the client listens. */
     @GET
     @Path("/stream")
-    @Requires.View
+    @Requires(Access.VIEW)
     public Uni<Response> stream(
             @Context HttpServerRequest http,
             @Context UriInfo uri,

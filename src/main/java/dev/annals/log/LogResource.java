@@ -8,6 +8,7 @@ import dev.annals.http.JsonBody;
 import dev.annals.http.ProblemException;
 import dev.annals.http.ProblemType;
 import dev.annals.http.RequestParameters;
+import dev.annals.project.Access;
 import dev.annals.project.Caller;
 import dev.annals.project.Requires;
 import dev.annals.proof.Hash;
@@ -71,7 +72,7 @@ public class LogResource {
 
     /** What the log is: its name and keys, how far it is, and the logs before it. */
     @GET
-    @Requires.Read
+    @Requires(Access.READ)
     public Uni<Response> describe(@Context UriInfo uri, @Context ContainerRequestContext request) {
         RequestParameters.requireKnown(uri.getQueryParameters(), List.of());
         UUID projectId = Caller.of(request).projectId();
@@ -154,7 +155,7 @@ public class LogResource {
     /** The newest checkpoint that enough witnesses have cosigned; of an epoch that has ended, the last one. */
     @GET
     @Path("/{epoch}/checkpoint")
-    @Requires.Read
+    @Requires(Access.READ)
     public Uni<Response> checkpoint(
             @PathParam("epoch") String epoch, @Context UriInfo uri, @Context ContainerRequestContext request) {
         MultivaluedMap<String, String> parameters = uri.getQueryParameters();
@@ -201,7 +202,7 @@ public class LogResource {
     /** A tile. */
     @GET
     @Path("/{epoch}/tile/{level}/{tile: .+}")
-    @Requires.Read
+    @Requires(Access.READ)
     public Uni<Response> tile(
             @PathParam("epoch") String epoch,
             @PathParam("level") String level,
@@ -260,7 +261,7 @@ public class LogResource {
     /** That the log of {@code to} records begins with that of {@code from}. */
     @GET
     @Path("/consistency")
-    @Requires.Read
+    @Requires(Access.READ)
     public Uni<Response> consistency(@Context UriInfo uri, @Context ContainerRequestContext request) {
         UUID projectId = Caller.of(request).projectId();
         MultivaluedMap<String, String> parameters = uri.getQueryParameters();

@@ -7,6 +7,7 @@ import dev.annals.feed.FeedReader;
 import dev.annals.feed.PageAnswers;
 import dev.annals.http.JsonBody;
 import dev.annals.http.RequestParameters;
+import dev.annals.project.Access;
 import dev.annals.project.Caller;
 import dev.annals.project.Requires;
 import dev.annals.proof.Hash;
@@ -51,7 +52,7 @@ public class ProofResource {
 
     /** The proof of one record of the token's project, with the record and what recomputes its leaf. */
     @GET
-    @Requires.Read
+    @Requires(Access.READ)
     public Uni<Response> prove(
             @Context HttpServerRequest http,
             @Context UriInfo uri,

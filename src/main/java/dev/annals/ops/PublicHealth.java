@@ -2,6 +2,8 @@ package dev.annals.ops;
 
 import dev.annals.http.ProblemException;
 import dev.annals.http.ProblemType;
+import dev.annals.project.Access;
+import dev.annals.project.Requires;
 import io.smallrye.health.SmallRyeHealth;
 import io.smallrye.health.SmallRyeHealthReporter;
 import io.smallrye.mutiny.Uni;
@@ -19,6 +21,7 @@ import java.util.function.Supplier;
  * ready. The answer is 200, or a problem with 503. Details are only on the management port, at {@code /q/health}.
  */
 @Path("/q/health")
+@Requires(Access.PUBLIC)
 @Singleton
 public class PublicHealth {
 

@@ -34,7 +34,7 @@ public class ArchiveResource {
 
     /** Some of a project's archives, in the order of their records. */
     @GET
-    @Requires.Audit
+    @Requires(Access.AUDIT)
     public Uni<Response> list(@PathParam("project") String project, @Context UriInfo uri) {
         Listed.Part part = Listed.Part.of(uri);
         return projects.find(project)
@@ -45,7 +45,7 @@ public class ArchiveResource {
     /** Notes an archive, which the caller has made and checked; the same may be sent again. */
     @POST
     @Consumes(MediaType.APPLICATION_JSON)
-    @Requires.Admin
+    @Requires(Access.ADMIN)
     public Uni<Response> note(
             @PathParam("project") String project,
             @Context HttpServerRequest http,

@@ -30,7 +30,7 @@ public class CallerResource {
 
     /** The project and the token of the caller. */
     @GET
-    @Requires.Token
+    @Requires(Access.TOKEN)
     public Uni<Response> whoAmI(@Context ContainerRequestContext request) {
         Caller caller = Caller.of(request);
         UUID token = caller.entry() == null ? caller.token() : null;
@@ -43,7 +43,7 @@ public class CallerResource {
     /** The projects that are open to the caller: those that the header {@code Annals-Project} may name. */
     @GET
     @Path("/projects")
-    @Requires.Identified
+    @Requires(Access.IDENTIFIED)
     public Uni<Response> projects(@Context ContainerRequestContext request) {
         Identity identity = TokenFilter.identityOf(request);
         if (identity != null) {

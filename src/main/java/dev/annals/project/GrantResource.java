@@ -36,7 +36,7 @@ public class GrantResource {
 
     /** Some of a project's grants, in the order in which they were made, also those that were revoked. */
     @GET
-    @Requires.Audit
+    @Requires(Access.AUDIT)
     public Uni<Response> list(@PathParam("project") String project, @Context UriInfo uri) {
         Listed.Part part = Listed.Part.of(uri);
         return projects.find(project)
@@ -47,7 +47,7 @@ public class GrantResource {
     /** Opens a project to whoever has a claim. */
     @POST
     @Consumes(MediaType.APPLICATION_JSON)
-    @Requires.Admin
+    @Requires(Access.ADMIN)
     public Uni<Response> make(
             @PathParam("project") String project,
             @Context HttpServerRequest http,
@@ -63,7 +63,7 @@ public class GrantResource {
     /** Revokes a grant; the same may be sent again. It stays in the list. */
     @DELETE
     @Path("/{id}")
-    @Requires.Admin
+    @Requires(Access.ADMIN)
     public Uni<Response> revoke(
             @PathParam("project") String project,
             @PathParam("id") String id,

@@ -34,7 +34,7 @@ public class HoldResource {
 
     /** Some of a project's holds, in the order in which they were set, also those that were lifted. */
     @GET
-    @Requires.Audit
+    @Requires(Access.AUDIT)
     public Uni<Response> list(@PathParam("project") String project, @Context UriInfo uri) {
         Listed.Part part = Listed.Part.of(uri);
         return projects.find(project)
@@ -45,7 +45,7 @@ public class HoldResource {
     /** Sets a hold. */
     @POST
     @Consumes(MediaType.APPLICATION_JSON)
-    @Requires.Admin
+    @Requires(Access.ADMIN)
     public Uni<Response> set(
             @PathParam("project") String project,
             @Context HttpServerRequest http,
@@ -62,7 +62,7 @@ public class HoldResource {
     @POST
     @Path("/{id}/lift")
     @Consumes(MediaType.APPLICATION_JSON)
-    @Requires.Admin
+    @Requires(Access.ADMIN)
     public Uni<Response> lift(
             @PathParam("project") String project,
             @PathParam("id") String id,

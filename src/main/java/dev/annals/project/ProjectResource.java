@@ -40,7 +40,7 @@ public class ProjectResource {
 
     /** Some of the projects, in the order in which they were made. */
     @GET
-    @Requires.Audit
+    @Requires(Access.AUDIT)
     public Uni<Response> list(@Context UriInfo uri) {
         return projects.list(Listed.Part.of(uri))
                 .map(listed -> listed.answer("projects", SIZE, project -> project::write));
@@ -49,7 +49,7 @@ public class ProjectResource {
     /** Makes a project. */
     @POST
     @Consumes(MediaType.APPLICATION_JSON)
-    @Requires.Admin
+    @Requires(Access.ADMIN)
     public Uni<Response> create(@Context HttpServerRequest http, @Context ContainerRequestContext request) {
         return bodies.readCommand(
                 http,
@@ -61,7 +61,7 @@ public class ProjectResource {
     /** One project. */
     @GET
     @Path("/{project}")
-    @Requires.Audit
+    @Requires(Access.AUDIT)
     public Uni<Response> get(@PathParam("project") String project) {
         return projects.find(project).map(found -> answer(Response.Status.OK, found));
     }
@@ -70,7 +70,7 @@ public class ProjectResource {
     @PATCH
     @Path("/{project}")
     @Consumes(MediaType.APPLICATION_JSON)
-    @Requires.Admin
+    @Requires(Access.ADMIN)
     public Uni<Response> change(
             @PathParam("project") String project,
             @Context HttpServerRequest http,
@@ -86,7 +86,7 @@ public class ProjectResource {
     /** Closes a project: it takes no more records, and still serves those that it has. */
     @POST
     @Path("/{project}/close")
-    @Requires.Admin
+    @Requires(Access.ADMIN)
     public Uni<Response> close(@PathParam("project") String project, @Context ContainerRequestContext request) {
         return projects.find(project)
                 .chain(found -> projects.close(found, Actor.of(request)))
@@ -97,7 +97,7 @@ public class ProjectResource {
     @PUT
     @Path("/{project}/limits")
     @Consumes(MediaType.APPLICATION_JSON)
-    @Requires.Admin
+    @Requires(Access.ADMIN)
     public Uni<Response> limit(
             @PathParam("project") String project,
             @Context HttpServerRequest http,
@@ -114,7 +114,7 @@ public class ProjectResource {
     @PUT
     @Path("/{project}/tokens/{id}/limits")
     @Consumes(MediaType.APPLICATION_JSON)
-    @Requires.Admin
+    @Requires(Access.ADMIN)
     public Uni<Response> limitToken(
             @PathParam("project") String project,
             @PathParam("id") String id,
@@ -131,7 +131,7 @@ public class ProjectResource {
     /** Some of a project's tokens, in the order in which they were made. */
     @GET
     @Path("/{project}/tokens")
-    @Requires.Audit
+    @Requires(Access.AUDIT)
     public Uni<Response> listTokens(@PathParam("project") String project, @Context UriInfo uri) {
         Listed.Part part = Listed.Part.of(uri);
         return projects.find(project)
@@ -143,7 +143,7 @@ public class ProjectResource {
     @POST
     @Path("/{project}/tokens")
     @Consumes(MediaType.APPLICATION_JSON)
-    @Requires.Admin
+    @Requires(Access.ADMIN)
     public Uni<Response> issueToken(
             @PathParam("project") String project,
             @Context HttpServerRequest http,
@@ -160,7 +160,7 @@ public class ProjectResource {
     @POST
     @Path("/{project}/tokens/{id}/rotate")
     @Consumes(MediaType.APPLICATION_JSON)
-    @Requires.Admin
+    @Requires(Access.ADMIN)
     public Uni<Response> rotateToken(
             @PathParam("project") String project,
             @PathParam("id") String id,
@@ -178,7 +178,7 @@ public class ProjectResource {
     /** Revokes a token. It stays in the list, with the hour of its last use. */
     @DELETE
     @Path("/{project}/tokens/{id}")
-    @Requires.Admin
+    @Requires(Access.ADMIN)
     public Uni<Response> revokeToken(
             @PathParam("project") String project,
             @PathParam("id") String id,

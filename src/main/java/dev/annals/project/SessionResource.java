@@ -8,6 +8,7 @@ import dev.annals.openid.ProvenToken;
 import dev.annals.openid.Provider;
 import dev.annals.openid.SignIn;
 import io.smallrye.mutiny.Uni;
+import io.vertx.ext.web.RoutingContext;
 import jakarta.ws.rs.DELETE;
 import jakarta.ws.rs.GET;
 import jakarta.ws.rs.Path;
@@ -30,6 +31,7 @@ import org.jspecify.annotations.Nullable;
  * cookie that opens reading alone, and ends with it.
  */
 @Path("/v1/session")
+@Requires(Access.PUBLIC)
 @Produces(MediaType.APPLICATION_JSON)
 public class SessionResource {
 
@@ -87,9 +89,9 @@ public class SessionResource {
     /** Takes a browser back, which is sent on to the viewer and nowhere else. */
     @GET
     @Path("/callback")
-    public Uni<Response> finish(@Context ContainerRequestContext request) {
+    public Uni<Response> finish(@Context RoutingContext routing, @Context ContainerRequestContext request) {
         requireSignIns();
-        TokenFilter.Sender sender = TokenFilter.Sender.current();
+        TokenFilter.Sender sender = new TokenFilter.Sender(routing);
         tokens.requireFewFailures(sender.address());
         MultivaluedMap<String, String> answer = request.getUriInfo().getQueryParameters();
         Cookie memory = request.getCookies().get(signInName());

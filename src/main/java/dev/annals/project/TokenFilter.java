@@ -3,23 +3,31 @@ package dev.annals.project;
 import dev.annals.connection.ClientAddress;
 import dev.annals.http.ProblemException;
 import dev.annals.http.ProblemType;
+import dev.annals.http.ResourceMethods;
+import dev.annals.http.ResourceMethods.ResourceMethod;
 import dev.annals.openid.BadToken;
+import io.quarkus.runtime.Startup;
 import io.smallrye.mutiny.Uni;
 import io.vertx.core.net.SocketAddress;
 import io.vertx.ext.web.RoutingContext;
+import jakarta.inject.Singleton;
 import jakarta.ws.rs.container.ContainerRequestContext;
+import jakarta.ws.rs.container.ResourceInfo;
 import jakarta.ws.rs.core.Cookie;
 import jakarta.ws.rs.core.HttpHeaders;
 import jakarta.ws.rs.core.Response;
+import java.lang.reflect.Method;
+import java.util.Map;
 import java.util.Objects;
 import java.util.function.Function;
 import java.util.function.Supplier;
+import java.util.stream.Collectors;
 import org.jboss.resteasy.reactive.server.ServerRequestFilter;
-import org.jboss.resteasy.reactive.server.core.CurrentRequestManager;
-import org.jboss.resteasy.reactive.server.core.ResteasyReactiveRequestContext;
 import org.jspecify.annotations.Nullable;
 
 /** Lets a request pass if its token allows the operation, and notes its {@link Caller}. */
+@Singleton
+@Startup // finds operations without @Requires before a request does
 class TokenFilter {
 
     private static final String SCHEME = "Bearer ";
@@ -35,111 +43,63 @@ class TokenFilter {
     private final AccessTokens tokens;
     private final Identities identities;
     private final Usage usage;
+    private final Map<Method, Access> required;
 
-    TokenFilter(AccessTokens tokens, Identities identities, Usage usage) {
+    TokenFilter(AccessTokens tokens, Identities identities, Usage usage, ResourceMethods operations) {
         this.tokens = tokens;
         this.identities = identities;
         this.usage = usage;
+        this.required = operations.all().stream()
+                .map(ResourceMethod::method)
+                .collect(Collectors.toUnmodifiableMap(Function.identity(), TokenFilter::required));
+    }
+
+    /**
+     * The access that an operation requires.
+     *
+     * @throws IllegalStateException if neither it nor its class says so
+     */
+    static Access required(Method operation) {
+        Requires own = operation.getAnnotation(Requires.class);
+        Requires requires = own == null ? operation.getDeclaringClass().getAnnotation(Requires.class) : own;
+        if (requires == null) {
+            throw new IllegalStateException(operation + " does not say which access it requires: add @Requires");
+        }
+        return requires.value();
     }
 
     @ServerRequestFilter
-    @Requires.Read
-    Uni<@Nullable Response> read(ContainerRequestContext request) {
-        return require(request, Scope.READ);
-    }
-
-    @ServerRequestFilter
-    @Requires.View
-    Uni<@Nullable Response> view(ContainerRequestContext request) {
-        return require(request, Scope.VIEW);
-    }
-
-    @ServerRequestFilter
-    @Requires.Link
-    Uni<@Nullable Response> link(ContainerRequestContext request) {
-        return require(request, Scope.LINK);
-    }
-
-    @ServerRequestFilter
-    @Requires.Write
-    Uni<@Nullable Response> write(ContainerRequestContext request) {
-        return require(request, Scope.WRITE);
-    }
-
-    @ServerRequestFilter
-    @Requires.Sequence
-    Uni<@Nullable Response> sequence(ContainerRequestContext request) {
-        return require(request, Scope.SEQUENCE);
-    }
-
-    @ServerRequestFilter
-    @Requires.Redact
-    Uni<@Nullable Response> redact(ContainerRequestContext request) {
-        return require(request, Scope.REDACT);
-    }
-
-    @ServerRequestFilter
-    @Requires.Stream
-    Uni<@Nullable Response> stream(ContainerRequestContext request) {
-        return require(request, Scope.STREAM);
-    }
-
-    @ServerRequestFilter
-    @Requires.Admin
-    Uni<@Nullable Response> admin(ContainerRequestContext request) {
-        return require(request, Scope.ADMIN);
-    }
-
-    @ServerRequestFilter
-    @Requires.Audit
-    Uni<@Nullable Response> audit(ContainerRequestContext request) {
-        return require(request, Scope.AUDIT);
-    }
-
-    @ServerRequestFilter
-    @Requires.Token
-    Uni<@Nullable Response> token(ContainerRequestContext request) {
-        return require(request, null);
-    }
-
-    /** Without a project: it counts as a request for the first one. */
-    @ServerRequestFilter
-    @Requires.Identified
-    Uni<@Nullable Response> identified(ContainerRequestContext request) {
-        Sender sender = Sender.current();
-        return callerOf(request, sender, identity -> {
-                    request.setProperty(IDENTITY, identity);
-                    return identity.in(identity.anyProject(), false);
-                })
+    Uni<@Nullable Response> check(ContainerRequestContext request, RoutingContext routing, ResourceInfo operation) {
+        // The framework looks the method up once.
+        Access access = required.get(operation.getResourceMethod());
+        if (access == null) {
+            throw new IllegalStateException(
+                    operation.getResourceMethod() + " is not among the operations that were found at the start");
+        }
+        if (access == Access.PUBLIC) {
+            return Uni.createFrom().nullItem();
+        }
+        Sender sender = new Sender(routing);
+        return callerOf(request, sender, identity -> asCaller(identity, request, access))
                 .map(caller -> {
-                    admit(request, sender, caller, null);
+                    admit(request, sender, caller, access.scope());
                     return null;
                 });
     }
 
-    /** Who sent a request to an operation that is {@link Requires.Identified}; null if it came with a token of the service. */
+    private static Caller asCaller(Identity identity, ContainerRequestContext request, Access access) {
+        if (access == Access.IDENTIFIED) {
+            request.setProperty(IDENTITY, identity);
+            // The request counts for the first project.
+            return identity.in(identity.anyProject(), false);
+        }
+        Scope scope = access.scope();
+        return identity.in(request.getHeaderString(PROJECT), scope != null && scope.isOfAdministration());
+    }
+
+    /** The sender of a request to an operation that requires {@link Access#IDENTIFIED}; null if it came with a token of the service. */
     static @Nullable Identity identityOf(ContainerRequestContext request) {
         return (Identity) request.getProperty(IDENTITY);
-    }
-
-    /** Behind a trusted proxy it is the address that the proxy names. */
-    private static String addressOf(ResteasyReactiveRequestContext request) {
-        SocketAddress address =
-                request.serverRequest().unwrap(RoutingContext.class).request().remoteAddress();
-        return address.hostAddress() == null ? address.toString() : address.hostAddress();
-    }
-
-    private Uni<@Nullable Response> require(ContainerRequestContext request, @Nullable Scope scope) {
-        Sender sender = Sender.current();
-        return callerOf(
-                        request,
-                        sender,
-                        identity -> identity.in(
-                                request.getHeaderString(PROJECT), scope == Scope.AUDIT || scope == Scope.ADMIN))
-                .map(caller -> {
-                    admit(request, sender, caller, scope);
-                    return null;
-                });
     }
 
     private void admit(ContainerRequestContext request, Sender sender, Caller caller, @Nullable Scope scope) {
@@ -150,13 +110,15 @@ class TokenFilter {
         usage.request(caller);
     }
 
-    /** Where a request comes from. */
-    record Sender(RoutingContext routing, Supplier<String> address) {
+    /** The connection that a request came by. */
+    record Sender(RoutingContext routing) {
 
-        static Sender current() {
-            ResteasyReactiveRequestContext current =
-                    Objects.requireNonNull(CurrentRequestManager.get(), "filters run in a request");
-            return new Sender(current.serverRequest().unwrap(RoutingContext.class), () -> addressOf(current));
+        /** The client's address. Behind a trusted proxy it is the address that the proxy names. */
+        Supplier<String> address() {
+            return () -> {
+                SocketAddress address = routing.request().remoteAddress();
+                return address.hostAddress() == null ? address.toString() : address.hostAddress();
+            };
         }
     }
 

@@ -4,6 +4,7 @@ import dev.annals.database.Sql;
 import dev.annals.http.JsonBody;
 import dev.annals.http.ProblemException;
 import dev.annals.http.ProblemType;
+import dev.annals.project.Access;
 import dev.annals.project.Actor;
 import dev.annals.project.OperationEvents;
 import dev.annals.project.Requires;
@@ -21,7 +22,7 @@ import jakarta.ws.rs.core.Response;
 /** Administration over HTTP: {@code POST /v1/projections/{name}/rebuild}. */
 @Path("/v1/projections/{name}")
 @Produces(MediaType.APPLICATION_JSON)
-@Requires.Admin
+@Requires(Access.ADMIN)
 public class ProjectionResource {
 
     private static final Sql REBUILD_PROJECTION = Sql.named("rebuild_projection");

@@ -5,6 +5,7 @@ import dev.annals.feed.FeedQuery;
 import dev.annals.feed.FeedReader;
 import dev.annals.feed.PageAnswers;
 import dev.annals.http.RequestBodies;
+import dev.annals.project.Access;
 import dev.annals.project.Caller;
 import dev.annals.project.Requires;
 import dev.annals.record.RecordWriter;
@@ -39,7 +40,7 @@ public class RedactionResource {
 
     /** Redacts fields of one record of the token's project; the same may be sent again. */
     @POST
-    @Requires.Redact
+    @Requires(Access.REDACT)
     public Uni<Response> redact(
             @Context HttpServerRequest http, @PathParam("id") String id, @Context ContainerRequestContext request) {
         Caller caller = Caller.of(request);

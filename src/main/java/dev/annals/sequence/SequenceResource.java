@@ -3,6 +3,7 @@ package dev.annals.sequence;
 import dev.annals.http.JsonBody;
 import dev.annals.http.RequestBodies;
 import dev.annals.http.RequestParameters;
+import dev.annals.project.Access;
 import dev.annals.project.Actor;
 import dev.annals.project.Caller;
 import dev.annals.project.Requires;
@@ -45,7 +46,7 @@ public class SequenceResource {
     /** Defines a sequence; the same definition may be sent again. */
     @PUT
     @Consumes(MediaType.APPLICATION_JSON)
-    @Requires.Sequence
+    @Requires(Access.SEQUENCE)
     public Uni<Response> define(
             @PathParam("name") String name, @Context HttpServerRequest http, @Context ContainerRequestContext request) {
         RequestParameters.requireName(name);
@@ -61,7 +62,7 @@ public class SequenceResource {
 
     /** Reads a definition. */
     @GET
-    @Requires.Read
+    @Requires(Access.READ)
     public Uni<byte[]> read(@PathParam("name") String name, @Context ContainerRequestContext request) {
         RequestParameters.requireName(name);
         return sequences.find(Caller.of(request).projectId(), name).map(SequenceResource::json);
@@ -69,7 +70,7 @@ public class SequenceResource {
 
     /** Deletes a sequence. Its name stays taken. */
     @DELETE
-    @Requires.Sequence
+    @Requires(Access.SEQUENCE)
     public Uni<Response> delete(@PathParam("name") String name, @Context ContainerRequestContext request) {
         RequestParameters.requireName(name);
         return sequences
@@ -80,7 +81,7 @@ public class SequenceResource {
     /** Draws values. */
     @POST
     @Path("/values")
-    @Requires.Write
+    @Requires(Access.WRITE)
     public Uni<Response> draw(
             @PathParam("name") String name, @Context UriInfo uri, @Context ContainerRequestContext request) {
         RequestParameters.requireName(name);

@@ -8,6 +8,7 @@ import dev.annals.database.Sql;
 import dev.annals.http.JsonBody;
 import dev.annals.http.ProblemException;
 import dev.annals.http.ProblemType;
+import dev.annals.project.Access;
 import dev.annals.project.Caller;
 import dev.annals.project.Requires;
 import dev.annals.statistics.StatisticsQuery.Dimension;
@@ -45,7 +46,7 @@ public class StatisticsResource {
 
     /** Counts the records of the token's project. */
     @GET
-    @Requires.Read
+    @Requires(Access.READ)
     public Uni<Response> count(@Context UriInfo uri, @Context ContainerRequestContext request) {
         UUID projectId = Caller.of(request).projectId();
         StatisticsQuery query = StatisticsQuery.read(uri.getQueryParameters());

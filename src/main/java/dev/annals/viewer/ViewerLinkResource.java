@@ -4,6 +4,7 @@ import dev.annals.feed.FeedLinks;
 import dev.annals.http.JsonBody;
 import dev.annals.http.RequestBodies;
 import dev.annals.http.RequestParameters;
+import dev.annals.project.Access;
 import dev.annals.project.Actor;
 import dev.annals.project.Caller;
 import dev.annals.project.Projects;
@@ -42,7 +43,7 @@ public class ViewerLinkResource {
     /** Makes a link to the viewer. Its token is in the fragment, which browsers send to nobody. */
     @POST
     @Consumes(MediaType.APPLICATION_JSON)
-    @Requires.Link
+    @Requires(Access.LINK)
     public Uni<Response> create(
             @Context HttpServerRequest http, @Context UriInfo uri, @Context ContainerRequestContext request) {
         Caller caller = Caller.of(request);

@@ -4,8 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.annals.AuditLogFixture;
 import dev.annals.AuditLogFixture.Project;
+import dev.annals.http.ResourceMethods;
 import dev.annals.project.TestTokens;
 import io.quarkus.test.junit.QuarkusTest;
+import jakarta.inject.Inject;
+import java.io.IOException;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -18,6 +21,22 @@ import org.junit.jupiter.api.Test;
  */
 @QuarkusTest
 class AccessTest extends CallsOfTheContract {
+
+    @Inject
+    ResourceMethods resources;
+
+    /** An operation that the contract lacks would have no row in the table. */
+    @Test
+    void theContractHasEveryOperationThatIsServed() throws IOException {
+        List<String> served = resources.all().stream()
+                .map(method -> method.httpMethod() + " " + method.path().replaceAll(": [^}]+", ""))
+                .filter(operation -> !operation.contains(" /failing/"))
+                .toList();
+        List<String> expected = new ArrayList<>(operationsOfTheContract());
+        expected.addAll(
+                List.of("GET /q/openapi", "GET /q/health/live", "GET /q/health/ready", "GET /q/health/started"));
+        assertThat(served).containsExactlyInAnyOrderElementsOf(expected);
+    }
 
     @Test
     void eachOperationAnswersEachCallerAsTheTableSays() throws Exception {

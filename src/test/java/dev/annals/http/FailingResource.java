@@ -1,5 +1,7 @@
 package dev.annals.http;
 
+import dev.annals.project.Access;
+import dev.annals.project.Requires;
 import io.smallrye.mutiny.Uni;
 import io.vertx.ext.web.Router;
 import jakarta.enterprise.event.Observes;
@@ -19,6 +21,7 @@ import java.util.List;
 
 /** Fails in every way a resource can. */
 @Path("/failing")
+@Requires(Access.PUBLIC)
 @Produces("application/json")
 public class FailingResource {
 

@@ -1,5 +1,6 @@
 package dev.annals;
 
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import dev.annals.command.InQuarkus;
 import dev.annals.config.AnnalsConfig;
 import dev.annals.config.SettingsCheck;
@@ -14,6 +15,8 @@ import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.OffsetDateTime;
+import java.time.ZoneId;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
@@ -44,7 +47,10 @@ final class Serve implements Runnable {
     public void run() {
         Config config = StartSettings.read();
         SettingsCheck settings = Settings.check();
-        warn(settings.unknown(System.getenv().keySet()));
+        boolean json = config.getOptionalValue("annals.logging.format", String.class)
+                .filter("json"::equalsIgnoreCase)
+                .isPresent();
+        settings.unknown(System.getenv().keySet()).forEach(sentence -> say("WARN", sentence, json));
         settings.requireValid(config);
         config.getOptionalValue("annals.read-database-url", String.class).ifPresent(DatabaseUrl::parseStandbys);
         Set<Integer> ports = freePorts(config);
@@ -54,27 +60,38 @@ final class Serve implements Runnable {
             InQuarkus.serve(() -> {});
         } else {
             Path directory = EmbeddedDatabase.configuredDirectory(config);
-            announce(directory);
+            announce(directory, json);
             serveWithDatabase(directory, ports);
         }
     }
 
-    // A log line would be kept back until Quarkus starts, and be lost if it does not.
-    @SuppressWarnings("SystemOut")
-    private static void warn(List<String> sentences) {
-        sentences.forEach(System.err::println);
+    private static void announce(Path directory, boolean json) {
+        if (!Files.exists(directory)) {
+            say(
+                    "INFO",
+                    "No database is named, and there is none in "
+                            + directory.toAbsolutePath().normalize()
+                            + " yet: this starts the service with a PostgreSQL of its own,"
+                            + " which is made there. Stop it with Ctrl-C. To use another PostgreSQL, set ANNALS_DATABASE_URL;"
+                            + " to keep the data elsewhere, ANNALS_DATA_DIR; to see all commands, run annals help.",
+                    json);
+        }
     }
 
-    // Whoever only tries what the command does should learn it before the folder fills.
-    @SuppressWarnings("SystemOut") // for the person who has typed the command
-    private static void announce(Path directory) {
-        if (!Files.exists(directory)) {
-            System.out.println("No database is named, and there is none in "
-                    + directory.toAbsolutePath().normalize()
-                    + " yet: this starts the service with a PostgreSQL of its own,"
-                    + " which is made there. Stop it with Ctrl-C. To use another PostgreSQL, set ANNALS_DATABASE_URL; to"
-                    + " keep the data elsewhere, ANNALS_DATA_DIR; to see all commands, run annals help.");
-        }
+    // At once. A log line would be kept back until Quarkus starts, and be lost if it does not.
+    @SuppressWarnings("SystemOut")
+    private static void say(String level, String sentence, boolean json) {
+        String line = json
+                ? JsonNodeFactory.instance
+                        .objectNode()
+                        .put(
+                                "timestamp",
+                                OffsetDateTime.now(ZoneId.systemDefault()).toString())
+                        .put("level", level)
+                        .put("message", sentence)
+                        .toString()
+                : sentence;
+        System.err.println(line);
     }
 
     // The database must not take it before the service does.

@@ -17,7 +17,7 @@ import dev.annals.openid.OpenIdConfig;
 import dev.annals.ops.VerificationConfig;
 import dev.annals.project.TokenConfig;
 import dev.annals.projection.ProjectionConfig;
-import dev.annals.requests.RequestsConfig;
+import dev.annals.requests.LoggingConfig;
 import dev.annals.retention.RetentionConfig;
 import dev.annals.search.SearchConfig;
 import dev.annals.sequence.SequenceConfig;
@@ -40,10 +40,10 @@ final class Settings {
             FeedConfig.class,
             LiveConfig.class,
             LogConfig.class,
+            LoggingConfig.class,
             MemoryConfig.class,
             OpenIdConfig.class,
             ProjectionConfig.class,
-            RequestsConfig.class,
             RetentionConfig.class,
             VerificationConfig.class,
             SearchConfig.class,

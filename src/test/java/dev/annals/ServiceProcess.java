@@ -117,7 +117,7 @@ public final class ServiceProcess implements AutoCloseable {
         command.environment().put("ANNALS_PORT", "0");
         command.environment().put("ANNALS_MANAGEMENT_PORT", "0");
         // All that is printed is kept.
-        command.environment().put("ANNALS_REQUESTS_LOG", "off");
+        command.environment().put("ANNALS_LOGGING_REQUESTS", "false");
         if (settings.containsKey("ANNALS_DATABASE_URL") && !settings.containsKey("ANNALS_DATA_DIR")) {
             // Not in the checkout, where somebody may have a service of their own.
             command.environment().put("ANNALS_FIRST_TOKENS_FILE", "target/first-tokens/" + UUID.randomUUID());

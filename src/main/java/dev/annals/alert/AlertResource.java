@@ -40,7 +40,7 @@ public class AlertResource {
 
     /** All alerts of the token's project, in the order of their names. */
     @GET
-    public Uni<Response> list(@Context ContainerRequestContext request) {
+    public Uni<Response> listAlerts(@Context ContainerRequestContext request) {
         return alerts.list(Caller.of(request).projectId())
                 .map(found -> JsonBody.answer("alerts", SIZE, found, Alert::write));
     }
@@ -49,7 +49,7 @@ public class AlertResource {
     @PUT
     @Path("/{name}")
     @Consumes(MediaType.APPLICATION_JSON)
-    public Uni<Response> set(
+    public Uni<Response> setAlert(
             @PathParam("name") String name, @Context HttpServerRequest http, @Context ContainerRequestContext request) {
         RequestParameters.requireName(name);
         UUID projectId = Caller.of(request).projectId();
@@ -66,7 +66,7 @@ public class AlertResource {
     /** An alert, and how far it has counted. */
     @GET
     @Path("/{name}")
-    public Uni<Response> get(@PathParam("name") String name, @Context ContainerRequestContext request) {
+    public Uni<Response> getAlert(@PathParam("name") String name, @Context ContainerRequestContext request) {
         RequestParameters.requireName(name);
         return alerts.find(Caller.of(request).projectId(), name)
                 .map(alert -> JsonBody.answer(Response.Status.OK, SIZE, alert::write));
@@ -75,7 +75,7 @@ public class AlertResource {
     /** Deletes an alert. Its events stay. */
     @DELETE
     @Path("/{name}")
-    public Uni<Response> delete(@PathParam("name") String name, @Context ContainerRequestContext request) {
+    public Uni<Response> deleteAlert(@PathParam("name") String name, @Context ContainerRequestContext request) {
         RequestParameters.requireName(name);
         return alerts.delete(Caller.of(request).projectId(), name, Actor.of(request))
                 .map(deleted -> Response.noContent().build());

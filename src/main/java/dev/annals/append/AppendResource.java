@@ -83,7 +83,7 @@ public class AppendResource {
     /** Appends one record, and answers with it. */
     @POST
     @Requires(Access.WRITE)
-    public Uni<Response> append(
+    public Uni<Response> appendProjectLog(
             @Context HttpServerRequest http, @Context UriInfo uri, @Context ContainerRequestContext request) {
         return appends.append(http, uri, request, one);
     }
@@ -92,7 +92,7 @@ public class AppendResource {
     @POST
     @Path("batch")
     @Requires(Access.WRITE)
-    public Uni<Response> appendBatch(
+    public Uni<Response> appendProjectLogBatch(
             @Context HttpServerRequest http, @Context UriInfo uri, @Context ContainerRequestContext request) {
         return appends.append(http, uri, request, batch);
     }
@@ -101,7 +101,7 @@ public class AppendResource {
     @POST
     @Path("import")
     @Requires(Access.WRITE)
-    public Uni<Response> appendStream(
+    public Uni<Response> importProjectLogs(
             @Context HttpServerRequest http, @Context UriInfo uri, @Context ContainerRequestContext request) {
         Caller caller = Caller.of(request);
         RequestParameters.requireKnown(uri.getQueryParameters(), List.of());

@@ -6,10 +6,17 @@ import io.quarkus.runtime.QuarkusApplication;
 import jakarta.enterprise.context.Dependent;
 import java.util.Objects;
 import java.util.concurrent.Callable;
+import java.util.function.Consumer;
+import java.util.stream.Stream;
+import org.jboss.logging.Logger;
+import org.jboss.logmanager.ExtHandler;
+import org.jboss.logmanager.LogContext;
 import org.jspecify.annotations.Nullable;
 
 /** Runs the service, or a parsed command, in Quarkus, and exits the process when that ends. */
 public final class InQuarkus {
+
+    private static final Logger LOG = Logger.getLogger(InQuarkus.class);
 
     /** Quarkus makes its application itself, and passes it only strings. */
     private static @Nullable Callable<Integer> parsed;
@@ -24,7 +31,7 @@ public final class InQuarkus {
     public static void serve(Runnable stopped) {
         Quarkus.run(null, (exitCode, failure) -> {
             stopped.run();
-            exit(exitCode, failure);
+            exit(exitCode, failure, logIsUp() ? LOG::error : System.err::println);
         });
     }
 
@@ -34,7 +41,7 @@ public final class InQuarkus {
         System.setProperty("quarkus.management.host-enabled", "false");
         System.setProperty("quarkus.log.level", "ERROR");
         parsed = command;
-        Quarkus.run(Application.class, InQuarkus::exit);
+        Quarkus.run(Application.class, (exitCode, failure) -> exit(exitCode, failure, System.err::println));
     }
 
     /** What Quarkus makes and runs. */
@@ -62,10 +69,14 @@ public final class InQuarkus {
     }
 
     // A wrong setting fails before Quarkus can log it.
-    @SuppressWarnings("SystemOut") // a command line tool
-    private static void exit(int exitCode, @Nullable Throwable failure) {
+    private static boolean logIsUp() {
+        return Stream.of(LogContext.getLogContext().getLogger("").getHandlers())
+                .anyMatch(handler -> handler instanceof ExtHandler parent && parent.getHandlers().length > 0);
+    }
+
+    private static void exit(int exitCode, @Nullable Throwable failure, Consumer<String> report) {
         if (failure != null) {
-            System.err.println("The service stops: " + reason(failure));
+            report.accept("The service stops: " + reason(failure));
         }
         System.exit(exitCode);
     }

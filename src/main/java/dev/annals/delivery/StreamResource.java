@@ -72,7 +72,7 @@ public class StreamResource {
     /** All streams of the token's project, in the order of their names. */
     @GET
     @Requires(Access.STREAM)
-    public Uni<Response> list(@Context ContainerRequestContext request) {
+    public Uni<Response> listStreams(@Context ContainerRequestContext request) {
         return streams.list(Caller.of(request).projectId())
                 .map(found -> JsonBody.answer("streams", SIZE, found, NamedStream::write));
     }
@@ -82,7 +82,7 @@ public class StreamResource {
     @Path("/{name}")
     @Consumes(MediaType.APPLICATION_JSON)
     @Requires(Access.STREAM)
-    public Uni<Response> set(
+    public Uni<Response> setStream(
             @PathParam("name") String name, @Context HttpServerRequest http, @Context ContainerRequestContext request) {
         RequestParameters.requireName(name);
         UUID projectId = Caller.of(request).projectId();
@@ -100,7 +100,7 @@ public class StreamResource {
     @GET
     @Path("/{name}")
     @Requires(Access.STREAM)
-    public Uni<Response> get(@PathParam("name") String name, @Context ContainerRequestContext request) {
+    public Uni<Response> getStream(@PathParam("name") String name, @Context ContainerRequestContext request) {
         RequestParameters.requireName(name);
         return streams.find(Caller.of(request).projectId(), name).map(StreamResource::answer);
     }
@@ -109,7 +109,7 @@ public class StreamResource {
     @DELETE
     @Path("/{name}")
     @Requires(Access.STREAM)
-    public Uni<Response> delete(@PathParam("name") String name, @Context ContainerRequestContext request) {
+    public Uni<Response> deleteStream(@PathParam("name") String name, @Context ContainerRequestContext request) {
         RequestParameters.requireName(name);
         return streams.delete(Caller.of(request).projectId(), name, Actor.of(request))
                 .map(deleted -> Response.noContent().build());
@@ -119,7 +119,7 @@ public class StreamResource {
     @POST
     @Path("/{name}/pause")
     @Requires(Access.STREAM)
-    public Uni<Response> pause(@PathParam("name") String name, @Context ContainerRequestContext request) {
+    public Uni<Response> pauseStream(@PathParam("name") String name, @Context ContainerRequestContext request) {
         RequestParameters.requireName(name);
         return streams.pause(Caller.of(request).projectId(), name, Actor.of(request))
                 .map(StreamResource::answer);
@@ -129,7 +129,7 @@ public class StreamResource {
     @POST
     @Path("/{name}/resume")
     @Requires(Access.STREAM)
-    public Uni<Response> resume(@PathParam("name") String name, @Context ContainerRequestContext request) {
+    public Uni<Response> resumeStream(@PathParam("name") String name, @Context ContainerRequestContext request) {
         RequestParameters.requireName(name);
         return streams.resume(Caller.of(request).projectId(), name, Actor.of(request))
                 .map(StreamResource::answer);
@@ -140,7 +140,7 @@ public class StreamResource {
     @Path("/{name}/rewind")
     @Consumes(MediaType.APPLICATION_JSON)
     @Requires(Access.STREAM)
-    public Uni<Response> rewind(
+    public Uni<Response> rewindStream(
             @PathParam("name") String name, @Context HttpServerRequest http, @Context ContainerRequestContext request) {
         RequestParameters.requireName(name);
         UUID projectId = Caller.of(request).projectId();
@@ -155,7 +155,7 @@ public class StreamResource {
     @POST
     @Path("/{name}/test")
     @Requires(Access.STREAM)
-    public Uni<Response> test(@PathParam("name") String name, @Context ContainerRequestContext request) {
+    public Uni<Response> testStream(@PathParam("name") String name, @Context ContainerRequestContext request) {
         RequestParameters.requireName(name);
         return streams.find(Caller.of(request).projectId(), name).chain(stream -> tests.run(() -> test(stream)));
     }
@@ -214,7 +214,7 @@ public class StreamResource {
     @GET
     @Path("/{name}/dead-letters")
     @Requires(Access.STREAM)
-    public Uni<Response> deadLetters(
+    public Uni<Response> listDeadLetters(
             @PathParam("name") String name, @Context UriInfo uri, @Context ContainerRequestContext request) {
         RequestParameters.requireName(name);
         MultivaluedMap<String, String> parameters = uri.getQueryParameters();
@@ -230,7 +230,7 @@ public class StreamResource {
     @GET
     @Path("/{name}/feeds")
     @Requires(Access.STREAM)
-    public Uni<Response> feeds(
+    public Uni<Response> listStreamFeeds(
             @PathParam("name") String name, @Context UriInfo uri, @Context ContainerRequestContext request) {
         RequestParameters.requireName(name);
         MultivaluedMap<String, String> parameters = uri.getQueryParameters();

@@ -74,7 +74,7 @@ public class ExportResource {
     @Path("/export")
     @Produces({ExportFormat.LINES, ExportFormat.CSV_TYPE})
     @Requires(Access.VIEW)
-    public Uni<Response> export(
+    public Uni<Response> exportProjectLogs(
             @Context RoutingContext routing, @Context UriInfo uri, @Context ContainerRequestContext request) {
         Caller caller = Caller.of(request);
         UUID projectId = caller.projectId();

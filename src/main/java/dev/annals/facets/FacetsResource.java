@@ -35,7 +35,7 @@ public class FacetsResource {
     /** Counts the records of the token's project that pass the filters; those of a link are among them. */
     @GET
     @Requires(Access.VIEW)
-    public Uni<Response> count(
+    public Uni<Response> countProjectLogFacets(
             @Context HttpServerRequest http, @Context UriInfo uri, @Context ContainerRequestContext request) {
         Caller caller = Caller.of(request);
         UUID projectId = caller.projectId();

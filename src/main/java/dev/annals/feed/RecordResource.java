@@ -41,7 +41,7 @@ public class RecordResource {
     @GET
     @Path("/{id}")
     @Requires(Access.VIEW)
-    public Uni<Response> get(
+    public Uni<Response> getProjectLog(
             @Context HttpServerRequest http, @PathParam("id") String id, @Context ContainerRequestContext request) {
         if (TAKES_POST_ALONE.contains(id)) {
             throw new WebApplicationException(Response.Status.METHOD_NOT_ALLOWED);

@@ -60,7 +60,7 @@ public class CloudEventResource {
     /** Appends the record of one event, and answers with it. */
     @POST
     @Requires(Access.WRITE)
-    public Uni<Response> append(
+    public Uni<Response> appendCloudEvent(
             @Context HttpServerRequest http, @Context UriInfo uri, @Context ContainerRequestContext request) {
         return appends.append(http, uri, request, one);
     }
@@ -69,7 +69,7 @@ public class CloudEventResource {
     @POST
     @Path("batch")
     @Requires(Access.WRITE)
-    public Uni<Response> appendBatch(
+    public Uni<Response> appendCloudEventBatch(
             @Context HttpServerRequest http, @Context UriInfo uri, @Context ContainerRequestContext request) {
         return appends.append(http, uri, request, batch);
     }

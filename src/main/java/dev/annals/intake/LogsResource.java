@@ -80,7 +80,7 @@ public class LogsResource {
     /** Stores each log record that is a record, and says what the others lack. */
     @POST
     @Requires(Access.WRITE)
-    public Uni<Response> take(
+    public Uni<Response> appendOtlpLogs(
             @Context HttpServerRequest http, @Context UriInfo uri, @Context ContainerRequestContext request) {
         Caller caller = Caller.of(request);
         RequestParameters.requireKnown(uri.getQueryParameters(), List.of());

@@ -71,7 +71,7 @@ public class FeedResource {
     /** A page of the feed of the token's project: at once, or when there is a record for it. */
     @GET
     @Requires(Access.VIEW)
-    public Uni<Response> list(
+    public Uni<Response> listProjectLogs(
             @Context HttpServerRequest http,
             @Context UriInfo uri,
             @Context HttpHeaders headers,
@@ -125,7 +125,7 @@ public class FeedResource {
     @GET
     @Path("/stream")
     @Requires(Access.VIEW)
-    public Uni<Response> stream(
+    public Uni<Response> streamProjectLogs(
             @Context HttpServerRequest http,
             @Context UriInfo uri,
             @Context HttpHeaders headers,

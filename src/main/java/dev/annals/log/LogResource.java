@@ -73,7 +73,7 @@ public class LogResource {
     /** What the log is: its name and keys, how far it is, and the logs before it. */
     @GET
     @Requires(Access.READ)
-    public Uni<Response> describe(@Context UriInfo uri, @Context ContainerRequestContext request) {
+    public Uni<Response> describeLog(@Context UriInfo uri, @Context ContainerRequestContext request) {
         RequestParameters.requireKnown(uri.getQueryParameters(), List.of());
         UUID projectId = Caller.of(request).projectId();
         return checkpoints
@@ -156,7 +156,7 @@ public class LogResource {
     @GET
     @Path("/{epoch}/checkpoint")
     @Requires(Access.READ)
-    public Uni<Response> checkpoint(
+    public Uni<Response> getCheckpoint(
             @PathParam("epoch") String epoch, @Context UriInfo uri, @Context ContainerRequestContext request) {
         MultivaluedMap<String, String> parameters = uri.getQueryParameters();
         RequestParameters.requireKnown(parameters, List.of(WITNESSES));
@@ -203,7 +203,7 @@ public class LogResource {
     @GET
     @Path("/{epoch}/tile/{level}/{tile: .+}")
     @Requires(Access.READ)
-    public Uni<Response> tile(
+    public Uni<Response> getLogTile(
             @PathParam("epoch") String epoch,
             @PathParam("level") String level,
             @PathParam("tile") String tile,
@@ -262,7 +262,7 @@ public class LogResource {
     @GET
     @Path("/consistency")
     @Requires(Access.READ)
-    public Uni<Response> consistency(@Context UriInfo uri, @Context ContainerRequestContext request) {
+    public Uni<Response> proveConsistency(@Context UriInfo uri, @Context ContainerRequestContext request) {
         UUID projectId = Caller.of(request).projectId();
         MultivaluedMap<String, String> parameters = uri.getQueryParameters();
         RequestParameters.requireKnown(parameters, List.of("from", "to"));

@@ -53,7 +53,7 @@ public class ProofResource {
     /** The proof of one record of the token's project, with the record and what recomputes its leaf. */
     @GET
     @Requires(Access.READ)
-    public Uni<Response> prove(
+    public Uni<Response> proveProjectLog(
             @Context HttpServerRequest http,
             @Context UriInfo uri,
             @PathParam("id") String id,

@@ -35,7 +35,7 @@ public class ArchiveResource {
     /** Some of a project's archives, in the order of their records. */
     @GET
     @Requires(Access.AUDIT)
-    public Uni<Response> list(@PathParam("project") String project, @Context UriInfo uri) {
+    public Uni<Response> listArchives(@PathParam("project") String project, @Context UriInfo uri) {
         Listed.Part part = Listed.Part.of(uri);
         return projects.find(project)
                 .chain(found -> archives.list(found, part))
@@ -46,7 +46,7 @@ public class ArchiveResource {
     @POST
     @Consumes(MediaType.APPLICATION_JSON)
     @Requires(Access.ADMIN)
-    public Uni<Response> note(
+    public Uni<Response> noteArchive(
             @PathParam("project") String project,
             @Context HttpServerRequest http,
             @Context ContainerRequestContext request) {

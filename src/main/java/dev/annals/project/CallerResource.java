@@ -44,7 +44,7 @@ public class CallerResource {
     @GET
     @Path("/projects")
     @Requires(Access.IDENTIFIED)
-    public Uni<Response> projects(@Context ContainerRequestContext request) {
+    public Uni<Response> listOpenProjects(@Context ContainerRequestContext request) {
         Identity identity = TokenFilter.identityOf(request);
         if (identity != null) {
             return Uni.createFrom().item(JsonBody.answer(Response.Status.OK, SIZE, json -> {

@@ -137,7 +137,7 @@ class FirstStart {
             Files.writeString(written, text(first), StandardCharsets.UTF_8, StandardOpenOption.TRUNCATE_EXISTING);
             if (projects.begin(first).await().indefinitely()) {
                 Files.move(written, file);
-                print("""
+                LOG.info("""
 
                         The first tokens of this database are in %s: keep them elsewhere, and remove the file.
                         Try them:
@@ -165,10 +165,5 @@ class FirstStart {
                         first.projectId(),
                         Objects.requireNonNull(first.token(), "it was drawn"),
                         admin);
-    }
-
-    @SuppressWarnings("SystemOut") // for whoever starts the service by hand
-    private static void print(String text) {
-        System.out.println(text);
     }
 }

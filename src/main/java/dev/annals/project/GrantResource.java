@@ -37,7 +37,7 @@ public class GrantResource {
     /** Some of a project's grants, in the order in which they were made, also those that were revoked. */
     @GET
     @Requires(Access.AUDIT)
-    public Uni<Response> list(@PathParam("project") String project, @Context UriInfo uri) {
+    public Uni<Response> listGrants(@PathParam("project") String project, @Context UriInfo uri) {
         Listed.Part part = Listed.Part.of(uri);
         return projects.find(project)
                 .chain(found -> grants.list(found, part))
@@ -48,7 +48,7 @@ public class GrantResource {
     @POST
     @Consumes(MediaType.APPLICATION_JSON)
     @Requires(Access.ADMIN)
-    public Uni<Response> make(
+    public Uni<Response> makeGrant(
             @PathParam("project") String project,
             @Context HttpServerRequest http,
             @Context ContainerRequestContext request) {
@@ -64,7 +64,7 @@ public class GrantResource {
     @DELETE
     @Path("/{id}")
     @Requires(Access.ADMIN)
-    public Uni<Response> revoke(
+    public Uni<Response> revokeGrant(
             @PathParam("project") String project,
             @PathParam("id") String id,
             @Context ContainerRequestContext request) {

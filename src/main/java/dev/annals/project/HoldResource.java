@@ -35,7 +35,7 @@ public class HoldResource {
     /** Some of a project's holds, in the order in which they were set, also those that were lifted. */
     @GET
     @Requires(Access.AUDIT)
-    public Uni<Response> list(@PathParam("project") String project, @Context UriInfo uri) {
+    public Uni<Response> listHolds(@PathParam("project") String project, @Context UriInfo uri) {
         Listed.Part part = Listed.Part.of(uri);
         return projects.find(project)
                 .chain(found -> holds.list(found, part))
@@ -46,7 +46,7 @@ public class HoldResource {
     @POST
     @Consumes(MediaType.APPLICATION_JSON)
     @Requires(Access.ADMIN)
-    public Uni<Response> set(
+    public Uni<Response> setHold(
             @PathParam("project") String project,
             @Context HttpServerRequest http,
             @Context ContainerRequestContext request) {
@@ -63,7 +63,7 @@ public class HoldResource {
     @Path("/{id}/lift")
     @Consumes(MediaType.APPLICATION_JSON)
     @Requires(Access.ADMIN)
-    public Uni<Response> lift(
+    public Uni<Response> liftHold(
             @PathParam("project") String project,
             @PathParam("id") String id,
             @Context HttpServerRequest http,

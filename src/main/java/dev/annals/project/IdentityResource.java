@@ -25,7 +25,7 @@ public class IdentityResource {
     /** Some of the identities, in the order of their ids. */
     @GET
     @Requires(Access.AUDIT)
-    public Uni<Response> list(@Context UriInfo uri) {
+    public Uni<Response> listIdentities(@Context UriInfo uri) {
         return grants.identities(Listed.Part.of(uri))
                 .map(listed -> listed.answer("identities", SIZE, identity -> identity::write));
     }

@@ -41,7 +41,7 @@ public class ProjectResource {
     /** Some of the projects, in the order in which they were made. */
     @GET
     @Requires(Access.AUDIT)
-    public Uni<Response> list(@Context UriInfo uri) {
+    public Uni<Response> listProjects(@Context UriInfo uri) {
         return projects.list(Listed.Part.of(uri))
                 .map(listed -> listed.answer("projects", SIZE, project -> project::write));
     }
@@ -50,7 +50,7 @@ public class ProjectResource {
     @POST
     @Consumes(MediaType.APPLICATION_JSON)
     @Requires(Access.ADMIN)
-    public Uni<Response> create(@Context HttpServerRequest http, @Context ContainerRequestContext request) {
+    public Uni<Response> createProject(@Context HttpServerRequest http, @Context ContainerRequestContext request) {
         return bodies.readCommand(
                 http,
                 Scope.ADMIN,
@@ -62,7 +62,7 @@ public class ProjectResource {
     @GET
     @Path("/{project}")
     @Requires(Access.AUDIT)
-    public Uni<Response> get(@PathParam("project") String project) {
+    public Uni<Response> getProject(@PathParam("project") String project) {
         return projects.find(project).map(found -> answer(Response.Status.OK, found));
     }
 
@@ -71,7 +71,7 @@ public class ProjectResource {
     @Path("/{project}")
     @Consumes(MediaType.APPLICATION_JSON)
     @Requires(Access.ADMIN)
-    public Uni<Response> change(
+    public Uni<Response> changeProject(
             @PathParam("project") String project,
             @Context HttpServerRequest http,
             @Context ContainerRequestContext request) {
@@ -87,7 +87,7 @@ public class ProjectResource {
     @POST
     @Path("/{project}/close")
     @Requires(Access.ADMIN)
-    public Uni<Response> close(@PathParam("project") String project, @Context ContainerRequestContext request) {
+    public Uni<Response> closeProject(@PathParam("project") String project, @Context ContainerRequestContext request) {
         return projects.find(project)
                 .chain(found -> projects.close(found, Actor.of(request)))
                 .map(closed -> answer(Response.Status.OK, closed));
@@ -98,7 +98,7 @@ public class ProjectResource {
     @Path("/{project}/limits")
     @Consumes(MediaType.APPLICATION_JSON)
     @Requires(Access.ADMIN)
-    public Uni<Response> limit(
+    public Uni<Response> limitProject(
             @PathParam("project") String project,
             @Context HttpServerRequest http,
             @Context ContainerRequestContext request) {
@@ -115,7 +115,7 @@ public class ProjectResource {
     @Path("/{project}/tokens/{id}/limits")
     @Consumes(MediaType.APPLICATION_JSON)
     @Requires(Access.ADMIN)
-    public Uni<Response> limitToken(
+    public Uni<Response> limitProjectToken(
             @PathParam("project") String project,
             @PathParam("id") String id,
             @Context HttpServerRequest http,
@@ -132,7 +132,7 @@ public class ProjectResource {
     @GET
     @Path("/{project}/tokens")
     @Requires(Access.AUDIT)
-    public Uni<Response> listTokens(@PathParam("project") String project, @Context UriInfo uri) {
+    public Uni<Response> listProjectTokens(@PathParam("project") String project, @Context UriInfo uri) {
         Listed.Part part = Listed.Part.of(uri);
         return projects.find(project)
                 .chain(found -> projects.tokens(found, part))
@@ -144,7 +144,7 @@ public class ProjectResource {
     @Path("/{project}/tokens")
     @Consumes(MediaType.APPLICATION_JSON)
     @Requires(Access.ADMIN)
-    public Uni<Response> issueToken(
+    public Uni<Response> createProjectToken(
             @PathParam("project") String project,
             @Context HttpServerRequest http,
             @Context ContainerRequestContext request) {
@@ -161,7 +161,7 @@ public class ProjectResource {
     @Path("/{project}/tokens/{id}/rotate")
     @Consumes(MediaType.APPLICATION_JSON)
     @Requires(Access.ADMIN)
-    public Uni<Response> rotateToken(
+    public Uni<Response> rotateProjectToken(
             @PathParam("project") String project,
             @PathParam("id") String id,
             @Context HttpServerRequest http,
@@ -179,7 +179,7 @@ public class ProjectResource {
     @DELETE
     @Path("/{project}/tokens/{id}")
     @Requires(Access.ADMIN)
-    public Uni<Response> revokeToken(
+    public Uni<Response> revokeProjectToken(
             @PathParam("project") String project,
             @PathParam("id") String id,
             @Context ContainerRequestContext request) {

@@ -51,7 +51,7 @@ public class SessionResource {
 
     /** Whether people can sign in, and who has. */
     @GET
-    public Uni<Response> show(@Context ContainerRequestContext request) {
+    public Uni<Response> showSession(@Context ContainerRequestContext request) {
         Cookie cookie = provider.takesSignIns() ? Session.cookie(request.getCookies(), signIn.isSecure()) : null;
         return cookie == null
                 ? Uni.createFrom().item(shown(null))
@@ -75,7 +75,7 @@ public class SessionResource {
     /** Sends a browser to the provider. */
     @GET
     @Path("/sign-in")
-    public Uni<Response> begin() {
+    public Uni<Response> beginSignIn() {
         requireSignIns();
         return signIn.begin()
                 .map(begun -> Response.seeOther(URI.create(begun.url()))
@@ -89,7 +89,7 @@ public class SessionResource {
     /** Takes a browser back, which is sent on to the viewer and nowhere else. */
     @GET
     @Path("/callback")
-    public Uni<Response> finish(@Context RoutingContext routing, @Context ContainerRequestContext request) {
+    public Uni<Response> finishSignIn(@Context RoutingContext routing, @Context ContainerRequestContext request) {
         requireSignIns();
         TokenFilter.Sender sender = new TokenFilter.Sender(routing);
         tokens.requireFewFailures(sender.address());
@@ -132,7 +132,7 @@ public class SessionResource {
 
     /** Signs out: the browser forgets the session. The provider's own goes on. */
     @DELETE
-    public Response end() {
+    public Response signOut() {
         return Response.noContent()
                 .header(HttpHeaders.SET_COOKIE, cookie(Session.name(signIn.isSecure()), "", 0, "Strict"))
                 .build();

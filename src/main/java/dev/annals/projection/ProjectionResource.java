@@ -40,7 +40,7 @@ public class ProjectionResource {
     /** Starts a projection again from the first record of every project, in the background. */
     @POST
     @Path("/rebuild")
-    public Uni<Response> rebuild(@PathParam("name") String name, @Context ContainerRequestContext request) {
+    public Uni<Response> rebuildProjection(@PathParam("name") String name, @Context ContainerRequestContext request) {
         if (!projector.names().contains(name)) {
             throw new ProblemException(
                     ProblemType.NOT_FOUND,

@@ -41,7 +41,7 @@ public class RedactionResource {
     /** Redacts fields of one record of the token's project; the same may be sent again. */
     @POST
     @Requires(Access.REDACT)
-    public Uni<Response> redact(
+    public Uni<Response> redactProjectLog(
             @Context HttpServerRequest http, @PathParam("id") String id, @Context ContainerRequestContext request) {
         Caller caller = Caller.of(request);
         UUID projectId = caller.projectId();

@@ -1,11 +1,9 @@
 package dev.annals.requests;
 
-/** How the lines of the log of requests are written. */
+/** The format of the log's lines. */
 public enum LogFormat {
-    /** {@code name=value} pairs. */
+    /** Text, as the framework writes it. */
     TEXT,
     /** JSON objects. */
-    JSON,
-    /** Not at all. */
-    OFF
+    JSON
 }

@@ -1,7 +1,13 @@
 package dev.annals.requests;
 
-import java.time.Instant;
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.UncheckedIOException;
+import java.math.BigDecimal;
+import java.util.LinkedHashMap;
 import java.util.Locale;
+import java.util.Map;
+import java.util.Objects;
 import java.util.UUID;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -10,14 +16,12 @@ import org.jspecify.annotations.Nullable;
  * What is logged of a request, once it has ended. All texts are bounded; what callers send is escaped when it is written, and
  * is in no line in which it could pass for something else.
  *
- * @param at when it ended
  * @param cause the type of the problem that it was answered with, if any
  * @param nanos how long it took
  * @param received the bytes of its body
  * @param sent the bytes of the answer's body
  */
 record RequestLine(
-        Instant at,
         Trace trace,
         String method,
         String operation,
@@ -37,6 +41,8 @@ record RequestLine(
     static final int MAX_PATH = 200;
     static final int MAX_AGENT = 120;
     static final int MAX_ADDRESS = 64;
+
+    private static final ObjectMapper JSON = new ObjectMapper();
 
     /** A token that somebody has put where it does not belong. */
     private static final Pattern SECRET = Pattern.compile("annals_[A-Za-z0-9_-]{6,}");
@@ -60,90 +66,63 @@ record RequestLine(
         return text.length() <= most ? text : text.substring(0, most) + "…";
     }
 
-    /** The line, without its end, as pairs of names and values. */
-    String asText() {
-        Fields fields = new Fields(new StringBuilder(400), false);
-        write(fields);
-        return fields.line.toString();
+    /** The values as pairs {@code name=value}; a text that could pass for more than a value is quoted as in JSON. */
+    @Override
+    public String toString() {
+        StringBuilder line = new StringBuilder(400);
+        fields().forEach((name, value) -> {
+            String text = value.toString();
+            boolean plain = value instanceof Number || PLAIN.matcher(text).matches();
+            line.append(line.isEmpty() ? "" : " ").append(name).append('=').append(plain ? text : json(text));
+        });
+        return line.toString();
     }
 
-    /** The line, without its end, as a JSON object. */
+    /** The values as a JSON object. */
     String asJson() {
-        Fields fields = new Fields(new StringBuilder(512).append('{'), true);
-        write(fields);
-        return fields.line.append('}').toString();
+        return json(fields());
     }
 
-    private void write(Fields fields) {
-        fields.text("time", at.toString());
-        fields.text("trace", trace.id());
-        fields.text("parent", trace.parent());
-        fields.text("method", method);
-        fields.text("operation", operation);
-        fields.text("path", withoutSecret(path));
-        fields.number("status", Integer.toString(status));
-        fields.text("outcome", outcome.name().toLowerCase(Locale.ROOT));
-        fields.text("cause", cause);
-        fields.text("project", project == null ? null : project.toString());
-        fields.text("token", token == null ? null : token.toString());
-        fields.text("address", address);
-        fields.text("agent", agent == null ? null : withoutSecret(agent));
-        fields.number("ms", millis());
-        fields.number("received", Long.toString(received));
-        fields.number("sent", Long.toString(sent));
-    }
-
-    private String millis() {
-        long micros = nanos / 1_000;
-        String fraction = Long.toString(1_000 + micros % 1_000).substring(1);
-        return micros / 1_000 + "." + fraction;
+    private Map<String, @Nullable Object> fields() {
+        Map<String, @Nullable Object> fields = new LinkedHashMap<>();
+        fields.put("trace", trace.id());
+        fields.put("parent", trace.parent());
+        fields.put("method", method);
+        fields.put("operation", operation);
+        fields.put("path", withoutSecret(path));
+        fields.put("status", status);
+        fields.put("outcome", outcome.name().toLowerCase(Locale.ROOT));
+        fields.put("cause", cause);
+        fields.put("project", project);
+        fields.put("token", token);
+        fields.put("address", address);
+        fields.put("agent", agent == null ? null : withoutSecret(agent));
+        fields.put("ms", BigDecimal.valueOf(nanos / 1_000, 3));
+        fields.put("received", received);
+        fields.put("sent", sent);
+        fields.values().removeIf(Objects::isNull);
+        return fields;
     }
 
     private static String withoutSecret(String text) {
         return text.contains("annals_") ? SECRET.matcher(text).replaceAll("annals_…") : text;
     }
 
-    private record Fields(StringBuilder line, boolean json) {
-
-        void text(String name, @Nullable String value) {
-            if (value == null) {
-                return;
-            }
-            name(name);
-            if (!json && PLAIN.matcher(value).matches()) {
-                line.append(value);
-            } else {
-                quote(value);
-            }
+    private static String json(Object value) {
+        try {
+            return ascii(JSON.writeValueAsString(value));
+        } catch (JsonProcessingException e) {
+            throw new UncheckedIOException("texts and numbers can be written", e);
         }
+    }
 
-        void number(String name, String value) {
-            name(name);
-            line.append(value);
+    /** The same JSON in ASCII alone: nothing in it ends a line or controls a terminal. */
+    static String ascii(String json) {
+        if (json.chars().allMatch(c -> c <= '~')) {
+            return json;
         }
-
-        private void name(String name) {
-            if (json) {
-                line.append(line.length() > 1 ? ",\"" : "\"").append(name).append("\":");
-            } else {
-                line.append(line.isEmpty() ? "" : " ").append(name).append('=');
-            }
-        }
-
-        /** As a string of JSON, in ASCII alone: nothing in it ends a line or controls a terminal. */
-        private void quote(String value) {
-            line.append('"');
-            for (int i = 0; i < value.length(); i++) {
-                char c = value.charAt(i);
-                if (c == '"' || c == '\\') {
-                    line.append('\\').append(c);
-                } else if (c >= ' ' && c <= '~') {
-                    line.append(c);
-                } else {
-                    line.append(String.format("\\u%04x", (int) c));
-                }
-            }
-            line.append('"');
-        }
+        StringBuilder ascii = new StringBuilder(json.length() + 100);
+        json.chars().forEach(c -> ascii.append(c <= '~' ? String.valueOf((char) c) : String.format("\\u%04x", c)));
+        return ascii.toString();
     }
 }

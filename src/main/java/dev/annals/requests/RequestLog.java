@@ -4,7 +4,11 @@ import dev.annals.http.Causes;
 import dev.annals.project.Caller;
 import dev.annals.requests.RequestLine.Outcome;
 import io.micrometer.core.instrument.FunctionCounter;
+import io.micrometer.core.instrument.Meter.MeterProvider;
 import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.Tags;
+import io.micrometer.core.instrument.Timer;
+import io.quarkus.vertx.http.ManagementInterface;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.net.SocketAddress;
 import io.vertx.ext.web.Router;
@@ -12,63 +16,127 @@ import io.vertx.ext.web.RoutingContext;
 import jakarta.annotation.PreDestroy;
 import jakarta.enterprise.context.ApplicationScoped;
 import jakarta.enterprise.event.Observes;
-import java.time.Instant;
+import jakarta.ws.rs.container.ResourceInfo;
+import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Stream;
+import org.jboss.logging.Logger;
+import org.jboss.resteasy.reactive.server.ServerRequestFilter;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Logs each request when it has ended, and counts what was refused by its cause. The time of a request that follows a feed is
- * that of its connection.
+ * Logs each request when it has ended, measures its time, and counts what was refused by its cause. The time of a request that
+ * follows a feed is that of its connection.
  */
 @ApplicationScoped
 class RequestLog {
 
+    private static final Logger LOG = Logger.getLogger(RequestLog.class);
+
     /** Asked every few seconds by load balancers and container platforms, and logged only if they fail. */
     private static final String PROBES = "/q/health";
 
-    private final Operations operations = Operations.ofContract();
-    private final MeterRegistry metrics;
-    private final @Nullable LineWriter<RequestLine> writer;
+    /** What the operator asks on the management port. */
+    private static final List<String> MANAGEMENT = List.of(PROBES, "/q/metrics");
 
-    @SuppressWarnings("SystemOut") // where container platforms and journals take it from
-    RequestLog(RequestsConfig config, MeterRegistry metrics) {
+    private static final String OPERATION = Operation.class.getName();
+
+    /** The labels of methods: a caller can make up others. */
+    private static final Set<String> METHODS = Set.of("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS");
+
+    /** Prometheus estimates percentiles from them over all instances. Few, since there are as many series for each operation and status. */
+    private static final Duration[] BUCKETS = Stream.of(2, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 10_000)
+            .map(Duration::ofMillis)
+            .toArray(Duration[]::new);
+
+    private final LoggingConfig config;
+    private final MeterRegistry metrics;
+    private final MeterProvider<Timer> times;
+    private final LogQueue queue;
+
+    @SuppressWarnings("SystemOut") // where container platforms and journals take the log from
+    RequestLog(LoggingConfig config, MeterRegistry metrics) {
+        this.config = config;
         this.metrics = metrics;
-        this.writer = switch (config.log()) {
-            case TEXT -> new LineWriter<>(config.logQueue(), RequestLine::asText, System.out);
-            case JSON -> new LineWriter<>(config.logQueue(), RequestLine::asJson, System.out);
-            case OFF -> null;
-        };
-        FunctionCounter.builder(
-                        "annals.requests.log.dropped", this, log -> log.writer == null ? 0 : log.writer.dropped())
-                .description("Lines of the log of requests that were left out because standard output was behind")
+        this.times = Timer.builder("http.server.requests")
+                .description("HTTP server request processing time")
+                .serviceLevelObjectives(BUCKETS)
+                .withRegistry(metrics);
+        this.queue = new LogQueue(config.queue(), System.out);
+        FunctionCounter.builder("annals.requests.log.dropped", queue, LogQueue::dropped)
+                .description("Lines of the log that were left out because standard output was behind")
                 .register(metrics);
+        queue.open(config.format());
     }
 
     // Before everything else, to see what that does and how long it takes.
     void register(@Observes Router router) {
-        router.route().order(Integer.MIN_VALUE).handler(this::begin);
+        router.route().order(Integer.MIN_VALUE).handler(routing -> {
+            long began = System.nanoTime();
+            routing.addEndHandler(end -> ended(routing, System.nanoTime() - began, end.succeeded()));
+            routing.next();
+        });
     }
 
-    private void begin(RoutingContext routing) {
-        long began = System.nanoTime();
-        routing.addEndHandler(end -> ended(routing, System.nanoTime() - began, end.succeeded()));
-        routing.next();
+    void registerManagement(@Observes ManagementInterface management) {
+        management.router().route().order(Integer.MIN_VALUE).handler(routing -> {
+            long began = System.nanoTime();
+            String route = MANAGEMENT.stream()
+                    .filter(known -> path(routing).startsWith(known))
+                    .findFirst()
+                    .orElse(Operation.OTHER.route());
+            routing.addEndHandler(end -> measure(routing, route, System.nanoTime() - began, end.succeeded()));
+            routing.next();
+        });
+    }
+
+    // Before the token is checked.
+    @ServerRequestFilter(priority = 0)
+    void matched(ResourceInfo resource, RoutingContext routing) {
+        routing.put(OPERATION, Operation.of(resource.getResourceMethod()));
     }
 
     private void ended(RoutingContext routing, long nanos, boolean whole) {
+        Operation operation =
+                Optional.ofNullable(routing.<@Nullable Operation>get(OPERATION)).orElse(Operation.OTHER);
+        measure(routing, operation.route(), nanos, whole);
         int status = routing.response().getStatusCode();
-        Outcome outcome = outcome(status, whole);
         Optional<String> cause = Causes.of(routing);
         if (status >= 400) {
             metrics.counter("annals.refusals", "cause", cause.orElse("other")).increment();
         }
-        if (writer != null && !(status < 400 && isProbe(routing.request()))) {
-            writer.offer(line(routing, nanos, status, outcome, cause.orElse(null)));
+        if (config.requests() && !(status < 400 && path(routing).startsWith(PROBES))) {
+            // Formatted by the thread that writes it. In JSON, the values are fields.
+            LOG.infof(
+                    config.format() == LogFormat.JSON ? "A request has ended" : "%s",
+                    line(routing, operation, nanos, outcome(status, whole), cause.orElse(null)));
         }
     }
 
-    private static boolean isProbe(HttpServerRequest request) {
-        return request.path() != null && request.path().startsWith(PROBES);
+    // Labels are kept for good. The framework's own would be the method and, of what no resource takes, the path that a
+    // caller has made up.
+    private void measure(RoutingContext routing, String route, long nanos, boolean whole) {
+        String method = routing.request().method().name();
+        int status = routing.response().getStatusCode();
+        times.withTags(Tags.of(
+                        "method",
+                        METHODS.contains(method) ? method : "OTHER",
+                        "uri",
+                        route,
+                        "outcome",
+                        (whole
+                                        ? io.micrometer.core.instrument.binder.http.Outcome.forStatus(status)
+                                        : io.micrometer.core.instrument.binder.http.Outcome.CLIENT_ERROR)
+                                .name(),
+                        "status",
+                        whole ? Integer.toString(status) : "RESET"))
+                .record(Duration.ofNanos(nanos));
+    }
+
+    private static String path(RoutingContext routing) {
+        return Optional.ofNullable(routing.request().path()).orElse("");
     }
 
     private static Outcome outcome(int status, boolean whole) {
@@ -78,21 +146,19 @@ class RequestLog {
         return status < 400 ? Outcome.SUCCESS : status < 500 ? Outcome.REFUSED : Outcome.FAILED;
     }
 
-    private RequestLine line(RoutingContext routing, long nanos, int status, Outcome outcome, @Nullable String cause) {
+    private static RequestLine line(
+            RoutingContext routing, Operation operation, long nanos, Outcome outcome, @Nullable String cause) {
         HttpServerRequest request = routing.request();
-        String method = request.method().name();
-        // Without the query: it may name people.
-        String path = request.path() == null ? "" : request.path();
         Optional<Caller> caller = Caller.ofRequest(routing);
         @Nullable String agent = request.getHeader("User-Agent");
         @Nullable SocketAddress address = request.remoteAddress();
         return new RequestLine(
-                Instant.now(),
                 Trace.of(request.headers().getAll("traceparent")),
-                RequestLine.cut(method, RequestLine.MAX_METHOD),
-                operations.at(method, path),
-                RequestLine.cut(path, RequestLine.MAX_PATH),
-                status,
+                RequestLine.cut(request.method().name(), RequestLine.MAX_METHOD),
+                operation.name(),
+                // Without the query: it may name people.
+                RequestLine.cut(path(routing), RequestLine.MAX_PATH),
+                routing.response().getStatusCode(),
                 outcome,
                 cause,
                 caller.map(Caller::projectId).orElse(null),
@@ -106,8 +172,6 @@ class RequestLog {
 
     @PreDestroy
     void close() {
-        if (writer != null) {
-            writer.close();
-        }
+        queue.close();
     }
 }

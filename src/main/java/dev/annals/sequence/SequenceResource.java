@@ -47,7 +47,7 @@ public class SequenceResource {
     @PUT
     @Consumes(MediaType.APPLICATION_JSON)
     @Requires(Access.SEQUENCE)
-    public Uni<Response> define(
+    public Uni<Response> defineSequence(
             @PathParam("name") String name, @Context HttpServerRequest http, @Context ContainerRequestContext request) {
         RequestParameters.requireName(name);
         UUID projectId = Caller.of(request).projectId();
@@ -63,7 +63,7 @@ public class SequenceResource {
     /** Reads a definition. */
     @GET
     @Requires(Access.READ)
-    public Uni<byte[]> read(@PathParam("name") String name, @Context ContainerRequestContext request) {
+    public Uni<byte[]> getSequence(@PathParam("name") String name, @Context ContainerRequestContext request) {
         RequestParameters.requireName(name);
         return sequences.find(Caller.of(request).projectId(), name).map(SequenceResource::json);
     }
@@ -71,7 +71,7 @@ public class SequenceResource {
     /** Deletes a sequence. Its name stays taken. */
     @DELETE
     @Requires(Access.SEQUENCE)
-    public Uni<Response> delete(@PathParam("name") String name, @Context ContainerRequestContext request) {
+    public Uni<Response> deleteSequence(@PathParam("name") String name, @Context ContainerRequestContext request) {
         RequestParameters.requireName(name);
         return sequences
                 .delete(Caller.of(request).projectId(), name, Actor.of(request))
@@ -82,7 +82,7 @@ public class SequenceResource {
     @POST
     @Path("/values")
     @Requires(Access.WRITE)
-    public Uni<Response> draw(
+    public Uni<Response> drawSequenceValues(
             @PathParam("name") String name, @Context UriInfo uri, @Context ContainerRequestContext request) {
         RequestParameters.requireName(name);
         int count = count(uri.getQueryParameters());

@@ -47,7 +47,7 @@ public class StatisticsResource {
     /** Counts the records of the token's project. */
     @GET
     @Requires(Access.READ)
-    public Uni<Response> count(@Context UriInfo uri, @Context ContainerRequestContext request) {
+    public Uni<Response> countProjectLogs(@Context UriInfo uri, @Context ContainerRequestContext request) {
         UUID projectId = Caller.of(request).projectId();
         StatisticsQuery query = StatisticsQuery.read(uri.getQueryParameters());
         return DatabaseFailure.retried(read(projectId, query)).map(rows -> answer(query, rows));

@@ -44,7 +44,7 @@ public class ViewerLinkResource {
     @POST
     @Consumes(MediaType.APPLICATION_JSON)
     @Requires(Access.LINK)
-    public Uni<Response> create(
+    public Uni<Response> createViewerLink(
             @Context HttpServerRequest http, @Context UriInfo uri, @Context ContainerRequestContext request) {
         Caller caller = Caller.of(request);
         RequestParameters.requireKnown(uri.getQueryParameters(), List.of());

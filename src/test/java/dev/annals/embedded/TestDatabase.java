@@ -59,8 +59,8 @@ public final class TestDatabase implements QuarkusTestResourceLifecycleManager {
                 "*,127.0.0.1",
                 "annals.management.port",
                 "0",
-                "annals.requests.log",
-                "off");
+                "annals.logging.requests",
+                "false");
     }
 
     /** The application's database outlives it: tests of the next application in this JVM go on with it. */

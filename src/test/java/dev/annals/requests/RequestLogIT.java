@@ -9,6 +9,8 @@ import dev.annals.AuditLogFixture;
 import dev.annals.AuditLogFixture.Project;
 import dev.annals.Await;
 import dev.annals.ServiceProcess;
+import dev.annals.SqlFixture;
+import dev.annals.database.DatabaseUrl;
 import dev.annals.embedded.TestDatabase;
 import java.net.InetAddress;
 import java.net.Socket;
@@ -20,7 +22,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -35,15 +36,21 @@ class RequestLogIT {
     private ServiceProcess service;
     private Project project;
 
-    @BeforeEach
-    void start() throws Exception {
+    private DatabaseUrl database;
+
+    private void start(String format) throws Exception {
+        database = TestDatabase.createDatabase();
         service = ServiceProcess.start(Map.of(
                         "ANNALS_DATABASE_URL",
-                        TestDatabase.createDatabase().withPassword(),
+                        database.withPassword(),
                         "ANNALS_ADMIN_TOKEN",
                         AuditLogFixture.ADMIN_TOKEN,
-                        "ANNALS_REQUESTS_LOG",
-                        "json"))
+                        "ANNALS_LOGGING_FORMAT",
+                        format,
+                        "ANNALS_LOGGING_REQUESTS",
+                        "true",
+                        "ANNALS_NO_SUCH_SETTING",
+                        "\u009b\""))
                 .awaitListening();
         project = service.newProject(AuditLogFixture.ADMIN_TOKEN, "write");
     }
@@ -54,12 +61,63 @@ class RequestLogIT {
     }
 
     @Test
+    void everyLineFromTheStartToTheStopIsAJsonObject() throws Exception {
+        start("json");
+        assertThat(get("/made-up/\u00e9")).isEqualTo(404);
+        SqlFixture.on(database)
+                .runEach(
+                        "create function annals.fail() returns trigger language plpgsql as"
+                                + " $$ begin raise exception 'broken' using errcode = 'XX000'; end $$",
+                        "create trigger fail before insert on annals.audit_record"
+                                + " for each row execute function annals.fail()");
+        assertThat(status(append().build())).isEqualTo(500);
+        line("appendProjectLog");
+        service.process().toHandle().destroy(); // leaves its output open
+        assertThat(service.awaitEnd()).isEqualTo(143);
+
+        assertThat(lines()).hasSameSizeAs(service.output);
+        assertThat(lines()).allMatch(line -> line.has("timestamp") && line.has("level") && line.has("message"));
+        assertThat(lines()).extracting(line -> line.get("level").asText()).contains("INFO", "WARN", "ERROR");
+        assertThat(lines())
+                .anyMatch(line -> line.path("stackTrace").asText().contains("\n\tat "))
+                .anyMatch(line -> line.get("message").asText().startsWith("The variable ANNALS_NO_SUCH_SETTING is no"))
+                .anyMatch(line -> line.get("message").asText().startsWith("annals stopped"));
+    }
+
+    @Test
+    void inTextARequestIsALineOfNamesAndValues() throws Exception {
+        start("text");
+        assertThat(status(append().build())).isEqualTo(201);
+        service.process().toHandle().destroy(); // leaves its output open
+        service.awaitEnd();
+
+        assertThat(service.output)
+                .noneMatch(line -> line.startsWith("{"))
+                .filteredOn(line -> line.contains("operation=appendProjectLog"))
+                .singleElement()
+                .asString()
+                .matches("20\\S+ INFO +\\[\\S+\\] \\(.*\\) trace=[0-9a-f]{32} method=POST operation=appendProjectLog"
+                        + " path=/v1/project-logs status=201 outcome=success project=" + project.id()
+                        + " token=\\S{36} address=127.0.0.1 agent=\\S+ ms=[0-9.]+ received=" + RECORD.length()
+                        + " sent=[0-9]+");
+    }
+
+    @Test
+    void whereStandardOutputIsClosedLinesAreCountedAndRequestsAnswered() throws Exception {
+        start("json");
+        service.process().getInputStream().close();
+
+        Await.until("a line is missing", () -> {
+            assertThat(get("/made-up")).isEqualTo(404);
+            return !metrics().contains("annals_requests_log_dropped_total 0.0");
+        });
+    }
+
+    @Test
     void eachRequestHasOneLineThatSaysWhoDidWhatAndHowItEnded() throws Exception {
-        HttpRequest append = request("/v1/project-logs")
-                .header("traceparent", "00-" + TRACE + "-00f067aa0ba902b7-01")
+        start("json");
+        HttpRequest append = append().header("traceparent", "00-" + TRACE + "-00f067aa0ba902b7-01")
                 .header("User-Agent", "shop/1.0")
-                .header("Content-Type", "application/json")
-                .POST(HttpRequest.BodyPublishers.ofString(RECORD))
                 .build();
         assertThat(status(append)).isEqualTo(201);
         JsonNode line = line("appendProjectLog");
@@ -90,10 +148,12 @@ class RequestLogIT {
         assertThat(unknown.has("project")).isFalse();
         assertThat(unknown.get("trace").asText()).matches("[0-9a-f]{32}");
         get("/q/health/ready");
+        get("/q/openapi?made-up");
         get("/made-up");
-        line("other");
+        Await.until("the last line is there", () -> requests().size() == 7);
 
-        assertThat(lines()).hasSize(6); // with those for the project and its token
+        assertThat(requests().get(6).get("path").asText())
+                .isEqualTo("/made-up"); // the first two make the project and its token
         assertThat(String.join("\n", service.output))
                 .doesNotContain(project.token(), AuditLogFixture.ADMIN_TOKEN, "sssss", "content of a record", "jane");
         assertThat(metrics())
@@ -108,6 +168,7 @@ class RequestLogIT {
 
     @Test
     void hostileRequestsMakeNoLineOfTheirOwn() throws Exception {
+        start("json");
         for (String hostile : List.of(
                 "GET /\u001b[2J%0aFAKE HTTP/1.1\r\nHost: x\r\nUser-Agent: \u009b\"} {\"status\": 200\r\n",
                 "GET /" + "a".repeat(50_000) + " HTTP/1.1\r\nHost: x\r\n",
@@ -122,15 +183,17 @@ class RequestLogIT {
         Await.until(
                 "the last line is there", () -> service.output.stream().anyMatch(line -> line.contains("/the-last")));
 
-        for (JsonNode line : lines()) {
+        for (JsonNode line : requests()) {
             assertThat(line.toString().length()).isLessThan(2_000);
             assertThat(line.get("path").asText().length()).isLessThan(300);
         }
-        assertThat(service.output).noneMatch(line -> line.startsWith("FAKE") || line.contains("\u001b"));
+        assertThat(service.output)
+                .allMatch(line -> line.startsWith("{") && line.chars().allMatch(c -> c >= ' ' && c <= '~'));
     }
 
     @Test
     void appendsAreCountedByTheirWayIn() throws Exception {
+        start("json");
         for (String way : List.of("batch", "import")) {
             String body = way.equals("batch")
                     ? "{\"records\": [" + RECORD + ", " + RECORD + "]}"
@@ -156,8 +219,14 @@ class RequestLogIT {
         return client.send(request, HttpResponse.BodyHandlers.ofString()).statusCode();
     }
 
-    private void get(String path) throws Exception {
-        status(HttpRequest.newBuilder(service.uri(path)).build());
+    private HttpRequest.Builder append() {
+        return request("/v1/project-logs")
+                .header("Content-Type", "application/json")
+                .POST(HttpRequest.BodyPublishers.ofString(RECORD));
+    }
+
+    private int get(String path) throws Exception {
+        return status(HttpRequest.newBuilder(service.uri(path)).build());
     }
 
     private String metrics() throws Exception {
@@ -170,20 +239,23 @@ class RequestLogIT {
         Await.until(
                 "a line for " + operation,
                 () -> service.output.stream().anyMatch(line -> line.contains("\"operation\":\"" + operation + '"')));
-        List<JsonNode> found = lines().stream()
+        List<JsonNode> found = requests().stream()
                 .filter(line -> line.get("operation").asText().equals(operation))
                 .toList();
         assertThat(found).hasSize(1);
         return found.get(0);
     }
 
+    private List<JsonNode> requests() throws Exception {
+        return lines().stream().filter(line -> line.has("operation")).toList();
+    }
+
     private List<JsonNode> lines() throws Exception {
         ObjectMapper json = new ObjectMapper();
         List<JsonNode> lines = new ArrayList<>();
         for (String line : List.copyOf(service.output)) {
-            if (line.startsWith("{")) {
-                lines.add(json.readTree(line));
-            }
+            assertThat(line).startsWith("{");
+            lines.add(json.readTree(line));
         }
         return lines;
     }

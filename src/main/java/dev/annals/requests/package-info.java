@@ -1,4 +1,4 @@
-/** What is said of each request: one line in the log, and metrics of refusals and times. */
+/** The log, with one line for each request, and metrics of refusals and times. */
 @NullMarked
 package dev.annals.requests;
 

@@ -67,7 +67,7 @@ class RequestLogIT {
         SqlFixture.on(database)
                 .runEach(
                         "create function annals.fail() returns trigger language plpgsql as"
-                                + " $$ begin raise exception 'broken' using errcode = 'XX000'; end $$",
+                                + " $$ begin raise exception 'broken \u009b\u0085' using errcode = 'XX000'; end $$",
                         "create trigger fail before insert on annals.audit_record"
                                 + " for each row execute function annals.fail()");
         assertThat(status(append().build())).isEqualTo(500);
@@ -75,13 +75,28 @@ class RequestLogIT {
         service.process().toHandle().destroy(); // leaves its output open
         assertThat(service.awaitEnd()).isEqualTo(143);
 
-        assertThat(lines()).hasSameSizeAs(service.output);
+        assertThat(service.output).allMatch(line -> line.chars().allMatch(c -> c >= ' ' && c <= '~'));
         assertThat(lines()).allMatch(line -> line.has("timestamp") && line.has("level") && line.has("message"));
         assertThat(lines()).extracting(line -> line.get("level").asText()).contains("INFO", "WARN", "ERROR");
         assertThat(lines())
                 .anyMatch(line -> line.path("stackTrace").asText().contains("\n\tat "))
                 .anyMatch(line -> line.get("message").asText().startsWith("The variable ANNALS_NO_SUCH_SETTING is no"))
                 .anyMatch(line -> line.get("message").asText().startsWith("annals stopped"));
+    }
+
+    @Test
+    void aStartThatFailsSaysSoInTheChosenFormat() throws Exception {
+        service = ServiceProcess.start(Map.of(
+                "ANNALS_DATABASE_URL",
+                TestDatabase.createDatabase().withPassword(),
+                "ANNALS_DATABASE_MIGRATE_AT_START",
+                "false",
+                "ANNALS_LOGGING_FORMAT",
+                "json"));
+        assertThat(service.awaitEnd()).isEqualTo(1);
+
+        assertThat(lines())
+                .anyMatch(line -> line.get("message").asText().startsWith("The service stops: The database's schema"));
     }
 
     @Test

@@ -2,12 +2,12 @@ package dev.annals.requests;
 
 import dev.annals.http.Causes;
 import dev.annals.project.Caller;
-import dev.annals.requests.RequestLine.Outcome;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Meter.MeterProvider;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Tags;
 import io.micrometer.core.instrument.Timer;
+import io.micrometer.core.instrument.binder.http.Outcome;
 import io.quarkus.vertx.http.ManagementInterface;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.net.SocketAddress;
@@ -46,7 +46,10 @@ class RequestLog {
     /** The labels of methods: a caller can make up others. */
     private static final Set<String> METHODS = Set.of("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS");
 
-    /** Prometheus estimates percentiles from them over all instances. Few, since there are as many series for each operation and status. */
+    /**
+     * Prometheus estimates percentiles from them over all instances. Few, since there are as many series for each operation and
+     * status.
+     */
     private static final Duration[] BUCKETS = Stream.of(2, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 10_000)
             .map(Duration::ofMillis)
             .toArray(Duration[]::new);
@@ -120,18 +123,10 @@ class RequestLog {
     private void measure(RoutingContext routing, String route, long nanos, boolean whole) {
         String method = routing.request().method().name();
         int status = routing.response().getStatusCode();
-        times.withTags(Tags.of(
-                        "method",
-                        METHODS.contains(method) ? method : "OTHER",
-                        "uri",
-                        route,
-                        "outcome",
-                        (whole
-                                        ? io.micrometer.core.instrument.binder.http.Outcome.forStatus(status)
-                                        : io.micrometer.core.instrument.binder.http.Outcome.CLIENT_ERROR)
-                                .name(),
-                        "status",
-                        whole ? Integer.toString(status) : "RESET"))
+        Outcome outcome = whole ? Outcome.forStatus(status) : Outcome.CLIENT_ERROR;
+        times.withTags(Tags.of("method", METHODS.contains(method) ? method : "OTHER", "uri", route)
+                        .and("status", whole ? Integer.toString(status) : "RESET")
+                        .and(outcome.asTag()))
                 .record(Duration.ofNanos(nanos));
     }
 
@@ -139,15 +134,21 @@ class RequestLog {
         return Optional.ofNullable(routing.request().path()).orElse("");
     }
 
-    private static Outcome outcome(int status, boolean whole) {
+    private static RequestLine.Outcome outcome(int status, boolean whole) {
         if (!whole) {
-            return Outcome.CLOSED;
+            return RequestLine.Outcome.CLOSED;
         }
-        return status < 400 ? Outcome.SUCCESS : status < 500 ? Outcome.REFUSED : Outcome.FAILED;
+        return status < 400
+                ? RequestLine.Outcome.SUCCESS
+                : status < 500 ? RequestLine.Outcome.REFUSED : RequestLine.Outcome.FAILED;
     }
 
     private static RequestLine line(
-            RoutingContext routing, Operation operation, long nanos, Outcome outcome, @Nullable String cause) {
+            RoutingContext routing,
+            Operation operation,
+            long nanos,
+            RequestLine.Outcome outcome,
+            @Nullable String cause) {
         HttpServerRequest request = routing.request();
         Optional<Caller> caller = Caller.ofRequest(routing);
         @Nullable String agent = request.getHeader("User-Agent");

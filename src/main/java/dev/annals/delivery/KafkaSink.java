@@ -6,17 +6,18 @@ import com.fasterxml.jackson.core.JsonToken;
 import dev.annals.feed.Cursor;
 import dev.annals.feed.FeedQuery;
 import dev.annals.record.EncodedRecord;
-import io.quarkus.runtime.annotations.RegisterForReflection;
 import io.smallrye.mutiny.Uni;
 import io.vertx.core.Context;
 import io.vertx.core.Vertx;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.net.UnknownHostException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
@@ -26,14 +27,11 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import javax.security.auth.Subject;
 import org.apache.kafka.clients.admin.Admin;
-import org.apache.kafka.clients.admin.KafkaAdminClient;
 import org.apache.kafka.clients.admin.ListConsumerGroupOffsetsOptions;
 import org.apache.kafka.clients.admin.ListConsumerGroupOffsetsSpec;
 import org.apache.kafka.clients.consumer.ConsumerGroupMetadata;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
-import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.Producer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.clients.producer.RecordMetadata;
@@ -53,15 +51,6 @@ import org.apache.kafka.common.errors.TimeoutException;
 import org.apache.kafka.common.errors.TopicAuthorizationException;
 import org.apache.kafka.common.errors.TransactionalIdAuthorizationException;
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
-import org.apache.kafka.common.header.internals.RecordHeader;
-import org.apache.kafka.common.header.internals.RecordHeaders;
-import org.apache.kafka.common.security.authenticator.AbstractLogin;
-import org.apache.kafka.common.security.authenticator.SaslClientCallbackHandler;
-import org.apache.kafka.common.security.oauthbearer.DefaultJwtRetriever;
-import org.apache.kafka.common.security.oauthbearer.DefaultJwtValidator;
-import org.apache.kafka.common.security.scram.internals.ScramSaslClient;
-import org.apache.kafka.common.security.ssl.DefaultSslEngineFactory;
-import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -72,28 +61,6 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Kafka's client blocks: each turn has a thread for it, which ends with the turn, whatever it waits for.
  */
-@RegisterForReflection(
-        targets = {
-            KafkaProducer.class,
-            KafkaAdminClient.class,
-            ByteArraySerializer.class,
-            ScramSaslClient.ScramSaslClientFactory.class,
-            AbstractLogin.DefaultLoginCallbackHandler.class,
-            SaslClientCallbackHandler.class,
-            DefaultSslEngineFactory.class,
-            // Kafka's settings name them, whatever the mechanism.
-            DefaultJwtRetriever.class,
-            DefaultJwtValidator.class,
-            // Logins run as it, by methods that not every Java has.
-            Subject.class
-        },
-        classNames = {
-            // The platform's PLAIN.
-            "com.sun.security.sasl.ClientFactoryImpl",
-            // Each client shows its version as one.
-            "org.apache.kafka.common.utils.AppInfoParser$AppInfo",
-            "org.apache.kafka.common.utils.AppInfoParser$AppInfoMBean"
-        })
 final class KafkaSink implements Sink {
 
     /** Of what a stream's names at the brokers begin with, so that one rule there can allow them all. */
@@ -107,7 +74,6 @@ final class KafkaSink implements Sink {
     private final NamedStream stream;
     private final KafkaUrl url;
     private final KafkaClients clients;
-    private final Vertx vertx;
     private final Duration limit;
     private final byte[] key;
     private final Context context;
@@ -120,7 +86,6 @@ final class KafkaSink implements Sink {
     KafkaSink(NamedStream stream, String login, Targets targets, Vertx vertx, DeliveryConfig config) {
         this.stream = stream;
         this.url = KafkaUrl.parse(stream.url());
-        this.vertx = vertx;
         this.limit = config.timeout();
         this.clients = new KafkaClients(
                 url, login, targets, limit, config.batchBytes(), 2 * config.batchBytes() + FeedQuery.LARGEST_RECORD);
@@ -187,7 +152,7 @@ final class KafkaSink implements Sink {
         return producer;
     }
 
-    private Cursor cursor(Cursor known) throws InterruptedException, ExecutionException {
+    private Cursor cursor(Cursor known) throws InterruptedException, ExecutionException, UnknownHostException {
         OffsetAndMetadata found;
         Admin admin = clients.admin(name());
         try {
@@ -276,17 +241,18 @@ final class KafkaSink implements Sink {
         }
         // Without the line break behind it.
         byte[] value = bytes[bytes.length - 1] == '\n' ? Arrays.copyOf(bytes, bytes.length - 1) : bytes;
-        return new ProducerRecord<>(
-                url.topic(),
-                null,
-                key,
-                value,
-                new RecordHeaders().add(header(CONTENT_TYPE, stream.format().mediaType())));
+        return message(value, Map.of(CONTENT_TYPE, stream.format().mediaType()));
+    }
+
+    private ProducerRecord<byte[], byte[]> message(byte[] value, Map<String, String> headers) {
+        ProducerRecord<byte[], byte[]> message = new ProducerRecord<>(url.topic(), key, value);
+        headers.forEach((name, text) -> message.headers().add(name, text.getBytes(StandardCharsets.UTF_8)));
+        return message;
     }
 
     /** A CloudEvent in the binary mode of its binding for Kafka: each attribute is a header, and the data is the value. */
     private ProducerRecord<byte[], byte[]> event(byte[] structured) {
-        RecordHeaders headers = new RecordHeaders();
+        Map<String, String> headers = new LinkedHashMap<>();
         try (JsonParser json = JSON.createParser(structured)) {
             json.nextToken();
             while (json.nextToken() == JsonToken.FIELD_NAME) {
@@ -296,19 +262,14 @@ final class KafkaSink implements Sink {
                     int from = (int) json.currentTokenLocation().getByteOffset();
                     json.skipChildren();
                     int to = (int) json.currentLocation().getByteOffset();
-                    return new ProducerRecord<>(
-                            url.topic(), null, key, Arrays.copyOfRange(structured, from, to), headers);
+                    return message(Arrays.copyOfRange(structured, from, to), headers);
                 }
-                headers.add(header(name.equals("datacontenttype") ? CONTENT_TYPE : "ce_" + name, json.getText()));
+                headers.put(name.equals("datacontenttype") ? CONTENT_TYPE : "ce_" + name, json.getText());
             }
             throw new IllegalStateException("each event has data");
         } catch (IOException e) {
             throw new UncheckedIOException("the service has written it", e);
         }
-    }
-
-    private static RecordHeader header(String name, String value) {
-        return new RecordHeader(name, value.getBytes(StandardCharsets.UTF_8));
     }
 
     /** What a failure means. What a broker says is not shown. */
@@ -358,8 +319,10 @@ final class KafkaSink implements Sink {
     }
 
     private static @Nullable String known(Throwable cause) {
-        if (cause instanceof SinkException) {
+        if (cause instanceof SinkException || cause instanceof Targets.RefusedTargetException) {
             return cause.getMessage();
+        } else if (cause instanceof UnknownHostException) {
+            return "Its host is not known.";
         } else if (cause instanceof SslAuthenticationException) {
             return "TLS fails: is its certificate trusted here, and for this name?";
         } else if (cause instanceof AuthenticationException) {
@@ -387,13 +350,10 @@ final class KafkaSink implements Sink {
         Producer<byte[], byte[]> open = producer;
         producer = null;
         if (open != null) {
-            // At once: it waits for nothing but its own thread.
-            vertx.executeBlocking(
-                    () -> {
-                        open.close(Duration.ZERO);
-                        return true;
-                    },
-                    false);
+            // At once: it waits for nothing but the client's thread, which may be looking up a name.
+            Thread closing = new Thread(() -> open.close(Duration.ZERO), "kafka-sink close " + stream.id());
+            closing.setDaemon(true);
+            closing.start();
         }
     }
 }

@@ -101,16 +101,6 @@ record KafkaUrl(
         }
     }
 
-    /** For the client's settings. */
-    List<String> servers() {
-        return brokers.stream()
-                .map(broker -> (broker.getHostString().indexOf(':') < 0
-                                ? broker.getHostString()
-                                : "[" + broker.getHostString() + "]")
-                        + ":" + broker.getPort())
-                .toList();
-    }
-
     List<String> hosts() {
         return brokers.stream().map(InetSocketAddress::getHostString).collect(Collectors.toList());
     }

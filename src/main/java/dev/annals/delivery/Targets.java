@@ -112,7 +112,20 @@ class Targets {
                 return address;
             }
         }
-        throw new RefusedTargetException("No sink may be at " + host
+        throw refused(host);
+    }
+
+    /** For a connection to any address of a host that another library looks up: all of them are to be allowed. May block. */
+    void requireAllAllowed(String host) throws UnknownHostException {
+        for (InetAddress address : resolver.addresses(host)) {
+            if (!isAllowed(host, address)) {
+                throw refused(host);
+            }
+        }
+    }
+
+    private static RefusedTargetException refused(String host) {
+        return new RefusedTargetException("No sink may be at " + host
                 + ": its addresses are private, special, or not among ANNALS_STREAMS_ALLOWED_HOSTS.");
     }
 

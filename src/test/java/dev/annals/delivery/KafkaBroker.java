@@ -10,6 +10,7 @@ import java.net.ServerSocket;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.security.KeyStore;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -23,6 +24,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import javax.net.ssl.KeyManagerFactory;
+import javax.net.ssl.SSLContext;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.ListConsumerGroupOffsetsOptions;
 import org.apache.kafka.clients.admin.NewTopic;
@@ -46,8 +49,8 @@ import org.apache.kafka.common.serialization.StringDeserializer;
 public final class KafkaBroker implements AutoCloseable {
 
     static final String USER = "annals";
-    /** With everything that means something where it is written. */
-    static final String PASSWORD = "a \"quoted\" \\ pass;word=ü:1";
+    /** With everything that means something where it is written, and the name of a module that would let anybody in. */
+    static final String PASSWORD = "a\"; evil required x=\" \\\" \\ pass;word=ü:1";
     /** For SCRAM, whose passwords the tool that sets them reads otherwise. */
     static final String SCRAM_PASSWORD = "as-long-as-it-is-secret";
 
@@ -57,7 +60,7 @@ public final class KafkaBroker implements AutoCloseable {
     final int port;
     final int loginPort;
     final int tlsPort;
-    /** Where the broker says that it is at an address where no sink may be. */
+    /** Where the broker, over TLS, says that it is at an address where no sink may be. */
     final int lurePort;
 
     /** There somebody listens; nobody may come. */
@@ -181,7 +184,7 @@ public final class KafkaBroker implements AutoCloseable {
                 "advertised.listeners="
                         + listeners(
                                 0, trap.getLocalPort(), trap.getInetAddress().getHostAddress()),
-                "listener.security.protocol.map=CONTROLLER:PLAINTEXT,OPEN:PLAINTEXT,LURE:PLAINTEXT,LOGIN:SASL_PLAINTEXT,"
+                "listener.security.protocol.map=CONTROLLER:PLAINTEXT,OPEN:PLAINTEXT,LURE:SSL,LOGIN:SASL_PLAINTEXT,"
                         + "SECURE:SASL_SSL",
                 "sasl.enabled.mechanisms=PLAIN,SCRAM-SHA-512",
                 "ssl.keystore.location=" + file("keys.p12"),
@@ -245,6 +248,17 @@ public final class KafkaBroker implements AutoCloseable {
     /** A store of certificates that has the broker's alone. */
     String trustStore() {
         return file("trusted.p12");
+    }
+
+    /** A server with the broker's certificate that is no broker. */
+    ServerSocket impostor() throws Exception {
+        KeyStore store = KeyStore.getInstance(Path.of(file("keys.p12")).toFile(), STORE_PASSWORD.toCharArray());
+        KeyManagerFactory keys = KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
+        keys.init(store, STORE_PASSWORD.toCharArray());
+        SSLContext context = SSLContext.getInstance("TLS");
+        context.init(keys.getKeyManagers(), null, null);
+        return context.getServerSocketFactory()
+                .createServerSocket(0, 50, InetAddress.getByAddress(new byte[] {127, 0, 0, 1}));
     }
 
     static String trustStorePassword() {

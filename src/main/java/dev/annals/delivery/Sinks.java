@@ -3,10 +3,9 @@ package dev.annals.delivery;
 import dev.annals.log.Checkpoints;
 import io.quarkus.runtime.ShutdownEvent;
 import io.vertx.core.Vertx;
+import io.vertx.core.WorkerExecutor;
 import io.vertx.core.http.HttpClient;
 import io.vertx.core.http.HttpClientOptions;
-import io.vertx.core.net.NetClient;
-import io.vertx.core.net.NetClientOptions;
 import jakarta.enterprise.context.ApplicationScoped;
 import jakarta.enterprise.event.Observes;
 
@@ -23,8 +22,7 @@ class Sinks {
     private final Vertx vertx;
     private final HttpClient client;
     private final HttpExchange http;
-    private final NetClient plain;
-    private final NetClient encrypted;
+    private final WorkerExecutor syslogWorkers;
 
     Sinks(Targets targets, SinkSecrets secrets, DeliveryConfig config, Checkpoints checkpoints, Vertx vertx) {
         this.targets = targets;
@@ -39,19 +37,12 @@ class Sinks {
                 .setKeepAliveTimeout(IDLE_SECONDS)
                 .setConnectTimeout((int) config.timeout().toMillis()));
         this.http = new HttpExchange(targets, client, config.timeout());
-        this.plain = vertx.createNetClient(connections(config));
-        this.encrypted =
-                vertx.createNetClient(connections(config).setSsl(true).setHostnameVerificationAlgorithm("HTTPS"));
-    }
-
-    private static NetClientOptions connections(DeliveryConfig config) {
-        return new NetClientOptions().setConnectTimeout((int) config.timeout().toMillis());
+        this.syslogWorkers = vertx.createSharedWorkerExecutor("syslog-sink", config.concurrent());
     }
 
     void stop(@Observes ShutdownEvent event) {
         client.close();
-        plain.close();
-        encrypted.close();
+        syslogWorkers.close();
     }
 
     /**
@@ -67,9 +58,7 @@ class Sinks {
             case OTLP -> new OtlpSink(stream, secret, http);
             case KAFKA -> new KafkaSink(stream, secret, targets, vertx, config);
             case S3 -> new S3Sink(stream, secret, http, checkpoints, vertx, config.timeout());
-            case SYSLOG ->
-                new SyslogSink(
-                        stream, targets, SyslogSink.isEncrypted(stream.url()) ? encrypted : plain, config.timeout());
+            case SYSLOG -> new SyslogSink(stream, targets, syslogWorkers, config.timeout());
         };
     }
 }

@@ -2,26 +2,19 @@ package dev.annals.delivery;
 
 import dev.annals.feed.Cursor;
 import dev.annals.record.EncodedRecord;
-import io.netty.channel.Channel;
-import io.netty.channel.ChannelHandlerContext;
-import io.netty.channel.ChannelInboundHandlerAdapter;
-import io.netty.channel.socket.DuplexChannel;
-import io.netty.handler.ssl.SslHandler;
 import io.smallrye.mutiny.Uni;
-import io.smallrye.mutiny.subscription.UniEmitter;
+import io.vertx.core.WorkerExecutor;
 import io.vertx.core.buffer.Buffer;
-import io.vertx.core.net.NetClient;
-import io.vertx.core.net.NetSocket;
-import io.vertx.core.net.SocketAddress;
-import io.vertx.core.net.impl.NetSocketInternal;
+import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.URI;
 import java.net.URISyntaxException;
 import java.net.UnknownHostException;
+import java.nio.ByteBuffer;
 import java.time.Duration;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.function.BiConsumer;
 import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
@@ -43,19 +36,17 @@ final class SyslogSink implements Sink {
 
     private static final int PLAIN_PORT = 514;
     private static final int ENCRYPTED_PORT = 6514;
-    /** A receiver has nothing to say; a few bytes do no harm. */
-    private static final int MAX_ANSWER_BYTES = 4_096;
 
     private final URI url;
     private final Targets targets;
-    private final NetClient client;
+    private final WorkerExecutor workers;
     private final Duration limit;
 
-    /** @param client encrypts where the URL says so */
-    SyslogSink(NamedStream stream, Targets targets, NetClient client, Duration limit) {
+    /** @param workers the threads that connections block, one for each batch under way */
+    SyslogSink(NamedStream stream, Targets targets, WorkerExecutor workers, Duration limit) {
         this.url = URI.create(stream.url());
         this.targets = targets;
-        this.client = client;
+        this.workers = workers;
         this.limit = limit;
     }
 
@@ -132,9 +123,7 @@ final class SyslogSink implements Sink {
             record.appendTo(frames);
         }
         return targets.resolve(HttpExchange.host(url), isEncrypted(url.toString()))
-                .chain(address -> isEncrypted(url.toString()) && !isLenient(url)
-                        ? sent(address, frames)
-                        : watched(address, frames))
+                .chain(address -> send(address, ByteBuffer.wrap(frames.getBytes())))
                 .ifNoItem()
                 .after(limit)
                 .recoverWithItem(() -> new Outcome.Failed(
@@ -143,163 +132,99 @@ final class SyslogSink implements Sink {
                 .recoverWithItem(failure -> new Outcome.Failed(told(failure), null));
     }
 
-    private Uni<Outcome> sent(InetAddress address, Buffer frames) {
-        return Uni.createFrom().emitter(emitter -> send(address, frames, emitter));
-    }
-
-    /**
-     * Sends where no {@code close_notify} is required. If a receiver is killed after it has read everything and before it has stored it,
-     * its operating system ends the connection just as the receiver would have. But then it has also ended another one, which nobody
-     * had a reason to end. Whether that one is still there is known once somebody has accepted a third: that is either the same
-     * receiver, or one that was started after all connections of the one before had ended.
-     */
-    private Uni<Outcome> watched(InetAddress address, Buffer frames) {
-        return open(address)
-                .chain(watch -> sent(address, frames)
-                        .chain(outcome -> open(address)
-                                .invoke(NetSocket::close)
-                                .chain(() -> requireOpen(watch))
-                                .replaceWith(outcome))
-                        .onTermination()
-                        .invoke(watch::close));
-    }
-
-    private Uni<NetSocket> open(InetAddress address) {
+    private Uni<Outcome> send(InetAddress address, ByteBuffer frames) {
         return Uni.createFrom().emitter(emitter -> {
-            AtomicBoolean isOver = new AtomicBoolean();
-            emitter.onTermination(() -> isOver.set(true));
-            client.connect(remote(address)).onFailure(emitter::fail).onSuccess(opened -> {
-                if (isOver.get()) {
-                    opened.close();
-                } else {
-                    emitter.complete(opened);
-                }
-            });
+            Attempt attempt = new Attempt(address);
+            emitter.onTermination(attempt::close);
+            workers.executeBlocking(() -> attempt.send(frames), false)
+                    .onFailure(emitter::fail)
+                    .onSuccess(emitter::complete);
         });
     }
 
-    private static Uni<Void> requireOpen(NetSocket watch) {
-        Channel channel = ((NetSocketInternal) watch).channelHandlerContext().channel();
-        return Uni.createFrom()
-                .emitter(emitter -> channel.eventLoop()
-                        // after what the operating system knows of it by now has been read
-                        .schedule(() -> {}, 1, TimeUnit.MILLISECONDS)
-                        .addListener(read -> {
-                            if (channel.isActive()) {
-                                emitter.complete(null);
-                            } else {
-                                emitter.fail(
-                                        new SinkException(
-                                                "It ended all its connections, so it may have been killed before it had stored everything."));
-                            }
-                        }));
-    }
+    /** A batch on its way. Its end closes the connections, which ends what waits for them. */
+    private final class Attempt implements AutoCloseable {
 
-    private void send(InetAddress address, Buffer frames, UniEmitter<? super Outcome> emitter) {
-        Connection connection = new Connection(frames, isLenient(url), emitter);
-        emitter.onTermination(connection::end);
-        client.connect(remote(address)).onFailure(emitter::fail).onSuccess(connection::begin);
-    }
-
-    /** The address that was found good: the name is for TLS alone. */
-    private SocketAddress remote(InetAddress address) {
-        int port = url.getPort() > 0 ? url.getPort() : isEncrypted(url.toString()) ? ENCRYPTED_PORT : PLAIN_PORT;
-        try {
-            return SocketAddress.inetSocketAddress(new InetSocketAddress(
-                    InetAddress.getByAddress(HttpExchange.host(url), address.getAddress()), port));
-        } catch (UnknownHostException e) {
-            throw new IllegalStateException("an address has 4 or 16 bytes", e);
-        }
-    }
-
-    /** A connection with one batch, and whether somebody still waits for its end. */
-    private static final class Connection extends ChannelInboundHandlerAdapter {
-
-        private final Buffer frames;
-        private final boolean isLenient;
-        private final UniEmitter<? super Outcome> emitter;
-        private @Nullable ChannelHandlerContext transport;
+        private final InetAddress address;
+        private final List<SyslogConnection> connections = new ArrayList<>();
         private boolean isOver;
-        private volatile boolean isSent;
-        private volatile boolean isReset;
-        private int answered;
 
-        Connection(Buffer frames, boolean isLenient, UniEmitter<? super Outcome> emitter) {
-            this.frames = frames;
-            this.isLenient = isLenient;
-            this.emitter = emitter;
+        Attempt(InetAddress address) {
+            this.address = address;
         }
 
-        void begin(NetSocket connected) {
-            Channel opened =
-                    ((NetSocketInternal) connected).channelHandlerContext().channel();
-            SslHandler tls = opened.pipeline().get(SslHandler.class);
-            // In front of TLS, which would keep a reset behind close_notify to itself.
-            opened.pipeline().addFirst(this);
+        /**
+         * If a receiver is killed after it has read everything and before it has stored it, its operating system ends the connection just
+         * as the receiver would have. But then it has also ended another one, which no receiver has a reason to end. So where no
+         * {@code close_notify} is required, another connection is open meanwhile. It is looked at once a third one is accepted: by that
+         * receiver, or by one that was started after all connections of the one before had ended.
+         */
+        Outcome send(ByteBuffer frames) throws IOException {
+            try (this) {
+                if (isEncrypted(url.toString()) && !isLenient(url)) {
+                    return write(frames);
+                }
+                SyslogConnection watch = open();
+                Outcome outcome = write(frames);
+                open().close();
+                if (!isOpen(watch)) {
+                    throw new SinkException(
+                            "It ended all its connections, so it may have been killed before it had stored everything.");
+                }
+                return outcome;
+            }
+        }
+
+        private SyslogConnection open() throws IOException {
+            int port = url.getPort() > 0 ? url.getPort() : isEncrypted(url.toString()) ? ENCRYPTED_PORT : PLAIN_PORT;
+            SyslogConnection connection = new SyslogConnection(
+                    isEncrypted(url.toString()) ? TlsClients.engine(HttpExchange.host(url), port) : null);
             synchronized (this) {
-                transport = opened.pipeline().context(this);
+                connections.add(connection);
                 if (isOver) {
-                    end();
-                    return;
+                    close();
                 }
             }
-            connected.handler(this::answered);
-            connected.closeHandler(closed -> closed(tls));
-            connected.write(frames).onFailure(emitter::fail).onSuccess(written -> endOutput(opened, tls));
+            // The address that was found good: the name is for TLS alone.
+            connection.connect(new InetSocketAddress(address, port));
+            return connection;
         }
 
-        private void endOutput(Channel channel, @Nullable SslHandler tls) {
-            if (tls != null && tls.sslCloseFuture().isDone()) {
-                emitter.fail(new SinkException("It ended the connection before it had everything."));
-                return;
+        private Outcome write(ByteBuffer frames) throws IOException {
+            SyslogConnection connection = open();
+            connection.write(frames);
+            if (!isOpen(connection)) {
+                throw new SinkException("It ended the connection before it had everything.");
             }
-            isSent = true;
-            if (tls == null) {
-                shutdown(channel);
-            } else {
-                tls.closeOutbound().addListener(told -> shutdown(channel));
+            connection.endOutput();
+            boolean isEnded;
+            try {
+                isEnded = connection.awaitEnd();
+            } catch (SSLException e) {
+                throw e;
+            } catch (IOException e) {
+                throw new SinkException("It broke off the connection before it had read everything.");
             }
+            if (!isEnded && !isLenient(url)) {
+                throw new SinkException(
+                        "It ended the connection without TLS's close_notify, which RFC 5425 requires; with ?" + LENIENT
+                                + " that is taken for an end as well.");
+            }
+            return new Outcome.Taken("It has read everything, and ended the connection.");
         }
 
-        private void shutdown(Channel channel) {
-            ((DuplexChannel) channel).shutdownOutput().addListener(done -> {
-                if (!done.isSuccess()) {
-                    emitter.fail(done.cause());
-                }
-            });
-        }
-
-        private void answered(Buffer part) {
-            answered += part.length();
-            if (answered > MAX_ANSWER_BYTES) {
-                emitter.fail(new SinkException("It sends data, as a syslog receiver does not."));
+        private static boolean isOpen(SyslogConnection connection) {
+            try {
+                return connection.isOpen();
+            } catch (IOException e) {
+                return false;
             }
         }
 
         @Override
-        public void exceptionCaught(ChannelHandlerContext context, Throwable cause) throws Exception {
-            isReset = true;
-            super.exceptionCaught(context, cause);
-        }
-
-        private void closed(@Nullable SslHandler tls) {
-            if (!isSent || isReset) {
-                emitter.fail(new SinkException("It broke off the connection before it had read everything."));
-            } else if (tls != null && !isLenient && !tls.sslCloseFuture().isSuccess()) {
-                emitter.fail(new SinkException(
-                        "It ended the connection without TLS's close_notify, which RFC 5425 requires; with ?" + LENIENT
-                                + " that is taken for an end as well."));
-            } else {
-                emitter.complete(new Outcome.Taken("It has read everything, and ended the connection."));
-            }
-        }
-
-        /** At once: a socket of Vert.x would first wait until everything is written, and so for whoever reads nothing. */
-        synchronized void end() {
+        public synchronized void close() {
             isOver = true;
-            if (transport != null) {
-                transport.close().addListener(closed -> {});
-            }
+            connections.forEach(SyslogConnection::close);
         }
     }
 

@@ -10,7 +10,6 @@ import dev.annals.record.Party;
 import dev.annals.record.RecordEncoder;
 import dev.annals.record.StoredRecord;
 import io.vertx.core.Vertx;
-import io.vertx.core.net.NetClientOptions;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -119,7 +118,7 @@ class SyslogSinkTest {
             records.add(i <= 300 ? encoded(stream, i, "x".repeat(200), null, MAX_BYTES) : records.get(i % 300));
         }
         Targets targets = new Targets(List.of("127.0.0.1", "192.0.2.1"), InetAddress::getAllByName, VERTX);
-        Sink sink = new SyslogSink(stream, targets, VERTX.createNetClient(new NetClientOptions()), LIMIT);
+        Sink sink = new SyslogSink(stream, targets, VERTX.createSharedWorkerExecutor("syslog-sink"), LIMIT);
         return sink.deliver(new Batch(stream, records, Cursor.START, Cursor.START))
                 .await()
                 .atMost(LIMIT.multipliedBy(10));

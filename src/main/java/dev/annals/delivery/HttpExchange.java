@@ -111,6 +111,12 @@ final class HttpExchange {
         return host.startsWith("[") ? host.substring(1, host.length() - 1) : host;
     }
 
+    /** The host as the header Host has it: in brackets if it is an address of IPv6, and without a port that is the scheme's. */
+    static String authority(URI url) {
+        int port = url.getPort();
+        return port < 0 || port == (isTls(url) ? 443 : 80) ? url.getHost() : url.getHost() + ":" + port;
+    }
+
     /** Sends a request. Fails where there is no answer in time; {@link #told} says why. */
     Uni<Answer> send(Request asked) {
         return targets.resolve(host(asked.url()), isTls(asked.url()))
@@ -137,6 +143,7 @@ final class HttpExchange {
                 .setSsl(isTls(url))
                 .setURI(url.getRawQuery() == null ? path : path + "?" + url.getRawQuery())
                 .setFollowRedirects(false)
+                .putHeader("Host", authority(url))
                 .putHeader("User-Agent", "Annals");
         asked.headers().forEach(options::putHeader);
         Waiting waiting = new Waiting();

@@ -93,7 +93,7 @@ final class S3Requests {
                         .collect(Collectors.joining("&"));
         String time = TIME.format(Instant.now());
         TreeMap<String, String> signed = new TreeMap<>(headers);
-        signed.put("host", authority());
+        signed.put("host", HttpExchange.authority(endpoint));
         signed.put("x-amz-content-sha256", digest);
         signed.put("x-amz-date", time);
         String names = String.join(";", signed.keySet());
@@ -111,22 +111,15 @@ final class S3Requests {
             key = hmac(key, part);
         }
         Map<String, String> sent = new TreeMap<>(signed);
-        // The client writes it itself, the same.
+        // It is sent with each request.
         sent.remove("host");
         sent.put(
                 "authorization",
                 ALGORITHM + " Credential=" + accessKey + "/" + scope + ", SignedHeaders=" + names + ", Signature="
                         + hex(hmac(key, text)));
-        URI url = URI.create(endpoint.getScheme() + "://" + authority() + path + (query.isEmpty() ? "" : "?" + query));
+        URI url = URI.create(endpoint.getScheme() + "://" + HttpExchange.authority(endpoint) + path
+                + (query.isEmpty() ? "" : "?" + query));
         return http.send(new HttpExchange.Request(method, url, sent, body));
-    }
-
-    /** As the header Host has it: without a port that is the scheme's. */
-    private String authority() {
-        int usual = "https".equals(endpoint.getScheme()) ? 443 : 80;
-        return endpoint.getPort() < 0 || endpoint.getPort() == usual
-                ? endpoint.getHost()
-                : endpoint.getHost() + ":" + endpoint.getPort();
     }
 
     private static String encoded(String text) {

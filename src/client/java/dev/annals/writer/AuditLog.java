@@ -107,18 +107,12 @@ public final class AuditLog implements AutoCloseable {
      * Builder#appendTimeout} says.
      *
      * @throws BufferFullException if the buffer stays full
-     * @throws IllegalArgumentException if the record has more than 65,535 bytes
      * @throws IllegalStateException if this is closed
      */
     public Receipt append(AuditRecord record) {
         Instant now = Instant.now();
         UUID id = record.id() == null ? ids.next(now) : record.id();
-        byte[] json = record.json(id, now).getBytes(UTF_8);
-        if (json.length > Entry.MAX_BYTES) {
-            throw new IllegalArgumentException(
-                    "The record has " + json.length + " bytes; one may have " + Entry.MAX_BYTES);
-        }
-        Entry entry = new Entry(id, json);
+        Entry entry = new Entry(id, record.json(id, now).getBytes(UTF_8));
         try {
             buffer.add(entry, appendTimeout);
         } catch (BufferFullException e) {

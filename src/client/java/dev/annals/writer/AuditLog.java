@@ -142,7 +142,7 @@ public final class AuditLog implements AutoCloseable {
     }
 
     /**
-     * Takes no more, and waits for what was taken. What the service has not stored by then stays in the spool, for the next
+     * Takes no more, and waits for what was taken. What the service has not stored by then is on disk, in the spool, for the next
      * client; without a spool it is handed to the handler of refusals.
      *
      * @return whether all is stored or refused
@@ -159,7 +159,9 @@ public final class AuditLog implements AutoCloseable {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
-        buffer.stop();
+        if (spool == null) {
+            buffer.stop();
+        }
         delivery.stop();
         spoolingStops.countDown();
         if (spool != null) {
@@ -167,6 +169,7 @@ public final class AuditLog implements AutoCloseable {
         }
         // They end by themselves within moments, so an interrupt of the caller's may wait.
         spooling.join();
+        buffer.stop();
         sending.join();
         handBack();
         return settled;

@@ -300,8 +300,7 @@ final class Json {
             mark = Values.unreadable(e);
         }
         reserve(1);
-        return mark == null
-                || (cuts && part(isObject ? Map.entry(CUT, mark) : mark, names, isObject, isFirst, depth));
+        return mark == null || (cuts && part(isObject ? Map.entry(CUT, mark) : mark, names, isObject, isFirst, depth));
     }
 
     private boolean part(Object part, Set<String> names, boolean isObject, boolean isFirst, int depth) {
@@ -309,8 +308,7 @@ final class Json {
             out.append(',');
             bytesLeft--;
         }
-        return bytesLeft >= 0
-                && (isObject ? entry((Map.Entry<?, ?>) part, names, depth) : value(part, depth + 1));
+        return bytesLeft >= 0 && (isObject ? entry((Map.Entry<?, ?>) part, names, depth) : value(part, depth + 1));
     }
 
     private boolean entry(Map.Entry<?, ?> entry, Set<String> names, int depth) {

@@ -371,7 +371,13 @@ def _text(value):
     """The text of a value that a field of a record has; None for none."""
     try:
         plain = _plain(value)
-        return plain if plain is None or isinstance(plain, str) else str(plain)
+        if plain is None or isinstance(plain, str):
+            return plain
+        # The str() of a container may have no end.
+        writer = _Writer(_MAX_RECORD)
+        writer.value(value, 1)
+        text = writer.text()
+        return json.loads(text) if text.startswith('"') else text
     except Exception as failure:  # Whatever the value's own code raises.
         return _unreadable(failure)
 

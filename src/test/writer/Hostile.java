@@ -74,7 +74,7 @@ public class Hostile {
         keys.put("a\ufffd", 4);
         keys.put(null, 5);
         keys.put("k".repeat(99_999), 6);
-        keys.put(shared, 7);
+        keys.put(List.of(1, cycle.keySet()), 7);
         Iterable<Object> endless = () -> java.util.stream.Stream.generate(() -> (Object) "e").iterator();
         Object raising = new Object() {
             @Override

@@ -163,10 +163,9 @@ public final class AuditRecord {
         }
 
         private static void append(StringBuilder json, String name, String value) {
-            json.append(json.length() == 0 ? "\"" : ",\"")
-                    .append(name)
-                    .append("\":")
-                    .append(value);
+            if (value != null) {
+                json.append(json.length() == 0 ? "\"" : ",\"").append(name).append("\":").append(value);
+            }
         }
 
         private Builder field(String name, String json) {

@@ -164,7 +164,10 @@ public final class AuditRecord {
 
         private static void append(StringBuilder json, String name, String value) {
             if (value != null) {
-                json.append(json.length() == 0 ? "\"" : ",\"").append(name).append("\":").append(value);
+                json.append(json.length() == 0 ? "\"" : ",\"")
+                        .append(name)
+                        .append("\":")
+                        .append(value);
             }
         }
 

@@ -7,14 +7,22 @@
 The guarantee, the defaults and the spool's format are described in docs/clients.md.
 """
 
+import base64
 import collections
+import collections.abc
 import concurrent.futures
 import contextlib
+import dataclasses
 import datetime
+import decimal
+import enum
 import http.client
+import ipaddress
+import itertools
 import json
 import logging
 import math
+import numbers
 import os
 import random
 import re
@@ -39,6 +47,8 @@ _LOG = logging.getLogger("annals")
 _MAX_RECORD = 65_535
 _MAX_ANSWER = 1 << 20
 _MAX_DEPTH = 32
+_MAX_VALUES = 4_096
+_MAX_NUMBER = decimal.Decimal("1.7976931348623157e308")
 _OVERHEAD = 400
 _GROUP_RECORDS = 4_096
 _GROUP_BYTES = 1 << 20
@@ -50,6 +60,10 @@ _NOTED = re.compile(rb"(\d{20}) (\d{20}) ([0-9a-f]{8})\n")
 _TYPE = re.compile(r'"type"\s*:\s*"urn:annals:problem:([a-z-]+)"')
 _POINTER = re.compile(r'"pointer"\s*:\s*"/records/(\d{1,9})[/"]', re.ASCII)
 _UNFIT = re.compile("[\0\ud800-\udfff]")
+_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]{1,9})?")
+_WITH_PORT = re.compile(r"\[([^\]]*)\](?::[0-9]*)?|([0-9.]+):[0-9]*")
+_TIMESTAMP = re.compile(
+    r"(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(?:[Zz]|([+-])(\d\d):(\d\d))", re.ASCII)
 # Problems with a record, rather than with whoever sends it.
 _OF_RECORDS = {"malformed-json", "invalid-record", "record-id-taken", "body-too-large", "too-many-records"}
 
@@ -110,25 +124,364 @@ class _Ids:
         return uuid.UUID(int=high << 64 | 1 << 63 | int.from_bytes(os.urandom(8), "big") >> 2)
 
 
-def _clean(value, depth=0):
-    """What JSON or the service has no place for is replaced, so that nobody can have a record refused by a value."""
-    if value is None or isinstance(value, (bool, int)):
-        return value
-    if isinstance(value, float):
-        return value if math.isfinite(value) else str(value)
-    if isinstance(value, dict):
-        if depth >= _MAX_DEPTH:
-            return "…"
-        return {_UNFIT.sub("\ufffd", str(key)): _clean(part, depth + 1) for key, part in value.items()}
-    if isinstance(value, (list, tuple, set, frozenset)):
-        return [_clean(part, depth + 1) for part in value] if depth < _MAX_DEPTH else "…"
-    if isinstance(value, datetime.datetime):
-        return _time(value)
-    return _UNFIT.sub("\ufffd", str(value))
+def _fit(text, most=None):
+    """The text without what the service does not take, in at most that many characters."""
+    text = str.__str__(text)
+    if most is not None and len(text) > most:
+        text = text[:most - 1] + "…"
+    return _UNFIT.sub("\ufffd", text)
+
+
+def _quoted(text, room=None):
+    """The text as JSON, in at most that many bytes."""
+    text = str.__str__(text)
+    kept = _fit(text if room is None else text[:max(room, 0)])
+    quoted = json.dumps(kept, ensure_ascii=False)
+    size = len(quoted.encode())
+    if room is None or (len(kept) == len(text) and size <= room):
+        return quoted
+    while kept and size + 3 > room:
+        # A character takes at most six bytes.
+        kept = kept[:-max(1, (size + 3 - room) // 6)]
+        size = len(json.dumps(kept, ensure_ascii=False).encode())
+    return json.dumps(kept + "…", ensure_ascii=False)
+
+
+def _unreadable(failure):
+    return f"(unreadable: {type(failure).__name__})"
 
 
 def _time(moment):
-    return moment.astimezone(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    moment = moment.astimezone(datetime.timezone.utc).replace(tzinfo=None)
+    digits = "seconds" if not moment.microsecond else "microseconds" if moment.microsecond % 1000 else "milliseconds"
+    return moment.isoformat(timespec=digits) + "Z"
+
+
+def _moment(given):
+    """The time as the service takes it; None if it is none."""
+    try:
+        if not isinstance(given, datetime.datetime):
+            parts = _TIMESTAMP.fullmatch(given)
+            offset = 0
+            if parts[8]:
+                offset = (int(parts[9]) * 60 + int(parts[10])) * (-1 if parts[8] == "-" else 1)
+                if int(parts[9]) > 23 or int(parts[10]) > 59:
+                    return None
+            zone = datetime.timezone(datetime.timedelta(minutes=offset))
+            fraction = int((parts[7] or "").ljust(6, "0")[:6])
+            given = datetime.datetime(*(int(part) for part in parts.groups()[:6]), fraction, zone)
+        return _time(given)
+    except Exception:  # Whatever it is, it is no time.
+        return None
+
+
+def _address(text):
+    """The IPv4 or IPv6 address in the text, without brackets, port and zone; None if there is none."""
+    text = text.strip()
+    port = _WITH_PORT.fullmatch(text)
+    if port:
+        text = port[1] or port[2]
+    try:
+        address = ipaddress.ip_address(text.partition("%")[0] if ":" in text else text)
+        return str(address)
+    except (TypeError, ValueError):
+        return None
+
+
+def _plain(value):
+    """The value as JSON has it: None, a bool, number, text, mapping or iterable. The table is in docs/clients.md."""
+    for _ in range(_MAX_DEPTH):
+        if not isinstance(value, enum.Enum):
+            break
+        value = value.value
+    if value is None or isinstance(value, (bool, int, float, str, decimal.Decimal, collections.abc.Mapping)):
+        return value
+    if isinstance(value, datetime.datetime):
+        return _time(value)
+    if isinstance(value, (datetime.date, datetime.time)):
+        return value.isoformat()
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return base64.b64encode(value).decode()
+    if isinstance(value, BaseException):
+        text = str(value)
+        return type(value).__name__ + (": " + text if text else "")
+    if isinstance(value, tuple) and isinstance(getattr(value, "_fields", None), tuple):
+        return dict(zip(value._fields, value))
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: getattr(value, field.name, None) for field in dataclasses.fields(value)}
+    if isinstance(value, (collections.abc.Sequence, collections.abc.Set, collections.abc.ValuesView, collections.deque)):
+        return value
+    if isinstance(value, numbers.Integral):
+        return int(value)
+    if isinstance(value, numbers.Real) and not isinstance(value, numbers.Rational):
+        return float(value)
+    if isinstance(value, collections.abc.Iterator):
+        # Reading it would take the values away from the application.
+        return "(iterator)"
+    return str(value)
+
+
+class _Writer:
+    """Writes JSON that the service takes, whatever the values are: a stranger who chooses a value must not have the record
+    refused. Cyclic values and those that are too deep, too many or too long are cut, with a mark."""
+
+    def __init__(self, room, cuts=True):
+        # Whether it cuts what has no room, and for that keeps room for a mark in each container.
+        self._cuts = cuts
+        self._out = []
+        self._path = []
+        # The service does not count the metadata itself, and takes 131,072 bytes written out without exponents.
+        self._room, self._values, self._growth = room, _MAX_VALUES + 1, 60_000
+
+    def text(self):
+        return "".join(self._out)
+
+    def _state(self):
+        return len(self._out), self._room, self._values, self._growth
+
+    def _restore(self, state):
+        length, self._room, self._values, self._growth = state
+        del self._out[length:]
+
+    def _put(self, json_text):
+        size = len(json_text.encode())
+        if size > self._room:
+            return False
+        self._out.append(json_text)
+        self._room -= size
+        return True
+
+    def _literal(self, json_text):
+        self._values -= 1
+        return self._values >= 0 and self._put(json_text)
+
+    def _string(self, text):
+        if len(text) <= self._room:
+            if self._literal(_quoted(text)):
+                return True
+            self._values += 1
+        return self._cuts and self._room >= 40 and self._literal(_quoted(text, self._room))
+
+    def value(self, value, depth):
+        """Writes a value; False if there is no room for it."""
+        before, levels = self._state(), len(self._path)
+        try:
+            plain = _plain(value)
+            if plain is None or isinstance(plain, bool):
+                return self._literal("null" if plain is None else "true" if plain else "false")
+            if isinstance(plain, str):
+                return self._string(str.__str__(plain))
+            if isinstance(plain, (int, float, decimal.Decimal)):
+                return self._number(plain)
+            return self.container(value, plain, depth)
+        except Exception as failure:  # Whatever the value's own code raises.
+            self._restore(before)
+            del self._path[levels:]
+            return self._string(_unreadable(failure))
+
+    def _number(self, number):
+        if isinstance(number, int):
+            if number.bit_length() > 13_000:
+                return self._string("(a number of more than 3,900 digits)")
+            text = int.__repr__(number)
+        else:
+            text = float.__repr__(number) if isinstance(number, float) else decimal.Decimal.__str__(number)
+            if isinstance(number, float) and not math.isfinite(number):
+                text = {"nan": "NaN", "inf": "Infinity"}.get(text, "-Infinity")
+        if len(text) <= 400 and _NUMBER.fullmatch(text):
+            _, digits, exponent = decimal.Decimal(text).as_tuple()
+            written = max(len(digits), len(digits) + exponent, -exponent) + 3
+            growth = written if "e" in text.lower() else 0
+            if written <= 400 and growth <= self._growth and abs(decimal.Decimal(text)) <= _MAX_NUMBER:
+                self._growth -= growth
+                return self._literal(text)
+        return self._string(text)
+
+    def container(self, value, plain, depth):
+        if depth > _MAX_DEPTH:
+            return self._string("…")
+        if any(outer is value for outer in self._path):
+            return self._string("(cyclic)")
+        is_object = isinstance(plain, collections.abc.Mapping)
+        before = self._state()
+        if not self._literal("{}" if is_object else "[]") or not self._reserve(-1):
+            self._restore(before)
+            return False
+        self._out[-1] = self._out[-1][0]
+        self._path.append(value)
+        closed = self._parts(plain, is_object, depth)
+        self._path.pop()
+        self._out.append("}" if is_object else "]")
+        return closed
+
+    def _reserve(self, sign):
+        """Takes the room of a mark, or gives it back."""
+        if self._cuts:
+            self._room += sign * 80
+            self._values += sign * 2
+        return self._room >= 0 and self._values >= 0
+
+    def _parts(self, plain, is_object, depth):
+        names, mark, is_first = set(), None, True
+        try:
+            for part in plain.items() if is_object else plain:
+                start = self._state()
+                if not self._part(part, is_object, names, is_first, depth):
+                    self._restore(start)
+                    mark = "(cut)"
+                    break
+                is_first = False
+        except Exception as failure:  # Such as a dict that another thread changes: what was read stays.
+            mark = _unreadable(failure)
+        self._reserve(1)
+        return mark is None or self._cuts and self._part(
+            ("…", mark) if is_object else mark, is_object, names, is_first, depth)
+
+    def _part(self, part, is_object, names, is_first, depth):
+        if not is_first and not self._put(","):
+            return False
+        if not is_object:
+            return self.value(part, depth + 1)
+        key, value = part
+        name = unique = self._name(key, depth)
+        count = 1
+        while unique in names:
+            count += 1
+            unique = f"{name} ({count})"
+        if not self._literal(_quoted(unique) + ":") or not self.value(value, depth + 1):
+            return False
+        names.add(unique)
+        return True
+
+    def _name(self, key, depth):
+        """A name is the text of what the key would be as a value."""
+        try:
+            plain = _plain(key)
+        except Exception as failure:  # Whatever the key's own code raises.
+            plain = _unreadable(failure)
+        if isinstance(plain, str):
+            return _fit(plain, 1_024)
+        inner = _Writer(1_024)
+        inner._path = list(self._path)
+        inner.value(key, depth + 1)
+        return inner.text()
+
+
+def _text(value):
+    """The text of a value that a field of a record has; None for none."""
+    try:
+        plain = _plain(value)
+        if plain is None or isinstance(plain, str):
+            return plain
+        # The str() of a container may have no end.
+        writer = _Writer(_MAX_RECORD)
+        writer.value(value, 1)
+        text = writer.text()
+        return json.loads(text) if text.startswith('"') else text
+    except Exception as failure:  # Whatever the value's own code raises.
+        return _unreadable(failure)
+
+
+def _party(given, misfits, name):
+    if not isinstance(given, collections.abc.Mapping):
+        text = _text(given)
+        return "{" + '"id":' + _quoted(_fit(text, 1_024)) + "}" if text is not None else None
+    fields, others = [], {}
+    for key, value in itertools.islice(given.items(), _MAX_VALUES):
+        text = _text(value) if key in ("type", "id", "name") else None
+        if text is not None:
+            fields.append(f'"{key}":' + _quoted(_fit(text, 255 if key == "type" else 1_024)))
+        elif key not in ("type", "id", "name"):
+            others[key] = value
+    if others:
+        misfits[name] = others
+    return "{" + ",".join(fields) + "}" if fields else None
+
+
+def _record(record_id, given):
+    """The JSON of a record that the service takes. What is no value of its field goes into the metadata."""
+    misfits, fields = {}, []
+
+    def add(name, quoted, otherwise=None):
+        if quoted is not None:
+            fields.append(f'"{name}":{quoted}')
+        elif otherwise is not None:
+            misfits[name] = otherwise
+
+    timestamp = _plain_or_none(given["timestamp"])
+    moment = None if timestamp is None else _moment(timestamp)
+    now = _time(datetime.datetime.now(datetime.timezone.utc))
+    add("id", _quoted(str(record_id)))
+    add("timestamp", _quoted(moment or now))
+    if moment is None and timestamp is not None:
+        misfits["timestamp"] = _fit(_text(timestamp), 1_024)
+    action = _text(given["action"]) or "(none)"
+    add("action", _quoted(_fit("_" + action if action.startswith("annals.") else action, 255)))
+    for name in ("actor", "subject"):
+        try:
+            add(name, _party(given[name], misfits, name))
+        except Exception as failure:  # Whatever a mapping's own code raises.
+            misfits[name] = _unreadable(failure)
+    outcome = _text(given["outcome"])
+    add("outcome", _quoted(_fit(outcome, 64)) if outcome else None)
+    address = _text(given["ip_address"])
+    if address:
+        bare = _address(address) if len(address) <= 100 else None
+        add("ip_address", bare and _quoted(bare), _fit(address, 1_024))
+    number = given["number"]
+    if number is not None:
+        sequence = number.get("sequence") if isinstance(number, dict) else None
+        named = isinstance(sequence, str) and re.fullmatch("[A-Za-z0-9._-]{1,128}", sequence)
+        add("number", '{"sequence":' + _quoted(sequence) + "}" if named else None, number)
+    metadata = given["metadata"]
+    if metadata is not None and not isinstance(metadata, collections.abc.Mapping):
+        misfits["metadata"] = metadata
+    return _with_message(fields, _text(given["message"]), metadata if isinstance(metadata, collections.abc.Mapping) else {},
+                         misfits)
+
+
+def _plain_or_none(value):
+    """A time, or the text of anything else."""
+    return value if value is None or isinstance(value, datetime.datetime) else _text(value)
+
+
+def _with_message(fields, message, metadata, misfits):
+    room = _MAX_RECORD - len((",".join(fields) + '{},"message":,"metadata":').encode())
+    size = 0 if message is None else len(_quoted(message, room).encode())
+    more = ""
+    # What has room for all is not cut.
+    for cuts in (False, True):
+        writer = _Writer(room - min(size, room // 2), cuts)
+        if writer.container(metadata, _Both(misfits, metadata), 1) or cuts:
+            more = writer.text()
+            break
+    if message is not None:
+        fields.append('"message":' + _quoted(message, room - len(more.encode())))
+    if len(more) > 2:
+        fields.append('"metadata":' + more)
+    return ("{" + ",".join(fields) + "}").encode()
+
+
+class _Both(collections.abc.Mapping):
+    """First the misfits, by names that the metadata does not have, then the metadata."""
+
+    def __init__(self, misfits, metadata):
+        self._misfits = misfits
+        self._metadata = metadata
+
+    def items(self):
+        for name, value in self._misfits.items():
+            yield name + " (given)" if name in self._metadata else name, value
+        yield from self._metadata.items()
+
+    def __getitem__(self, name):
+        return self._metadata[name]
+
+    def __iter__(self):
+        return iter(self._metadata)
+
+    def __len__(self):
+        return len(self._metadata)
 
 
 def _pwrite(file, data, offset):
@@ -282,14 +635,14 @@ class _Spool:
         return f"{segment:020d}.spool"
 
     def write(self, group):
-        """Writes records; False if stopped before. If it fails, they have to be written again."""
+        """Writes records; False if it is full and stopped. If it fails, they have to be written again."""
         frames = bytearray()
         for entry in group:
             length = struct.pack(">I", len(entry.data))
             frames += length + struct.pack(">I", zlib.crc32(entry.data, zlib.crc32(length))) + entry.data
         with self._changed:
             self._changed.wait_for(lambda: self.stopped or self.bytes() + len(frames) <= self._max_bytes)
-            if self.stopped:
+            if self.stopped and self.bytes() + len(frames) > self._max_bytes:
                 return False
             ends = self._out is None or (
                 self._out_end + len(frames) > self._segment_bytes or self._unreadable == self._active)
@@ -646,6 +999,7 @@ class AuditLog:
         self._ids = _Ids()
         self._pid = os.getpid()
         self._closed = False
+        self._closing = threading.Lock()
         self._stop = threading.Event()
         self._batch = min(batch_records, 1_000), min(batch_bytes, 16_000_000)
         self._spool = None
@@ -663,19 +1017,15 @@ class AuditLog:
                message=None, metadata=None, number=None):
         """Takes a record, and gives its receipt at once; only while the buffer is full it waits.
 
-        Raises BufferFull if it stays full, ValueError for a record of more than 65,535 bytes.
+        Raises BufferFull if it stays full, ValueError for an id that is no UUID. The service takes every other value: what it
+        would refuse is cut, replaced, or moved into the metadata.
         """
         if os.getpid() != self._pid:
             raise RuntimeError("This audit log belongs to the parent process: open one after the fork")
         record_id = str(uuid.UUID(str(id))) if id else str(self._ids.next())
-        record = {"id": record_id, "timestamp": timestamp or datetime.datetime.now(datetime.timezone.utc), "action": action,
-                  "actor": actor, "subject": subject, "outcome": outcome, "ip_address": ip_address, "message": message,
-                  "metadata": metadata, "number": number}
-        # A record's own level does not count.
-        cleaned = {key: _clean(value) for key, value in record.items() if value is not None}
-        data = json.dumps(cleaned, ensure_ascii=False, separators=(",", ":")).encode()
-        if len(data) > _MAX_RECORD:
-            raise ValueError(f"The record has {len(data)} bytes; one may have {_MAX_RECORD}")
+        data = _record(record_id, {
+            "timestamp": timestamp, "action": action, "actor": actor, "subject": subject, "outcome": outcome,
+            "ip_address": ip_address, "message": message, "metadata": metadata, "number": number})
         entry = _Entry(record_id, data)
         with self._changed:
             self._changed.wait_for(lambda: self._closed or self._has_room(entry), self._append_timeout)
@@ -714,10 +1064,14 @@ class AuditLog:
                     "spool_bytes": self._spool.bytes() if self._spool else 0, "last_failure": self._last_failure}
 
     def close(self, timeout=30):
-        """Takes no more, and waits for what was taken; tells whether all is stored or refused.
+        """Takes no more, and waits for what was taken; tells whether all is stored or refused. Another call waits for the first.
 
-        The rest stays in the spool, for the next client; without a spool it is handed to on_refusal.
+        The rest is on disk, in the spool, for the next client; without a spool it is handed to on_refusal.
         """
+        with self._closing:
+            return self._close(timeout)
+
+    def _close(self, timeout):
         with self._changed:
             if self._closed:
                 return True
@@ -752,7 +1106,8 @@ class AuditLog:
         records, limit = self._batch
         with self._changed:
             self._changed.wait_for(lambda: self._buffer or self._closed)
-            if self._stop.is_set() or not self._buffer:
+            # A spool takes what is left also after the end.
+            if not self._buffer or (self._stop.is_set() and not self._spool):
                 return None
             batch, size = [], 0
             for entry in self._buffer:
@@ -873,6 +1228,9 @@ class AuditLog:
             entry.future.set_exception(refusal)
 
 
+_FIELDS = {"id", "timestamp", "action", "actor", "subject", "outcome", "ip_address", "message", "metadata", "number"}
+
+
 class AuditHandler(logging.Handler):
     """Makes audit records of the log lines that say so, and of no others:
 
@@ -893,9 +1251,18 @@ class AuditHandler(logging.Handler):
         if not hasattr(record, "audit"):
             return
         try:
-            time_of_line = datetime.datetime.fromtimestamp(record.created, datetime.timezone.utc)
-            self._audit_log.append(
-                **{"action": "log", "message": record.getMessage()[:8192], "timestamp": time_of_line, **record.audit})
+            fields = {"action": "log", "timestamp": datetime.datetime.fromtimestamp(record.created, datetime.timezone.utc)}
+            try:
+                fields["message"] = record.getMessage()
+            except Exception:  # Arguments that do not fit the line.
+                fields["message"] = _text(record.msg)
+            given = record.audit if isinstance(record.audit, dict) else {"metadata": record.audit}
+            others = {key: value for key, value in given.items() if key not in _FIELDS}
+            fields.update((key, value) for key, value in given.items() if key in _FIELDS)
+            if others:
+                own = fields.get("metadata")
+                fields["metadata"] = {**(own if isinstance(own, dict) else {} if own is None else {"metadata": own}), **others}
+            self._audit_log.append(**fields)
         except Exception as failure:  # Whatever it is, the line has to go on, and the application has to hear of it.
             _LOG.error("The record of a line of %s was not taken: %s: %s", record.name, type(failure).__name__, failure)
 

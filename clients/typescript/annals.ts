@@ -8,7 +8,9 @@
 
 import { randomBytes } from 'node:crypto';
 import * as fs from 'node:fs';
+import { isIP } from 'node:net';
 import * as path from 'node:path';
+import { types } from 'node:util';
 
 /** Who acted, or what was acted upon. */
 export interface Party {
@@ -114,6 +116,9 @@ type Answer =
 const MAX_RECORD = 65_535;
 const MAX_ANSWER = 1 << 20;
 const MAX_DEPTH = 32;
+const MAX_VALUES = 4_096;
+const MAX_NUMBER = 17_976_931_348_623_157n * 10n ** 292n;
+const LONGEST_NUMBER = 10n ** 3_900n;
 const OVERHEAD = 200;
 const GROUP_RECORDS = 4_096;
 const GROUP_BYTES = 1 << 20;
@@ -123,6 +128,11 @@ const FRAME = 8;
 const SEGMENT = /^(\d{20})\.spool$/;
 const NOTED = /^(\d{20}) (\d{20}) ([0-9a-f]{8})\n$/;
 const UNFIT = /\0|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
+const WITH_PORT = /^(?:\[([^\]]*)\](?::\d*)?|([\d.]+):\d*)$/;
+const TIMESTAMP = /^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.\d{1,9})?(?:[Zz]|([+-])(\d\d):(\d\d))$/;
+const FIELDS = [
+  'id', 'timestamp', 'action', 'actor', 'subject', 'outcome', 'ip_address', 'message', 'metadata', 'number',
+];
 // Problems with a record, rather than with whoever sends it.
 const OF_RECORDS = ['malformed-json', 'invalid-record', 'record-id-taken', 'body-too-large', 'too-many-records'];
 
@@ -144,32 +154,459 @@ function crc32(...parts: Uint8Array[]): number {
   return (value ^ 0xffffffff) >>> 0;
 }
 
-/** What JSON or the service has no place for is replaced, so that nobody can have a record refused by a value. */
-function clean(value: unknown, depth = 0): unknown {
-  if (value === null || value === undefined || typeof value === 'boolean') {
-    return value;
+/** The text without what the service does not take, in at most that many characters. */
+function fit(text: string, most = Infinity): string {
+  if (text.length <= most) {
+    return text.replace(UNFIT, '\ufffd');
   }
-  if (typeof value === 'number') {
-    return Number.isFinite(value) ? value : String(value);
+  const characters = Array.from(text.slice(0, most * 2 + 2));
+  const kept = characters.length <= most ? characters.join('') : `${characters.slice(0, most - 1).join('')}…`;
+  return kept.replace(UNFIT, '\ufffd');
+}
+
+/** The text as JSON, in at most that many bytes. */
+function quoted(text: string, room = Infinity): string {
+  let kept = fit(text.length > room ? text.slice(0, Math.max(room, 0)) : text);
+  const whole = JSON.stringify(kept);
+  let size = Buffer.byteLength(whole);
+  if (kept.length === text.length && size <= room) {
+    return whole;
   }
-  if (value instanceof Date) {
-    return Number.isNaN(value.getTime()) ? 'Invalid Date' : value.toISOString();
+  while (kept.length > 0 && size + 3 > room) {
+    // A character takes at most six bytes.
+    kept = fit(kept.slice(0, -Math.max(1, Math.floor((size + 3 - room) / 6))));
+    size = Buffer.byteLength(JSON.stringify(kept));
   }
-  if (typeof value !== 'object') {
-    return String(value).replace(UNFIT, '\ufffd');
+  return JSON.stringify(`${kept}…`);
+}
+
+function unreadable(cause: unknown): string {
+  try {
+    return `(unreadable: ${cause instanceof Error ? String(cause.name) : typeof cause})`;
+  } catch {
+    return '(unreadable)';
   }
-  if (depth >= MAX_DEPTH) {
-    return '…';
+}
+
+/** A time as the other clients write it: without a fraction of zero. */
+function time(date: Date): string {
+  const milliseconds = Date.prototype.getTime.call(date);
+  return Number.isNaN(milliseconds) ? 'Invalid Date' : new Date(milliseconds).toISOString().replace('.000Z', 'Z');
+}
+
+/** Whether the service takes the text as a time. */
+function isTime(text: string): boolean {
+  const parts = TIMESTAMP.exec(text);
+  if (!parts) {
+    return false;
   }
-  if (Array.isArray(value)) {
-    return value.map((part) => clean(part ?? null, depth + 1));
+  const [year, month, day, hour, minute, second] = parts.slice(1, 7).map(Number);
+  const [offsetHours, offsetMinutes] = [Number(parts[8] ?? 0), Number(parts[9] ?? 0)];
+  const date = new Date(0);
+  date.setUTCFullYear(year, month - 1, day);
+  date.setUTCHours(hour, minute, second);
+  const isReal = date.getUTCMonth() === month - 1 && date.getUTCDate() === day && hour < 24 && minute < 60 && second < 60;
+  const offset = (offsetHours * 60 + offsetMinutes) * (parts[7] === '-' ? -60_000 : 60_000);
+  const moment = new Date(date.getTime() - offset).getUTCFullYear();
+  return isReal && offsetHours < 24 && offsetMinutes < 60 && moment >= 1 && moment <= 9999;
+}
+
+/** The IPv4 or IPv6 address in the text, without brackets, port and zone. */
+function address(text: string): string | undefined {
+  const [, v6, v4] = WITH_PORT.exec(text.trim()) ?? [];
+  const bare = v6 ?? v4 ?? text.trim();
+  const found = bare.includes(':') ? bare.split('%')[0] : bare;
+  return isIP(found) ? found : undefined;
+}
+
+type Pairs = { pairs: Iterable<readonly [unknown, unknown]> };
+type Plain = null | undefined | boolean | number | bigint | string | Pairs | { values: Iterable<unknown> };
+
+function* pairsOf(value: object): Generator<readonly [string, unknown]> {
+  for (const key of Object.keys(value)) {
+    let part: unknown;
+    try {
+      part = (value as Record<string, unknown>)[key];
+    } catch (cause) {
+      part = unreadable(cause);
+    }
+    if (part !== undefined) {
+      yield [key, part];
+    }
   }
-  // Without a prototype, "__proto__" is a name like others.
-  const cleaned = Object.create(null) as Record<string, unknown>;
-  for (const [key, part] of Object.entries(value)) {
-    cleaned[key.replace(UNFIT, '\ufffd')] = clean(part, depth + 1);
+}
+
+function* indexed(array: ArrayLike<unknown>): Generator<unknown> {
+  for (let i = 0; i < array.length; i++) {
+    yield array[i];
   }
-  return cleaned;
+}
+
+/** The value as JSON has it. What it contains is not converted yet. The table is in docs/clients.md. */
+function plain(value: unknown, asksToJson = true): Plain {
+  if (typeof value === 'function') {
+    return '(function)';
+  }
+  if (typeof value === 'symbol') {
+    return String(value);
+  }
+  if (typeof value !== 'object' || value === null) {
+    return value as Plain;
+  }
+  if (types.isDate(value)) {
+    return time(value);
+  }
+  if (types.isNativeError(value) || value instanceof Error) {
+    return value.message === '' ? String(value.name) : `${String(value.name)}: ${String(value.message)}`;
+  }
+  if (value instanceof URL || types.isRegExp(value)) {
+    return String(value);
+  }
+  if (types.isBoxedPrimitive(value)) {
+    return plain(value.valueOf(), false);
+  }
+  if (types.isAnyArrayBuffer(value)) {
+    return Buffer.from(value as ArrayBuffer).toString('base64');
+  }
+  if (types.isUint8Array(value) || types.isDataView(value) || types.isUint8ClampedArray(value)) {
+    return Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('base64');
+  }
+  const { toJSON } = value as { toJSON?: unknown };
+  if (asksToJson && typeof toJSON === 'function') {
+    return plain(toJSON.call(value, ''), false);
+  }
+  if (Array.isArray(value) || types.isTypedArray(value)) {
+    return { values: indexed(value as ArrayLike<unknown>) };
+  }
+  const iterable = value as Iterable<unknown> & { entries?: unknown };
+  if (typeof iterable[Symbol.iterator] === 'function') {
+    // Maps, headers and the like have pairs. Reading an iterator would take its values away from the application.
+    if (iterable.entries === iterable[Symbol.iterator]) {
+      return { pairs: iterable as Iterable<[unknown, unknown]> };
+    }
+    return typeof (value as { next?: unknown }).next === 'function' ? '(iterator)' : { values: iterable };
+  }
+  return { pairs: pairsOf(value) };
+}
+
+/** The text of a value that a field of a record has. */
+function textOf(value: unknown): string | undefined {
+  try {
+    const read = plain(value);
+    return read === null || read === undefined ? undefined : typeof read === 'object' ? written(value, 4_096) : String(read);
+  } catch (cause) {
+    return unreadable(cause);
+  }
+}
+
+function written(value: unknown, room: number): string {
+  const writer = new Writer(room, true);
+  writer.value(value, 1);
+  return writer.text();
+}
+
+/**
+ * Writes JSON that the service takes, whatever the values are: a stranger who chooses a value must not have the record refused.
+ * Cyclic values and those that are too deep, too many or too long are cut, with a mark.
+ */
+class Writer {
+  #out: string[] = [];
+  #path: unknown[];
+  #room: number;
+  /** Whether it cuts what has no room, and for that keeps room for a mark in each container. */
+  #cuts: boolean;
+  // The service does not count the metadata itself.
+  #values = MAX_VALUES + 1;
+  // The service takes 131,072 bytes of metadata, written out without exponents.
+  #growth = 60_000;
+
+  constructor(room: number, cuts: boolean, path: unknown[] = []) {
+    this.#room = room;
+    this.#cuts = cuts;
+    this.#path = path;
+  }
+
+  text(): string {
+    return this.#out.join('');
+  }
+
+  #state(): number[] {
+    return [this.#out.length, this.#room, this.#values, this.#growth, this.#path.length];
+  }
+
+  #restore([length, room, values, growth, levels]: number[]): void {
+    this.#out.length = length;
+    this.#path.length = levels;
+    this.#room = room;
+    this.#values = values;
+    this.#growth = growth;
+  }
+
+  #put(json: string, values = 1): boolean {
+    const size = Buffer.byteLength(json);
+    if (size > this.#room || values > this.#values) {
+      return false;
+    }
+    this.#out.push(json);
+    this.#room -= size;
+    this.#values -= values;
+    return true;
+  }
+
+  #string(text: string): boolean {
+    return (
+      (text.length <= this.#room && this.#put(quoted(text))) ||
+      (this.#cuts && this.#room >= 40 && this.#put(quoted(text, this.#room)))
+    );
+  }
+
+  /** Writes a value; false if there is no room for it. */
+  value(value: unknown, depth: number): boolean {
+    const before = this.#state();
+    try {
+      const read = plain(value);
+      if (read === null || read === undefined || typeof read === 'boolean') {
+        return this.#put(String(read ?? null));
+      }
+      if (typeof read === 'string') {
+        return this.#string(read);
+      }
+      return typeof read === 'object' ? this.container(value, read, depth) : this.#number(read);
+    } catch (cause) {
+      this.#restore(before);
+      return this.#string(unreadable(cause));
+    }
+  }
+
+  #number(number: number | bigint): boolean {
+    if (typeof number === 'bigint') {
+      const size = number < 0n ? -number : number;
+      if (size > LONGEST_NUMBER) {
+        return this.#string('(a number of more than 3,900 digits)');
+      }
+      return size > MAX_NUMBER ? this.#string(String(number)) : this.#put(String(number));
+    }
+    const text = Object.is(number, -0) ? '0' : String(number);
+    const exponent = /e[+-](\d+)$/.exec(text);
+    const growth = exponent ? Number(exponent[1]) + 25 : 0;
+    if (!Number.isFinite(number) || growth > this.#growth) {
+      return this.#string(text);
+    }
+    this.#growth -= growth;
+    return this.#put(text);
+  }
+
+  container(self: unknown, read: Pairs | { values: Iterable<unknown> }, depth: number): boolean {
+    if (depth > MAX_DEPTH) {
+      return this.#string('…');
+    }
+    if (this.#path.includes(self)) {
+      return this.#string('(cyclic)');
+    }
+    const before = this.#state();
+    const isObject = 'pairs' in read;
+    if (!this.#put(isObject ? '{}' : '[]') || !this.#reserve(-1)) {
+      this.#restore(before);
+      return false;
+    }
+    this.#out[this.#out.length - 1] = isObject ? '{' : '[';
+    this.#path.push(self);
+    const closed = this.#parts(isObject ? read.pairs : read.values, isObject, depth);
+    this.#path.pop();
+    this.#out.push(isObject ? '}' : ']');
+    return closed;
+  }
+
+  /** Takes the room of a mark, or gives it back. */
+  #reserve(sign: number): boolean {
+    if (this.#cuts) {
+      this.#room += sign * 80;
+      this.#values += sign * 2;
+    }
+    return this.#room >= 0 && this.#values >= 0;
+  }
+
+  #parts(parts: Iterable<unknown>, isObject: boolean, depth: number): boolean {
+    const names = new Set<string>();
+    let isFirst = true;
+    let mark: string | undefined;
+    try {
+      for (const part of parts) {
+        const start = this.#state();
+        if (!this.#part(part, isObject, names, isFirst, depth)) {
+          this.#restore(start);
+          mark = '(cut)';
+          break;
+        }
+        isFirst = false;
+      }
+    } catch (cause) {
+      mark = unreadable(cause);
+    }
+    this.#reserve(1);
+    return mark === undefined || (this.#cuts && this.#part(isObject ? ['…', mark] : mark, isObject, names, isFirst, depth));
+  }
+
+  #part(part: unknown, isObject: boolean, names: Set<string>, isFirst: boolean, depth: number): boolean {
+    if (!isFirst && !this.#put(',', 0)) {
+      return false;
+    }
+    if (!isObject) {
+      return this.value(part, depth + 1);
+    }
+    const [key, value] = part as [unknown, unknown];
+    const name = this.#name(key, depth);
+    let unique = name;
+    for (let i = 2; names.has(unique); i++) {
+      unique = `${name} (${i})`;
+    }
+    if (!this.#put(`${quoted(unique)}:`) || !this.value(value, depth + 1)) {
+      return false;
+    }
+    names.add(unique);
+    return true;
+  }
+
+  /** A name is the text of what the key would be as a value. */
+  #name(key: unknown, depth: number): string {
+    let read: unknown;
+    try {
+      read = plain(key);
+    } catch (cause) {
+      read = unreadable(cause);
+    }
+    if (typeof read === 'string') {
+      return fit(read, 1_024);
+    }
+    const inner = new Writer(1_024, true, [...this.#path]);
+    inner.value(key, depth + 1);
+    return inner.text();
+  }
+}
+
+/** A part of what an application gives, which may be anything. */
+function partOf(value: object, key: string): unknown {
+  try {
+    return (value as Record<string, unknown>)[key];
+  } catch (cause) {
+    return unreadable(cause);
+  }
+}
+
+function party(given: unknown, misfits: Map<string, unknown>, name: string): string | undefined {
+  if (typeof given !== 'object' || given === null) {
+    const id = textOf(given);
+    return id === undefined ? undefined : `{"id":${quoted(fit(id, 1_024))}}`;
+  }
+  const fields: string[] = [];
+  const others = new Map<string, unknown>();
+  for (const key of Object.keys(given).slice(0, MAX_VALUES)) {
+    const part = partOf(given, key);
+    if (key === 'type' || key === 'id' || key === 'name') {
+      const text = textOf(part);
+      fields.push(...(text === undefined ? [] : [`"${key}":${quoted(fit(text, key === 'type' ? 255 : 1_024))}`]));
+    } else if (part !== undefined) {
+      others.set(key, part);
+    }
+  }
+  if (others.size > 0) {
+    misfits.set(name, others);
+  }
+  return fields.length > 0 ? `{${fields.join(',')}}` : undefined;
+}
+
+/** The JSON of a record that the service takes. What is no value of its field goes into the metadata. */
+function writtenRecord(id: string, record: AuditRecord): string {
+  const misfits = new Map<string, unknown>();
+  const fields = [`"id":"${id}"`];
+  const add = (name: string, json: string | undefined, otherwise?: unknown) => {
+    if (json !== undefined) {
+      fields.push(`"${name}":${json}`);
+    } else if (otherwise !== undefined && otherwise !== null && otherwise !== '') {
+      misfits.set(name, otherwise);
+    }
+  };
+  const timestamp = textOf(partOf(record, 'timestamp'));
+  const isMoment = timestamp !== undefined && isTime(timestamp);
+  add('timestamp', quoted(isMoment ? timestamp : time(new Date())));
+  if (!isMoment && timestamp !== undefined) {
+    misfits.set('timestamp', fit(timestamp, 1_024));
+  }
+  const action = textOf(partOf(record, 'action')) || '(none)';
+  add('action', quoted(fit(action.startsWith('annals.') ? `_${action}` : action, 255)));
+  for (const name of ['actor', 'subject']) {
+    try {
+      add(name, party(partOf(record, name), misfits, name));
+    } catch (cause) {
+      misfits.set(name, unreadable(cause));
+    }
+  }
+  const outcome = textOf(partOf(record, 'outcome'));
+  add('outcome', outcome ? quoted(fit(outcome, 64)) : undefined);
+  const from = textOf(partOf(record, 'ip_address'));
+  const bare = from !== undefined && from.length <= 100 ? address(from) : undefined;
+  add('ip_address', bare && quoted(bare), from && fit(from, 1_024));
+  const number = partOf(record, 'number');
+  const sequence = typeof number === 'object' && number !== null ? partOf(number, 'sequence') : undefined;
+  const isNamed = typeof sequence === 'string' && /^[A-Za-z0-9._-]{1,128}$/.test(sequence);
+  add('number', isNamed ? `{"sequence":"${sequence}"}` : undefined, number);
+  for (const [key, value] of pairsOf(record)) {
+    if (!FIELDS.includes(key)) {
+      misfits.set(key, value);
+    }
+  }
+  return withMessage(fields, textOf(partOf(record, 'message')), partOf(record, 'metadata'), misfits);
+}
+
+function withMessage(
+  fields: string[],
+  message: string | undefined,
+  metadata: unknown,
+  misfits: Map<string, unknown>,
+): string {
+  let own: Plain;
+  try {
+    own = plain(metadata);
+  } catch (cause) {
+    own = unreadable(cause);
+  }
+  const isObject = typeof own === 'object' && own !== null && 'pairs' in own;
+  if (!isObject && own !== null && own !== undefined) {
+    misfits.set('metadata', metadata);
+  }
+  const isTaken = (name: string) => {
+    try {
+      return Object.hasOwn(metadata as object, name) || (types.isMap(metadata) && metadata.has(name));
+    } catch {
+      return true;
+    }
+  };
+  const both = function* () {
+    for (const [name, value] of misfits) {
+      yield [isObject && isTaken(name) ? `${name} (given)` : name, value] as const;
+    }
+    if (isObject) {
+      yield* (plain(metadata) as Pairs).pairs;
+    }
+  };
+  const room = MAX_RECORD - Buffer.byteLength(`${fields.join(',')}{},"message":,"metadata":`);
+  const size = message === undefined ? 0 : Buffer.byteLength(quoted(message, room));
+  // What has room for all is not cut.
+  let more = '';
+  for (const cuts of [false, true]) {
+    const writer = new Writer(room - Math.min(size, Math.floor(room / 2)), cuts);
+    if (writer.container(metadata, { pairs: both() }, 1) || cuts) {
+      more = writer.text();
+      break;
+    }
+  }
+  if (message !== undefined) {
+    fields.push(`"message":${quoted(message, room - Buffer.byteLength(more))}`);
+  }
+  if (more.length > 2) {
+    fields.push(`"metadata":${more}`);
+  }
+  return `{${fields.join(',')}}`;
 }
 
 function ended(from: number, segment: number): string {
@@ -384,7 +821,7 @@ class Spool {
     return `${String(segment).padStart(20, '0')}.spool`;
   }
 
-  /** Writes records; false if stopped before. If it fails, they have to be written again. */
+  /** Writes records; false if it is full and stopped. If it fails, they have to be written again. */
   async write(group: Entry[]): Promise<boolean> {
     const frames = Buffer.concat(
       group.flatMap(({ data }) => {
@@ -395,7 +832,7 @@ class Spool {
       }),
     );
     await this.changed.until(() => this.stopped || this.bytes() + frames.length <= this.#options.spoolBytes);
-    if (this.stopped) {
+    if (this.stopped && this.bytes() + frames.length > this.#options.spoolBytes) {
       return false;
     }
     try {
@@ -746,6 +1183,7 @@ export class AuditLog {
   #lastFailure = '';
   #lastTick = 0n;
   #isClosed = false;
+  #closing: Promise<boolean> | undefined;
   #stop = new AbortController();
   #work: Promise<unknown>;
 
@@ -761,7 +1199,10 @@ export class AuditLog {
     return new AuditLog(url, token, options);
   }
 
-  /** Takes a record. Throws a BufferFullError where there is no room, and a RangeError for more than 65,535 bytes. */
+  /**
+   * Takes a record. Throws a BufferFullError where there is no room, and a TypeError for an id that is no UUID. The service takes
+   * every other value: what it would refuse is cut, replaced, or moved into the metadata.
+   */
   append(record: AuditRecord): Receipt {
     if (this.#isClosed) {
       throw new Error('The audit log is closed: the record was not taken');
@@ -770,18 +1211,7 @@ export class AuditLog {
     if (!/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id)) {
       throw new TypeError(`An id is a UUID, not ${id}`);
     }
-    const data = Buffer.from(JSON.stringify({
-      id,
-      timestamp: clean(record.timestamp ?? new Date()),
-      ...Object.fromEntries(
-        Object.entries(record)
-          .filter(([key]) => key !== 'id' && key !== 'timestamp')
-          .map(([key, value]) => [key, clean(value)]),
-      ),
-    }));
-    if (data.length > MAX_RECORD) {
-      throw new RangeError(`The record has ${data.length} bytes; one may have ${MAX_RECORD}`);
-    }
+    const data = Buffer.from(writtenRecord(id, record));
     if (!this.#hasRoom(data.length)) {
       this.#counts.turnedAway++;
       throw new BufferFullError(`The buffer is full: ${this.#buffer.length} records, ${this.#bytes} bytes wait`);
@@ -843,13 +1273,15 @@ export class AuditLog {
   }
 
   /**
-   * Takes no more, and waits for what was taken; resolves with whether all is stored or refused. The rest stays in the spool, for
-   * the next client; without a spool it is handed to onRefusal.
+   * Takes no more, and waits for what was taken; resolves with whether all is stored or refused. The rest is on disk, in the spool,
+   * for the next client; without a spool it is handed to onRefusal.
    */
-  async close(milliseconds = 30_000): Promise<boolean> {
-    if (this.#isClosed) {
-      return true;
-    }
+  close(milliseconds = 30_000): Promise<boolean> {
+    this.#closing ??= this.#close(milliseconds);
+    return this.#closing;
+  }
+
+  async #close(milliseconds: number): Promise<boolean> {
     this.#isClosed = true;
     const isSettled = await this.flush(milliseconds);
     this.#stop.abort();
@@ -892,7 +1324,8 @@ export class AuditLog {
     const { signal } = this.#stop;
     while (this.#spool) {
       await this.#changed.until(() => this.#buffer.length > 0 || signal.aborted);
-      if (signal.aborted) {
+      // What is left goes to disk also after the end.
+      if (this.#buffer.length === 0) {
         return;
       }
       const group = this.#take(GROUP_RECORDS, Math.min(GROUP_BYTES, (this.#options.segmentBytes ?? 1 << 24) / 2));
@@ -904,7 +1337,9 @@ export class AuditLog {
         group.forEach((entry) => entry.resolve());
       } catch (cause) {
         this.#failed(`The spool cannot be written: ${cause}`);
-        await this.#changed.until(() => signal.aborted, 1_000);
+        if (await this.#changed.until(() => signal.aborted, 1_000)) {
+          return;
+        }
       }
     }
   }

@@ -6,6 +6,7 @@ import java.net.URI;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;
+import java.util.UUID;
 
 /** Appends numbers to the spool that is its first argument, from the second on, as many as the third says; prints each that is safe. */
 public class Program {
@@ -21,7 +22,8 @@ public class Program {
                 long mine = number;
                 Receipt receipt = log.append(AuditRecord.of("append")
                         .actor("user", "u-1", "Jane \"J\" Doe\n\0\ud800")
-                        .ipAddress(number % 1_000_000 == 7 ? "no address" : "192.0.2.1")
+                        .id(number % 1_000_000 == 6 || number % 1_000_000 == 7 ? new UUID(0x7000, Long.MIN_VALUE + number / 1_000_000) : null)
+                        .ipAddress("192.0.2.1")
                         .metadata(Map.of("number", number))
                         .build());
                 receipt.acknowledgement().thenRun(() -> System.out.println(mine));

@@ -11,7 +11,9 @@ with annals.AuditLog(os.environ["ANNALS_URL"], os.environ["ANNALS_TOKEN"], spool
     for number in range(first, first + count):
         receipt = log.append(
             "append", actor={"type": "user", "id": "u-1", "name": 'Jane "J" Doe\n\0\ud800'},
-            ip_address="no address" if number % 1_000_000 == 7 else "192.0.2.1", metadata={"number": number})
+            # The second of these two is refused.
+            id=f"00000000-0000-7000-8000-{number // 1_000_000:012d}" if number % 1_000_000 in (6, 7) else None,
+            ip_address="192.0.2.1", metadata={"number": number})
         receipt.future.add_done_callback(lambda _, mine=number: os.write(1, b"%d\n" % mine))
     while not log.flush(60):
         print(log.metrics(), file=sys.stderr)

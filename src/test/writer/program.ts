@@ -16,7 +16,11 @@ for (let number = Number(first); number < Number(first) + Number(count); number+
   const { acknowledged } = log.append({
     action: 'append',
     actor: { type: 'user', id: 'u-1', name: 'Jane "J" Doe\n\0\ud800' },
-    ip_address: number % 1_000_000 === 7 ? 'no address' : '192.0.2.1',
+    // The second of these two is refused.
+    id: [6, 7].includes(number % 1_000_000)
+      ? `00000000-0000-7000-8000-${String(Math.floor(number / 1_000_000)).padStart(12, '0')}`
+      : undefined,
+    ip_address: '192.0.2.1',
     metadata: { number },
   });
   acknowledged.then(() => writeSync(1, `${number}\n`));

@@ -107,18 +107,12 @@ public final class AuditLog implements AutoCloseable {
      * Builder#appendTimeout} says.
      *
      * @throws BufferFullException if the buffer stays full
-     * @throws IllegalArgumentException if the record has more than 65,535 bytes
      * @throws IllegalStateException if this is closed
      */
     public Receipt append(AuditRecord record) {
         Instant now = Instant.now();
         UUID id = record.id() == null ? ids.next(now) : record.id();
-        byte[] json = record.json(id, now).getBytes(UTF_8);
-        if (json.length > Entry.MAX_BYTES) {
-            throw new IllegalArgumentException(
-                    "The record has " + json.length + " bytes; one may have " + Entry.MAX_BYTES);
-        }
-        Entry entry = new Entry(id, json);
+        Entry entry = new Entry(id, record.json(id, now).getBytes(UTF_8));
         try {
             buffer.add(entry, appendTimeout);
         } catch (BufferFullException e) {
@@ -148,7 +142,7 @@ public final class AuditLog implements AutoCloseable {
     }
 
     /**
-     * Takes no more, and waits for what was taken. What the service has not stored by then stays in the spool, for the next
+     * Takes no more, and waits for what was taken. What the service has not stored by then is on disk, in the spool, for the next
      * client; without a spool it is handed to the handler of refusals.
      *
      * @return whether all is stored or refused
@@ -165,7 +159,9 @@ public final class AuditLog implements AutoCloseable {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
-        buffer.stop();
+        if (spool == null) {
+            buffer.stop();
+        }
         delivery.stop();
         spoolingStops.countDown();
         if (spool != null) {
@@ -173,6 +169,7 @@ public final class AuditLog implements AutoCloseable {
         }
         // They end by themselves within moments, so an interrupt of the caller's may wait.
         spooling.join();
+        buffer.stop();
         sending.join();
         handBack();
         return settled;

@@ -1,7 +1,10 @@
 package dev.annals.writer;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
+import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Objects;
 import java.util.UUID;
@@ -35,21 +38,42 @@ public final class AuditRecord {
         return id;
     }
 
-    /** All of it, the id first: a spool is read back by that. */
+    /** All of it, the id first: a spool is read back by that. At most 65,535 bytes. */
     String json(UUID withId, Instant now) {
         Instant time = timestamp == null ? now : timestamp;
         return "{\"id\":\"" + withId + "\",\"timestamp\":\"" + time.truncatedTo(ChronoUnit.MICROS) + "\"," + fields
                 + "}";
     }
 
-    /** What a record consists of. Only the action is required; a null leaves a field out. */
+    /**
+     * The fields of a record. Only the action is required; a null leaves a field out. The service takes the record whatever the
+     * values are: what it would refuse is cut, replaced, or moved into the metadata.
+     */
     public static final class Builder {
-        private final StringBuilder fields = new StringBuilder();
+        /** The id, the time, and the names of message and metadata. */
+        private static final int FRAME_BYTES = 120;
+
+        private static final int MAX_ACTION = 255;
+        private static final int MAX_OUTCOME = 64;
+        private static final int MAX_TYPE = 255;
+        private static final int MAX_TEXT = 1_024;
+        private static final String RESERVED = "annals.";
+        private static final Instant FIRST = Instant.parse("0001-01-01T00:00:00Z");
+        private static final Instant END = Instant.parse("9999-12-31T23:59:59.999999999Z");
+
+        private final Map<String, String> fields = new LinkedHashMap<>();
+        /** Values that are none for their fields. */
+        private final Map<String, String> misfits = new LinkedHashMap<>();
+
+        private String message;
+        private Map<String, ?> metadata = Map.of();
         private UUID id;
         private Instant timestamp;
 
         private Builder(String action) {
-            Json.field(fields, "action", Objects.requireNonNull(action, "action"));
+            String name = Objects.requireNonNull(action, "action");
+            String taken = name.isEmpty() ? "(none)" : name.startsWith(RESERVED) ? "_" + name : name;
+            text("action", taken, MAX_ACTION);
         }
 
         /** The record's own id. Without one, the client draws one; two records with the same id are one record. */
@@ -70,60 +94,114 @@ public final class AuditRecord {
 
         /** How it ended, such as {@code success}, {@code failure} or {@code denied}. */
         public Builder outcome(String outcome) {
-            return text("outcome", outcome);
+            return text("outcome", outcome == null || outcome.isEmpty() ? null : outcome, MAX_OUTCOME);
         }
 
-        /** The address the actor came from, IPv4 or IPv6. */
+        /**
+         * The address the actor came from, IPv4 or IPv6, also with a port or a zone, which are left out. A text that is no address
+         * goes into the metadata.
+         */
         public Builder ipAddress(String address) {
-            return text("ip_address", address);
+            String bare = address == null ? null : Address.in(address);
+            return fitting("ip_address", bare, address == null || address.isEmpty() ? null : address);
         }
 
         /** The record in words, for people. */
         public Builder message(String message) {
-            return text("message", message);
+            this.message = message;
+            return this;
         }
 
         /** When it happened; without it, the moment of the append. */
         public Builder timestamp(Instant timestamp) {
-            this.timestamp = timestamp;
-            return this;
+            boolean fits = timestamp == null || !(timestamp.isBefore(FIRST) || timestamp.isAfter(END));
+            this.timestamp = fits ? timestamp : null;
+            return fitting("timestamp", null, fits ? null : timestamp.toString());
         }
 
-        /** Anything else: texts, numbers, booleans, nulls, and maps, iterables and arrays of them. */
+        /** Anything else: docs/clients.md says what each kind of value becomes. It is read by {@link #build}. */
         public Builder metadata(Map<String, ?> metadata) {
-            if (metadata != null) {
-                Json.object(fields, "metadata", metadata);
-            }
+            this.metadata = metadata == null ? Map.of() : metadata;
             return this;
         }
 
         /** Asks for a number of this sequence, which is stored together with the record. */
         public Builder number(String sequence) {
-            if (sequence != null) {
-                Json.object(fields, "number", Map.of("sequence", sequence));
-            }
-            return this;
+            boolean fits = sequence != null && sequence.matches("[A-Za-z0-9._-]{1,128}");
+            fitting("number", null, fits ? null : sequence);
+            return field("number", fits ? "{\"sequence\":\"" + sequence + "\"}" : null);
         }
 
         /** The record. */
         public AuditRecord build() {
-            return new AuditRecord(id, timestamp, fields.toString());
+            StringBuilder json = new StringBuilder();
+            fields.forEach((name, value) -> append(json, name, value));
+            int room = Entry.MAX_BYTES - FRAME_BYTES - json.toString().getBytes(UTF_8).length;
+            String text = message == null ? "" : Json.string(message, room);
+            // Only if both do not fit, each has half of the room.
+            int forText = Math.min(text.getBytes(UTF_8).length, room / 2);
+            String more = Json.object(given(), metadata, room - forText);
+            int left = more == null ? room : room - more.getBytes(UTF_8).length;
+            append(json, "message", message == null ? null : Json.string(message, left));
+            append(json, "metadata", more);
+            return new AuditRecord(id, timestamp, json.toString());
         }
 
-        private Builder text(String name, String value) {
+        /** The misfits by names that the metadata does not have. */
+        private Map<String, String> given() {
+            Map<String, String> given = new LinkedHashMap<>();
+            misfits.forEach((name, value) -> given.put(isTaken(name) ? name + " (given)" : name, value));
+            return given;
+        }
+
+        private boolean isTaken(String name) {
+            try {
+                return metadata.containsKey(name);
+            } catch (RuntimeException e) {
+                return true;
+            }
+        }
+
+        private static void append(StringBuilder json, String name, String value) {
             if (value != null) {
-                Json.field(fields, name, value);
+                json.append(json.length() == 0 ? "\"" : ",\"")
+                        .append(name)
+                        .append("\":")
+                        .append(value);
+            }
+        }
+
+        private Builder field(String name, String json) {
+            fields.remove(name);
+            if (json != null) {
+                fields.put(name, json);
             }
             return this;
+        }
+
+        private Builder text(String name, String value, int maxCharacters) {
+            return field(name, quoted(value, maxCharacters));
+        }
+
+        private static String quoted(String value, int maxCharacters) {
+            return value == null ? null : Json.string(Json.fit(value, maxCharacters), Integer.MAX_VALUE);
+        }
+
+        /** Sets the field to a value that fits, or keeps what was given in the metadata. */
+        private Builder fitting(String name, String fit, String given) {
+            misfits.remove(name);
+            if (fit == null && given != null) {
+                misfits.put(name, Json.fit(given, MAX_TEXT));
+            }
+            return text(name, fit, MAX_TEXT);
         }
 
         private Builder party(String name, String type, String partyId, String partyName) {
-            if (type != null || partyId != null || partyName != null) {
-                fields.append(",\"").append(name).append("\":{");
-                text("type", type).text("id", partyId).text("name", partyName);
-                fields.append('}');
-            }
-            return this;
+            StringBuilder json = new StringBuilder();
+            append(json, "type", quoted(type, MAX_TYPE));
+            append(json, "id", quoted(partyId, MAX_TEXT));
+            append(json, "name", quoted(partyName, MAX_TEXT));
+            return field(name, json.length() == 0 ? null : "{" + json + "}");
         }
     }
 }

@@ -1,138 +1,351 @@
 package dev.annals.writer;
 
-import java.lang.reflect.Array;
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import java.math.BigDecimal;
 import java.math.BigInteger;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.HashSet;
+import java.util.Iterator;
 import java.util.Map;
+import java.util.Set;
+import java.util.regex.Pattern;
 
 /**
- * Writes JSON that the service takes, whatever the values are. What JSON or the service has no place for is replaced: NUL and
- * halves of a surrogate pair by U+FFFD, numbers that are none by their text, what is nested too deeply by "…". Otherwise
- * whoever chooses a value, such as the name of a user, could have the record of his own deed refused.
+ * Writes JSON that the service takes, whatever the values are: a stranger who chooses a value must not have the record refused.
+ * NUL and halves of a surrogate pair become U+FFFD, numbers outside of the service's range become their text. Cyclic values and
+ * those that are too deep, too many or too long are cut, with a mark.
  */
 // Java 11 has no patterns.
 @SuppressWarnings("PatternMatchingInstanceof")
 final class Json {
 
-    /** Of metadata, counting the metadata itself: the service takes no more. */
+    /** Levels of metadata, counting the metadata itself. */
     static final int MAX_DEPTH = 32;
 
+    /** Names and values in metadata. */
+    static final int MAX_VALUES = 4_096;
+
+    private static final String CUT = "…";
+    private static final String CUT_VALUES = "(cut)";
     private static final char REPLACEMENT = '\uFFFD';
     private static final char[] HEX = "0123456789abcdef".toCharArray();
+    private static final Pattern NUMBER = Pattern.compile("-?(0|[1-9][0-9]*)(\\.[0-9]+)?([eE][+-]?[0-9]{1,9})?");
+    private static final BigDecimal MAX_NUMBER = new BigDecimal("1.7976931348623157e308");
+    private static final int MAX_NUMBER_LENGTH = 400;
+    /** The text of a longer number takes too long to make. */
+    private static final int MAX_NUMBER_BITS = 13_000;
+    /** The service takes 131,072 bytes of metadata, written out without exponents. */
+    private static final int MAX_GROWTH = 60_000;
 
-    private Json() {}
+    private static final int MAX_KEY = 1_024;
+    private static final int MARK_BYTES = 80;
+    private static final int SHORTEST_CUT = 40;
 
-    static void field(StringBuilder out, String name, CharSequence value) {
-        separate(out);
-        string(out, name);
-        out.append(':');
-        string(out, value);
+    private final StringBuilder out = new StringBuilder();
+    /** The containers that are being written. */
+    private final Deque<Object> path = new ArrayDeque<>();
+
+    private int bytesLeft;
+    // The service does not count the metadata itself.
+    private int valuesLeft = MAX_VALUES + 1;
+    private int growthLeft = MAX_GROWTH;
+
+    /** Whether it cuts what has no room, and for that keeps room for a mark in each container. */
+    private final boolean cuts;
+
+    private Json(int maxBytes, boolean cuts) {
+        bytesLeft = maxBytes;
+        this.cuts = cuts;
     }
 
-    static void object(StringBuilder out, String name, Map<?, ?> value) {
-        separate(out);
-        string(out, name);
-        out.append(':');
-        value(out, value, 1);
-    }
-
-    private static void separate(StringBuilder out) {
-        if (out.length() > 0 && out.charAt(out.length() - 1) != '{') {
-            out.append(',');
+    /** An object with the entries of both, in at most that many bytes; null if it is empty. */
+    static String object(Map<?, ?> first, Map<?, ?> second, int maxBytes) {
+        // What has room for all is not cut.
+        Json json = new Json(maxBytes, false);
+        if (!json.container(second, both(first, second), true, 1)) {
+            json = new Json(maxBytes, true);
+            json.container(second, both(first, second), true, 1);
         }
+        return json.out.length() > 2 ? json.out.toString() : null;
     }
 
-    static void string(StringBuilder out, CharSequence text) {
+    private static Iterator<?> both(Map<?, ?> first, Map<?, ?> second) {
+        Iterator<?> start = first.entrySet().iterator();
+        return new Iterator<Object>() {
+            private Iterator<?> rest;
+
+            @Override
+            public boolean hasNext() {
+                if (!start.hasNext() && rest == null) {
+                    rest = second.entrySet().iterator();
+                }
+                return start.hasNext() || rest.hasNext();
+            }
+
+            @Override
+            public Object next() {
+                return start.hasNext() ? start.next() : rest.next();
+            }
+        };
+    }
+
+    /** The text in quotes, in at most that many bytes. */
+    static String string(CharSequence text, int maxBytes) {
+        StringBuilder out = new StringBuilder();
+        string(out, text, maxBytes);
+        return out.toString();
+    }
+
+    /** The text without what the service does not take, in at most that many characters. */
+    static String fit(CharSequence text, int maxCharacters) {
+        StringBuilder fit = new StringBuilder();
+        int end = 0;
+        int count = 0;
+        for (int i = 0; i < text.length(); i++) {
+            if (count == maxCharacters) {
+                return fit.replace(end, fit.length(), CUT).toString();
+            }
+            end = fit.length();
+            count++;
+            i += character(fit, text, i) - 1;
+        }
+        return fit.toString();
+    }
+
+    /** Appends the character at that place, or its replacement; returns how many chars of the text it has. */
+    private static int character(StringBuilder out, CharSequence text, int at) {
+        char c = text.charAt(at);
+        if (Character.isHighSurrogate(c) && at + 1 < text.length() && Character.isLowSurrogate(text.charAt(at + 1))) {
+            out.append(c).append(text.charAt(at + 1));
+            return 2;
+        }
+        out.append(c == 0 || Character.isSurrogate(c) ? REPLACEMENT : c);
+        return 1;
+    }
+
+    /** Appends the text in quotes; returns how many bytes that are, as a negative number if it was cut. */
+    private static int string(StringBuilder out, CharSequence text, int maxBytes) {
         out.append('"');
+        int bytes = 2;
+        int cutAt = out.length();
+        int bytesBeforeCut = bytes;
         for (int i = 0; i < text.length(); i++) {
             char c = text.charAt(i);
             if (c == '"' || c == '\\') {
                 out.append('\\').append(c);
-            } else if (c == 0) {
-                out.append(REPLACEMENT);
-            } else if (c < ' ') {
+                bytes += 2;
+            } else if (c > 0 && c < ' ') {
                 out.append("\\u00").append(HEX[c >> 4]).append(HEX[c & 15]);
-            } else if (!Character.isSurrogate(c)) {
-                out.append(c);
-            } else if (Character.isHighSurrogate(c)
-                    && i + 1 < text.length()
-                    && Character.isLowSurrogate(text.charAt(i + 1))) {
-                out.append(c).append(text.charAt(++i));
+                bytes += 6;
             } else {
-                out.append(REPLACEMENT);
+                int chars = character(out, text, i);
+                i += chars - 1;
+                c = out.charAt(out.length() - 1);
+                bytes += chars == 2 ? 4 : c < 0x80 ? 1 : c < 0x800 ? 2 : 3;
+            }
+            if (bytes > maxBytes) {
+                out.setLength(cutAt);
+                out.append(CUT).append('"');
+                return -bytesBeforeCut - 3;
+            }
+            if (bytes + 3 <= maxBytes) {
+                cutAt = out.length();
+                bytesBeforeCut = bytes;
             }
         }
         out.append('"');
+        return bytes;
     }
 
-    static void value(StringBuilder out, Object value, int depth) {
-        if (value == null || value instanceof Boolean) {
-            out.append(value);
-        } else if (value instanceof Number) {
-            number(out, (Number) value);
-        } else if (value instanceof Map
-                || value instanceof Iterable
-                || value.getClass().isArray()) {
-            if (depth > MAX_DEPTH) {
-                out.append("\"…\"");
-            } else if (value instanceof Map) {
-                map(out, (Map<?, ?>) value, depth);
-            } else if (value instanceof Iterable) {
-                list(out, (Iterable<?>) value, depth);
-            } else {
-                array(out, value, depth);
+    /** Writes a value, or nothing and returns false if there is no room for it. */
+    private boolean value(Object value, int depth) {
+        int[] before = state();
+        int levels = path.size();
+        try {
+            Object plain = Values.plain(value);
+            if (plain == null || plain instanceof Boolean) {
+                return literal(String.valueOf(plain));
             }
-        } else {
-            string(out, value instanceof CharSequence ? (CharSequence) value : String.valueOf(value));
+            if (plain instanceof Number) {
+                return number((Number) plain);
+            }
+            if (plain instanceof CharSequence) {
+                return text((CharSequence) plain);
+            }
+            boolean isObject = plain instanceof Map;
+            Iterator<?> parts = isObject ? ((Map<?, ?>) plain).entrySet().iterator() : ((Iterable<?>) plain).iterator();
+            return container(value, parts, isObject, depth);
+        } catch (Throwable e) {
+            restore(before);
+            while (path.size() > levels) {
+                path.pop();
+            }
+            return text(Values.unreadable(e));
         }
     }
 
-    private static void number(StringBuilder out, Number number) {
-        boolean exact = number instanceof Integer
-                || number instanceof Long
-                || number instanceof Short
-                || number instanceof Byte
-                || number instanceof BigInteger
-                || number instanceof BigDecimal;
-        // Others: Double and Float, which may be no number, and those of any library, which may print anything.
-        boolean finite = (number instanceof Double || number instanceof Float) && Double.isFinite(number.doubleValue());
-        if (exact || finite) {
-            out.append(number);
-        } else {
-            string(out, String.valueOf(number));
-        }
+    private int[] state() {
+        return new int[] {out.length(), bytesLeft, valuesLeft, growthLeft};
     }
 
-    private static void map(StringBuilder out, Map<?, ?> map, int depth) {
-        out.append('{');
-        String next = "";
-        for (Map.Entry<?, ?> entry : map.entrySet()) {
-            out.append(next);
-            string(out, String.valueOf(entry.getKey()));
-            out.append(':');
-            value(out, entry.getValue(), depth + 1);
-            next = ",";
-        }
-        out.append('}');
+    private void restore(int[] state) {
+        out.setLength(state[0]);
+        bytesLeft = state[1];
+        valuesLeft = state[2];
+        growthLeft = state[3];
     }
 
-    private static void list(StringBuilder out, Iterable<?> values, int depth) {
-        out.append('[');
-        String next = "";
-        for (Object value : values) {
-            out.append(next);
-            value(out, value, depth + 1);
-            next = ",";
+    private boolean literal(String ascii) {
+        if (valuesLeft < 1 || bytesLeft < ascii.length()) {
+            return false;
         }
-        out.append(']');
+        out.append(ascii);
+        bytesLeft -= ascii.length();
+        valuesLeft--;
+        return true;
     }
 
-    private static void array(StringBuilder out, Object array, int depth) {
-        out.append('[');
-        for (int i = 0; i < Array.getLength(array); i++) {
-            out.append(i == 0 ? "" : ",");
-            value(out, Array.get(array, i), depth + 1);
+    private boolean text(CharSequence text) {
+        int start = out.length();
+        if (valuesLeft < 1) {
+            return false;
         }
-        out.append(']');
+        int bytes = string(out, text, bytesLeft);
+        if (bytes < 0 && cuts && bytesLeft >= SHORTEST_CUT) {
+            bytes = -bytes;
+        }
+        if (bytes < 0 || bytes > bytesLeft) {
+            out.setLength(start);
+            return false;
+        }
+        bytesLeft -= bytes;
+        valuesLeft--;
+        return true;
+    }
+
+    private boolean number(Number number) {
+        BigInteger digits = number instanceof BigDecimal
+                ? ((BigDecimal) number).unscaledValue()
+                : number instanceof BigInteger ? (BigInteger) number : BigInteger.ZERO;
+        if (digits.bitLength() > MAX_NUMBER_BITS) {
+            return text("(a number of more than 3,900 digits)");
+        }
+        String text = String.valueOf(number);
+        if (text.length() <= MAX_NUMBER_LENGTH && NUMBER.matcher(text).matches()) {
+            BigDecimal exact = new BigDecimal(text);
+            long before = (long) exact.precision() - exact.scale();
+            long written = Math.max(exact.precision(), Math.max(before, exact.scale())) + 3;
+            long growth = text.indexOf('e') < 0 && text.indexOf('E') < 0 ? 0 : written;
+            if (written <= MAX_NUMBER_LENGTH
+                    && growth <= growthLeft
+                    && exact.abs().compareTo(MAX_NUMBER) <= 0) {
+                growthLeft -= (int) growth;
+                return literal(text);
+            }
+        }
+        return text(text);
+    }
+
+    private boolean container(Object self, Iterator<?> parts, boolean isObject, int depth) {
+        if (depth > MAX_DEPTH) {
+            return text(CUT);
+        }
+        for (Object outer : path) {
+            if (outer == self) {
+                return text("(cyclic)");
+            }
+        }
+        int[] before = state();
+        if (!literal(isObject ? "{}" : "[]") || !reserve(-1)) {
+            restore(before);
+            return false;
+        }
+        out.setLength(out.length() - 1);
+        path.push(self);
+        boolean closed = parts(parts, isObject, depth);
+        path.pop();
+        out.append(isObject ? '}' : ']');
+        return closed;
+    }
+
+    /** Takes the room of a mark, or gives it back. */
+    private boolean reserve(int sign) {
+        if (cuts) {
+            bytesLeft += sign * MARK_BYTES;
+            valuesLeft += sign * 2;
+        }
+        return bytesLeft >= 0 && valuesLeft >= 0;
+    }
+
+    /** Writes the parts for which there is room, and a mark if there is none for others. */
+    private boolean parts(Iterator<?> parts, boolean isObject, int depth) {
+        Set<String> names = new HashSet<>();
+        String mark = null;
+        boolean isFirst = true;
+        try {
+            while (mark == null && parts.hasNext()) {
+                Object part = parts.next();
+                int[] start = state();
+                if (part(part, names, isObject, isFirst, depth)) {
+                    isFirst = false;
+                } else {
+                    restore(start);
+                    mark = CUT_VALUES;
+                }
+            }
+        } catch (Throwable e) {
+            // Such as a map that another thread changes: what was read stays.
+            mark = Values.unreadable(e);
+        }
+        reserve(1);
+        return mark == null || (cuts && part(isObject ? Map.entry(CUT, mark) : mark, names, isObject, isFirst, depth));
+    }
+
+    private boolean part(Object part, Set<String> names, boolean isObject, boolean isFirst, int depth) {
+        if (!isFirst) {
+            out.append(',');
+            bytesLeft--;
+        }
+        return bytesLeft >= 0 && (isObject ? entry((Map.Entry<?, ?>) part, names, depth) : value(part, depth + 1));
+    }
+
+    private boolean entry(Map.Entry<?, ?> entry, Set<String> names, int depth) {
+        String name = name(entry.getKey(), depth);
+        String unique = name;
+        for (int i = 2; names.contains(unique); i++) {
+            unique = name + " (" + i + ")";
+        }
+        String json = string(unique, Integer.MAX_VALUE);
+        int bytes = json.getBytes(UTF_8).length + 1;
+        if (bytes > bytesLeft || valuesLeft < 2) {
+            return false;
+        }
+        out.append(json).append(':');
+        bytesLeft -= bytes;
+        valuesLeft--;
+        if (!value(entry.getValue(), depth + 1)) {
+            return false;
+        }
+        names.add(unique);
+        return true;
+    }
+
+    /** A name is the text of what the key would be as a value. */
+    private String name(Object key, int depth) {
+        Object plain;
+        try {
+            plain = Values.plain(key);
+        } catch (Throwable e) {
+            plain = Values.unreadable(e);
+        }
+        if (plain instanceof CharSequence) {
+            return fit((CharSequence) plain, MAX_KEY);
+        }
+        Json json = new Json(MAX_KEY, true);
+        path.descendingIterator().forEachRemaining(json.path::push);
+        json.value(key, depth + 1);
+        return json.out.toString();
     }
 }

@@ -22,11 +22,10 @@ final class RefusedFile implements Consumer<Refusal> {
 
     @Override
     public void accept(Refusal refusal) {
-        StringBuilder line = new StringBuilder("{");
-        Json.field(line, "reason", refusal.reason());
-        line.append(",\"record\":").append(refusal.json()).append("}\n");
+        String reason = Json.string(refusal.reason(), Integer.MAX_VALUE);
+        String line = "{\"reason\":" + reason + ",\"record\":" + refusal.json() + "}\n";
         try (FileChannel file = SpoolFolder.openFile(folder, NAME)) {
-            ByteBuffer bytes = UTF_8.encode(line.toString());
+            ByteBuffer bytes = UTF_8.encode(line);
             long at = file.size();
             while (bytes.hasRemaining()) {
                 at += file.write(bytes, at);

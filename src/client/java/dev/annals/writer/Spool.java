@@ -124,7 +124,7 @@ final class Spool implements Source {
     /**
      * Writes records, all of which are on disk when this returns, if that was asked for. Waits while the spool is full.
      *
-     * @return false if it was stopped before
+     * @return false if it is full and was stopped
      * @throws IOException if that fails; then they may or may not be read, and have to be written again
      */
     boolean write(List<Entry> entries) throws IOException {
@@ -199,7 +199,7 @@ final class Spool implements Source {
             while (!stopped && bytesOnDisk() + size > options.maxBytes) {
                 changed.awaitUninterruptibly();
             }
-            return !stopped;
+            return bytesOnDisk() + size <= options.maxBytes;
         } finally {
             lock.unlock();
         }

@@ -39,10 +39,11 @@ class WritersIT extends ClientProcess {
     private static final long ROUND = 1_000_000;
     /** Of a round, as it is printed on a line. */
     private static final long BYTES_OF_A_NUMBER = 8;
-    /** Of each round's records, the one whose address is none. */
+    /** Of each round's records, the one whose id another one has. */
     private static final long REFUSED = 7;
 
     private static final int SPOOLED = 500;
+    private static final int HOSTILE = 300;
 
     @ParameterizedTest
     @ValueSource(strings = {"java", "python", "typescript"})
@@ -85,6 +86,22 @@ class WritersIT extends ClientProcess {
                         .map(number -> "\"number\":" + number + "}")
                         .toList());
         assertThat(log().checkFeed(project.id())).isEqualTo(stored.size());
+    }
+
+    @ParameterizedTest
+    @CsvSource({"java, Hostile.java", "python, hostile.py", "typescript, hostile.ts"})
+    void theServiceTakesEveryRecordWhateverItsValuesAre(String language, String file) throws Exception {
+        String source = Files.readString(Path.of("src", "test", "writer", file));
+        Project project = service.newProject();
+        Path spool = folder.resolve("spool");
+
+        String name = file.substring(0, file.indexOf('.'));
+        process = start(SdkProgram.writer(language, source, name), project, service.uri(), spool, HOSTILE, 0);
+
+        assertThat(process.waitFor(240, TimeUnit.SECONDS)).as(output()).isTrue();
+        assertThat(process.exitValue()).as(output()).isZero();
+        assertThat(spool.resolve("refused.ndjson")).doesNotExist();
+        assertThat(log().checkFeed(project.id())).isEqualTo(HOSTILE);
     }
 
     @ParameterizedTest

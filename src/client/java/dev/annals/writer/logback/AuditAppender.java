@@ -157,7 +157,11 @@ public final class AuditAppender extends UnsynchronizedAppenderBase<ILoggingEven
 
     private static String take(Map<String, Object> from, String key) {
         Object value = from.remove(key);
-        return value == null ? null : value.toString();
+        try {
+            return value == null ? null : value.toString();
+        } catch (RuntimeException e) {
+            return "(unreadable: " + e.getClass().getName() + ")";
+        }
     }
 
     private static String shortened(String message) {

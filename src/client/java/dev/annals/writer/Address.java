@@ -1,0 +1,52 @@
+package dev.annals.writer;
+
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/** Reads the addresses that servers and proxies tell, without asking a name server. */
+final class Address {
+
+    private static final String BYTE = "(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])";
+    private static final String V4 = BYTE + "(\\." + BYTE + "){3}";
+    private static final Pattern IS_V4 = Pattern.compile(V4);
+    private static final Pattern WITH_PORT = Pattern.compile("\\[(?<v6>[^\\]]*)\\](:[0-9]*)?|(?<v4>[0-9.]+):[0-9]*");
+    private static final Pattern GROUPS =
+            Pattern.compile("([0-9a-fA-F]{1,4}(:[0-9a-fA-F]{1,4})*(:" + V4 + ")?)?|" + V4);
+    private static final int LONGEST = 100;
+
+    private Address() {}
+
+    /** The IPv4 or IPv6 address in the text, without brackets, port and zone; null if there is none. */
+    static String in(String text) {
+        String address = text.strip();
+        if (address.length() > LONGEST) {
+            return null;
+        }
+        Matcher port = WITH_PORT.matcher(address);
+        if (port.matches()) {
+            address = port.group("v6") != null ? port.group("v6") : port.group("v4");
+        }
+        int zone = address.indexOf('%');
+        if (zone >= 0 && address.indexOf(':') >= 0) {
+            address = address.substring(0, zone);
+        }
+        return IS_V4.matcher(address).matches() || isV6(address) ? address : null;
+    }
+
+    private static boolean isV6(String text) {
+        int gap = text.indexOf("::");
+        if (gap < 0) {
+            return groups(text) == 8;
+        }
+        String head = text.substring(0, gap);
+        return head.indexOf('.') < 0 && groups(head) + groups(text.substring(gap + 2)) < 8;
+    }
+
+    /** How many groups of 16 bits; 9 if it is malformed. */
+    private static int groups(String text) {
+        if (text.isEmpty() || !GROUPS.matcher(text).matches()) {
+            return text.isEmpty() ? 0 : 9;
+        }
+        return text.split(":").length + (text.indexOf('.') < 0 ? 0 : 1);
+    }
+}

@@ -24,14 +24,14 @@ final class CachedFetch<T> {
     private final long interval;
     private final LongSupplier nanoTime;
 
-    private volatile @Nullable Held<T> held;
+    private volatile @Nullable Entry<T> entry;
     /** When the last attempt failed; null if it did not. */
     private volatile @Nullable Long failedAt;
 
     private @Nullable Uni<T> underWay;
     private @Nullable Long begun;
 
-    private record Held<T>(T value, long at) {}
+    private record Entry<T>(T value, long at) {}
 
     /** The value is not cached and cannot be fetched now. */
     static final class Missing extends Exception {
@@ -68,7 +68,7 @@ final class CachedFetch<T> {
      * @return fails with {@link Missing}
      */
     Uni<T> get(Predicate<? super T> serves) {
-        Held<T> known = held;
+        Entry<T> known = entry;
         long age = known == null ? Long.MAX_VALUE : nanoTime.getAsLong() - known.at;
         boolean isGood = known != null && age < usable && serves.test(known.value);
         if (known != null && isGood && age < fresh) {
@@ -122,7 +122,7 @@ final class CachedFetch<T> {
     }
 
     private void keep(T value) {
-        held = new Held<>(value, nanoTime.getAsLong());
+        entry = new Entry<>(value, nanoTime.getAsLong());
         if (failedAt != null) {
             LOG.infof("%s could be fetched again", what);
         }
@@ -139,7 +139,7 @@ final class CachedFetch<T> {
         return new Missing();
     }
 
-    /** What the provider has sent is not for the log. */
+    /** Nothing that the provider has sent is for the log. */
     private static String told(Throwable failure) {
         Throwable cause = failure.getCause();
         return failure.getMessage()

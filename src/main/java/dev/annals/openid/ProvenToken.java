@@ -7,11 +7,11 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What a token says whose signature and claims were checked.
+ * The claims of a token, whose signature and claims were checked.
  *
  * @param issuer the provider
- * @param subject whom the provider vouches for
- * @param expiresAt when it ends, with the allowance for other clocks
+ * @param subject the person or program that the provider vouches for
+ * @param expiresAt its end, with the allowance for other clocks
  */
 public record ProvenToken(String issuer, String subject, Instant expiresAt, JsonNode claims) {
 
@@ -57,7 +57,7 @@ public record ProvenToken(String issuer, String subject, Instant expiresAt, Json
         }
     }
 
-    /** What the database takes for a text, and is not empty. */
+    /** Whether it is not empty, and the database accepts it as a text. */
     static boolean isText(String text, int maxLength) {
         return !text.isEmpty()
                 && text.codePointCount(0, text.length()) <= maxLength

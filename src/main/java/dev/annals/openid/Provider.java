@@ -54,7 +54,7 @@ public class Provider {
     /** Of tokens of access (RFC 9068), and of tokens that do not say what they are. */
     private static final Set<String> TYPES = Set.of("jwt", "at+jwt", "application/at+jwt");
 
-    /** What would choose the key in the provider's place, or is not understood here. */
+    /** Headers that would choose the key in the provider's place, or are not understood here. */
     private static final List<String> REFUSED_HEADERS = List.of("jwk", "jku", "x5u", "x5c", "crit", "b64", "zip");
 
     /** Of the year 9998: times of answers have four digits for the year. */
@@ -138,12 +138,12 @@ public class Provider {
         return prove(token, config.audience().orElseThrow(), false);
     }
 
-    /** The same for the ID token of somebody who has signed in to the viewer. */
+    /** The same for the ID token of a person who has signed in to the viewer. */
     public Uni<ProvenToken> idToken(String token) {
         return prove(token, config.clientId().orElseThrow(), true);
     }
 
-    /** What the provider says of itself. Fails with {@code unavailable}. */
+    /** The provider's description of itself. Fails with {@code unavailable}. */
     Uni<ProviderMetadata> metadata() {
         return metadata.get(any -> true).onFailure(CachedFetch.Missing.class).transform(failure -> away());
     }

@@ -5,7 +5,7 @@ import Provider from 'oidc-provider';
 import {SignJWT, base64url, exportJWK, exportSPKI, generateKeyPair} from 'jose';
 
 const AUDIENCE = 'urn:annals:test';
-const ALGORITHMS = ['RS256', 'PS256', 'ES256', 'EdDSA'];
+const ALGORITHMS = ['RS256', 'PS256', 'ES256', 'EdDSA', 'Ed25519'];
 const PEOPLE = {jane: ['auditors', 'shop-readers'], john: ['shop-readers'], nobody: []};
 
 let state = 'up';

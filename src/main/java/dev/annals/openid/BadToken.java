@@ -1,6 +1,6 @@
 package dev.annals.openid;
 
-/** A token that does not count. The message says why, to whoever sent it. */
+/** A token that does not count. The message says why, to the sender. */
 public final class BadToken extends Exception {
 
     private static final long serialVersionUID = 1;

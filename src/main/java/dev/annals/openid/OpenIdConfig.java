@@ -15,7 +15,7 @@ import java.util.Optional;
 @RegisterForReflection(fields = false)
 public interface OpenIdConfig {
 
-    /** An address of a provider: whoever could change what it answers could let anybody in. */
+    /** An address of a provider. An attacker who can change its answers can sign in as anyone. */
     String URL =
             "https://[^\\s?#/]+(/[^\\s?#]*)?|http://(localhost|127\\.0\\.0\\.1|\\[::1])(:[0-9]{1,5})?(/[^\\s?#]*)?";
 
@@ -27,19 +27,19 @@ public interface OpenIdConfig {
     Optional<String> issuer();
 
     /**
-     * What the {@code aud} of a bearer token has to name: this service, as the provider knows it. Without it, only the viewer's
+     * The service's name at the provider, which the {@code aud} of a bearer token has to contain. Without it, only the viewer's
      * sign-in counts.
      */
     @Texts("[!-~]{1,255}")
     Optional<String> audience();
 
-    /** Where the provider's keys are. Default: what the issuer's {@code /.well-known/openid-configuration} says. */
+    /** The address of the provider's keys. Default: the one in the issuer's {@code /.well-known/openid-configuration}. */
     @Texts(URL)
     Optional<String> jwksUrl();
 
     /**
      * The claim that names a person or a program for good; {@code recorded_by} is made from it. The provider must never give
-     * its value to somebody else.
+     * its value to another one.
      */
     @WithDefault("sub")
     @Texts("[!-~]{1,255}")
@@ -50,12 +50,15 @@ public interface OpenIdConfig {
     @Durations(min = "0s", max = "60s")
     Duration clockSkew();
 
-    /** How long the provider's keys count before they are fetched again. For so long, a key that it has withdrawn still counts. */
+    /**
+     * The time after which the provider's keys are fetched again. A key that it has withdrawn counts until then, or for the interval
+     * if that is longer.
+     */
     @WithDefault("10M")
     @Durations(min = "1s", max = "1D")
     Duration keyTime();
 
-    /** How much longer they count while the provider cannot be reached. Then requests with its tokens get {@code 503}. */
+    /** The time for which they count on while the provider cannot be reached. Then requests with its tokens get {@code 503}. */
     @WithDefault("4H")
     @Durations(min = "0s", max = "7D")
     Duration keyOutage();
@@ -68,7 +71,7 @@ public interface OpenIdConfig {
     @Durations(min = "100ms", max = "5M")
     Duration keyInterval();
 
-    /** How long the provider may take for an answer. */
+    /** The time that the provider has for an answer. */
     @WithDefault("5s")
     @Durations(min = "100ms", max = "1M")
     Duration timeout();

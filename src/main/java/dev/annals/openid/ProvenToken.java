@@ -7,11 +7,11 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What a token says whose signature and claims were checked.
+ * The claims of a token, whose signature and claims were checked.
  *
  * @param issuer the provider
- * @param subject whom the provider vouches for
- * @param expiresAt when it ends, with the allowance for other clocks
+ * @param subject the person or program that the provider vouches for
+ * @param expiresAt its end, with the allowance for other clocks
  */
 public record ProvenToken(String issuer, String subject, Instant expiresAt, JsonNode claims) {
 
@@ -25,7 +25,8 @@ public record ProvenToken(String issuer, String subject, Instant expiresAt, Json
 
     /**
      * The claims that a grant can be for: texts, whole numbers, and arrays of these; of objects, those within them, with the names
-     * joined by dots. An address of mail is one if the provider says that it was verified.
+     * joined by dots. A dot or a backslash in a name itself follows a backslash, so different claims have different names. An address
+     * of mail is one if the provider says that it was verified.
      */
     public List<Claim> texts() {
         List<Claim> texts = new ArrayList<>();
@@ -39,7 +40,8 @@ public record ProvenToken(String issuer, String subject, Instant expiresAt, Json
     private static void add(String name, JsonNode value, int depth, List<Claim> texts) {
         if (value.isObject() && depth < MAX_DEPTH) {
             for (Map.Entry<String, JsonNode> field : value.properties()) {
-                add(name.isEmpty() ? field.getKey() : name + "." + field.getKey(), field.getValue(), depth + 1, texts);
+                String own = field.getKey().replace("\\", "\\\\").replace(".", "\\.");
+                add(depth == 0 ? own : name + "." + own, field.getValue(), depth + 1, texts);
             }
         } else if (value.isArray()) {
             for (JsonNode item : value) {
@@ -55,7 +57,7 @@ public record ProvenToken(String issuer, String subject, Instant expiresAt, Json
         }
     }
 
-    /** What the database takes for a text, and is not empty. */
+    /** Whether it is not empty, and the database accepts it as a text. */
     static boolean isText(String text, int maxLength) {
         return !text.isEmpty()
                 && text.codePointCount(0, text.length()) <= maxLength

@@ -21,10 +21,12 @@ import java.util.Set;
 import org.jboss.logging.Logger;
 import org.jose4j.jwa.AlgorithmConstraints;
 import org.jose4j.jwa.AlgorithmConstraints.ConstraintType;
+import org.jose4j.jwa.AlgorithmFactoryFactory;
 import org.jose4j.jwk.JsonWebKey;
 import org.jose4j.jwk.JsonWebKeySet;
 import org.jose4j.jwk.PublicJsonWebKey;
 import org.jose4j.jwk.VerificationJwkSelector;
+import org.jose4j.jws.EdDsaAlgorithm;
 import org.jose4j.jws.JsonWebSignature;
 import org.jose4j.jwt.MalformedClaimException;
 import org.jose4j.jwt.consumer.ErrorCodes;
@@ -45,14 +47,14 @@ public class Provider {
 
     private static final Logger LOG = Logger.getLogger(Provider.class);
     private static final String[] ALGORITHMS = {
-        "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"
+        "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA", "Ed25519"
     };
     private static final AlgorithmConstraints ALLOWED = new AlgorithmConstraints(ConstraintType.PERMIT, ALGORITHMS);
     private static final Set<String> ALLOWED_NAMES = Set.of(ALGORITHMS);
     /** Of tokens of access (RFC 9068), and of tokens that do not say what they are. */
     private static final Set<String> TYPES = Set.of("jwt", "at+jwt", "application/at+jwt");
 
-    /** What would choose the key in the provider's place, or is not understood here. */
+    /** Headers that would choose the key in the provider's place, or are not understood here. */
     private static final List<String> REFUSED_HEADERS = List.of("jwk", "jku", "x5u", "x5c", "crit", "b64", "zip");
 
     /** Of the year 9998: times of answers have four digits for the year. */
@@ -62,26 +64,32 @@ public class Provider {
     private static final int MAX_SUBJECT = 1_024;
     private static final ObjectReader JSON = JsonMapper.builder().build().reader();
 
+    static {
+        AlgorithmFactoryFactory.getInstance().getJwsAlgorithmFactory().registerAlgorithm(new Ed25519());
+    }
+
     private final OpenIdConfig config;
     private final ProviderClient client;
-    private final Kept<ProviderMetadata> metadata;
-    private final Kept<List<JsonWebKey>> keys;
+    private final CachedFetch<ProviderMetadata> metadata;
+    private final CachedFetch<List<JsonWebKey>> keys;
 
     Provider(OpenIdConfig config, Vertx vertx) {
         this.config = config;
         this.client = new ProviderClient(vertx, config.timeout());
-        this.metadata = new Kept<>(
+        this.metadata = new CachedFetch<>(
                 "The description of the OpenID provider",
                 this::fetchMetadata,
                 config.keyTime(),
                 config.keyOutage(),
-                config.keyInterval());
-        this.keys = new Kept<>(
+                config.keyInterval(),
+                System::nanoTime);
+        this.keys = new CachedFetch<>(
                 "The keys of the OpenID provider",
                 this::fetchKeys,
                 config.keyTime(),
                 config.keyOutage(),
-                config.keyInterval());
+                config.keyInterval(),
+                System::nanoTime);
     }
 
     void start(@Observes StartupEvent event) {
@@ -130,14 +138,14 @@ public class Provider {
         return prove(token, config.audience().orElseThrow(), false);
     }
 
-    /** The same for the ID token of somebody who has signed in to the viewer. */
+    /** The same for the ID token of a person who has signed in to the viewer. */
     public Uni<ProvenToken> idToken(String token) {
         return prove(token, config.clientId().orElseThrow(), true);
     }
 
-    /** What the provider says of itself. Fails with {@code unavailable}. */
+    /** The provider's description of itself. Fails with {@code unavailable}. */
     Uni<ProviderMetadata> metadata() {
-        return metadata.get(any -> true).onFailure(Kept.Missing.class).transform(failure -> away());
+        return metadata.get(any -> true).onFailure(CachedFetch.Missing.class).transform(failure -> away());
     }
 
     private Uni<ProvenToken> prove(String token, String audience, boolean isIdToken) {
@@ -153,7 +161,7 @@ public class Provider {
             return Uni.createFrom().failure(new BadToken("The token's headers cannot be read."));
         }
         return keys.get(known -> keyId == null || known.stream().anyMatch(key -> keyId.equals(key.getKeyId())))
-                .onFailure(Kept.Missing.class)
+                .onFailure(CachedFetch.Missing.class)
                 .transform(failure -> away())
                 .map(known -> {
                     try {
@@ -164,6 +172,15 @@ public class Provider {
                 })
                 .onFailure(Refusal.class)
                 .transform(failure -> Objects.requireNonNull(failure.getCause()));
+    }
+
+    /** RFC 9864's name for EdDSA by this curve alone, which jose4j does not know. */
+    private static final class Ed25519 extends EdDsaAlgorithm {
+
+        Ed25519() {
+            setAlgorithmIdentifier("Ed25519");
+            setJavaAlgorithm("Ed25519");
+        }
     }
 
     /** Takes a checked exception through a function that may throw none. */
@@ -250,7 +267,9 @@ public class Provider {
                 throw new BadToken("The token does not say whose it is: its claim \"" + config.subjectClaim()
                         + "\" has to be a text of 1 to " + MAX_SUBJECT + " characters.");
             }
-            if (isIdToken && !claims.path("azp").asText(audience).equals(audience)) {
+            // An ID token for several audiences has to say which of them asked for it.
+            String asker = claims.path("azp").asText(claims.path("aud").size() > 1 ? "" : audience);
+            if (isIdToken && !asker.equals(audience)) {
                 throw new BadToken("The token was made for another client of the provider.");
             }
             Instant end = Instant.ofEpochSecond(Math.min(

@@ -8,10 +8,10 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a provider says of itself: OpenID Connect Discovery 1.0.
+ * A provider's description of itself: OpenID Connect Discovery 1.0.
  *
- * @param jwksUri where its keys are
- * @param authorizationEndpoint where people sign in; null if it says none
+ * @param jwksUri the address of its keys
+ * @param authorizationEndpoint where people sign in; null if it has none
  * @param tokenEndpoint where codes are redeemed; null if it says none
  */
 record ProviderMetadata(
@@ -22,7 +22,7 @@ record ProviderMetadata(
     private static final Pattern URL = Pattern.compile(OpenIdConfig.URL);
     private static final ObjectReader JSON = JsonMapper.builder().build().reader();
 
-    /** @throws IllegalArgumentException if this is not what the issuer says, or names addresses that anybody could answer from */
+    /** @throws IllegalArgumentException if it is another issuer's, or names an address that an attacker could answer from */
     static ProviderMetadata read(String json, String issuer) {
         JsonNode said;
         try {

@@ -26,7 +26,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Signing in with the provider: OpenID Connect's authorization code flow, with PKCE (RFC 7636), a state and a nonce. The service
- * keeps nothing meanwhile: what it has to remember is in a cookie of the browser that signs in, so any instance can go on.
+ * stores nothing in between: a cookie of the browser has the state, the nonce and the verifier, so any instance can go on.
  */
 @ApplicationScoped
 public class SignIn {
@@ -65,27 +65,27 @@ public class SignIn {
     }
 
     /**
-     * Somebody is about to sign in.
+     * A sign-in that has begun.
      *
-     * @param url where the provider asks them
-     * @param memory what has to be handed to {@link #finish}, by the same browser alone
+     * @param url the provider's page for the browser
+     * @param memory the text that the same browser alone has to hand to {@link #finish}
      */
     public record Begun(String url, String memory) {}
 
-    /** Somebody has signed in. */
+    /** A sign-in that has succeeded. */
     public record Done(String idToken, ProvenToken token) {}
 
-    /** Why somebody could not sign in. */
+    /** The reason for which a sign-in failed. */
     public enum Failure {
-        /** They did not want to, or the provider did not let them. */
+        /** The person or the provider refused. */
         REFUSED,
         /** The browser has begun no sign-in, or too long ago, or another one. */
         UNKNOWN,
         /** The provider cannot be reached. */
         AWAY,
-        /** What the provider says of them is too long for a cookie. */
+        /** The ID token is too long for a cookie. */
         TOO_LONG,
-        /** What the provider has sent does not hold. */
+        /** The provider's answer does not hold. */
         BAD
     }
 
@@ -101,7 +101,7 @@ public class SignIn {
             this.why = why;
         }
 
-        /** Why. */
+        /** The reason. */
         public Failure why() {
             return why;
         }

@@ -69,7 +69,7 @@ class IdentityAccessTest extends CallsOfTheContract {
         grant(victim.id().toString(), subject, "read", "write", "sequence", "redact", "stream");
         grant("annals", subject, "audit", "admin");
         Map<String, String> faulty = faultyTokens(subject);
-        for (String sound : List.of("RS256", "PS256", "ES256", "EdDSA")) {
+        for (String sound : List.of("RS256", "PS256", "ES256", "EdDSA", "Ed25519")) {
             String token = provider.mint(Map.of("claims", Map.of("sub", subject), "algorithm", sound));
             assertThat(send(new Call("GET", "/v1/projects", "", ""), token).statusCode())
                     .as("without a fault, by %s, it opens everything", sound)

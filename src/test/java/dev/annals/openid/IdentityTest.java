@@ -6,6 +6,8 @@ import static org.hamcrest.Matchers.equalTo;
 import static org.hamcrest.Matchers.hasItem;
 import static org.hamcrest.Matchers.startsWith;
 
+import com.fasterxml.jackson.core.type.TypeReference;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.annals.AuditLogFixture;
 import dev.annals.AuditLogFixture.Project;
 import dev.annals.Await;
@@ -37,6 +39,7 @@ import org.junit.jupiter.api.Test;
 @TestProfile(WithOpenId.class)
 class IdentityTest extends OpenIdTest {
 
+    private static final ObjectMapper JSON = new ObjectMapper();
     private static final String RECORD = "{\"action\": \"a\"}";
 
     private final AtomicInteger number = new AtomicInteger();
@@ -98,6 +101,35 @@ class IdentityTest extends OpenIdTest {
                 .get(AuditLogFixture.LOGS)
                 .then()
                 .statusCode(403);
+    }
+
+    /** Else a claim that people choose for themselves could open what another one is for. */
+    @Test
+    void aClaimIsNoOtherOneWhereItsNameHasADot() throws Exception {
+        for (Map<String, Map<String, ?>> token : List.of(
+                Map.<String, Map<String, ?>>of(
+                        "role.name", Map.of("role", Map.of("name", "v")), "role\\.name", Map.of("role.name", "v")),
+                Map.<String, Map<String, ?>>of(
+                        "a.b", Map.of("a", Map.of("b", "v")), "a\\\\.b", Map.of("a\\", Map.of("b", "v"))),
+                Map.<String, Map<String, ?>>of(
+                        "groups", Map.of("groups", "v"), ".groups", Map.of("", Map.of("groups", "v"))),
+                Map.<String, Map<String, ?>>of(
+                        "https://example\\.org/roles",
+                        Map.of("https://example.org/roles", "v"),
+                        "https://example.org/roles",
+                        Map.of("https://example", Map.of("org/roles", "v"))))) {
+            for (String name : token.keySet()) {
+                String value = somebody();
+                Project project = log.newProject();
+                grant(project.id().toString(), name, value, "read");
+                for (String other : token.keySet()) {
+                    String claims = JSON.writeValueAsString(token.get(other)).replace("\"v\"", "\"" + value + "\"");
+                    assertThat(status(provider.tokenOf(JSON.readValue(claims, new TypeReference<>() {}))))
+                            .as("a grant for %s, a token with %s", name, claims)
+                            .isEqualTo(name.equals(other) ? 200 : 403);
+                }
+            }
+        }
     }
 
     @Test

@@ -19,6 +19,7 @@ import io.quarkus.test.junit.QuarkusTest;
 import io.quarkus.test.junit.TestProfile;
 import io.restassured.response.Response;
 import java.net.URI;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.AfterAll;
@@ -247,6 +248,15 @@ class SignInTest extends OpenIdTest {
         grant(project.id().toString(), "sub", subject, "read");
         Map<String, ?> good = Map.of("sub", subject, "aud", "annals-viewer");
         assertThat(withCookie(provider.tokenOf(good))).isEqualTo(200);
+        for (Map<String, ?> alsoGood : List.of(
+                Map.of("aud", List.of("annals-viewer")),
+                Map.of("aud", List.of("annals-viewer", "x"), "azp", "annals-viewer"))) {
+            Map<String, Object> claims = new HashMap<>(alsoGood);
+            claims.put("sub", subject);
+            assertThat(withCookie(provider.tokenOf(claims)))
+                    .as(alsoGood.toString())
+                    .isEqualTo(200);
+        }
         given().cookie("annals-session", provider.tokenOf(good))
                 .get("/v1/session")
                 .then()
@@ -255,6 +265,8 @@ class SignInTest extends OpenIdTest {
         for (Map<String, ?> bad : List.of(
                 Map.of("sub", subject),
                 Map.of("sub", subject, "aud", List.of("annals-viewer", "x"), "azp", "x"),
+                Map.of("sub", subject, "aud", List.of("annals-viewer", "x")),
+                Map.of("sub", subject, "aud", List.of("annals-viewer", "x"), "azp", List.of("annals-viewer")),
                 Map.of("sub", subject, "aud", "annals-viewer", "iss", "https://elsewhere.example.org"),
                 Map.of("sub", subject, "aud", "annals-viewer", "exp", 1_000_000_000))) {
             String token = provider.tokenOf(bad);

@@ -1,101 +1,72 @@
 package dev.annals.connection;
 
 import dev.annals.config.AnnalsConfig;
-import dev.annals.database.AnswerDeadline;
-import dev.annals.database.DatabasePath;
-import dev.annals.database.DatabaseUrl;
-import io.netty.bootstrap.ServerBootstrap;
-import io.netty.channel.Channel;
-import io.netty.channel.ChannelFactory;
-import io.netty.channel.ChannelHandler.Sharable;
-import io.netty.channel.ChannelHandlerContext;
-import io.netty.channel.ChannelInboundHandlerAdapter;
+import dev.annals.http.Problem;
+import dev.annals.http.ProblemException;
+import dev.annals.http.ProblemType;
+import dev.annals.quarantine.ConnectionRules;
+import dev.annals.quarantine.GuardedTransport;
 import io.netty.handler.ipfilter.IpFilterRuleType;
 import io.netty.handler.ipfilter.IpSubnetFilterRule;
 import io.quarkus.runtime.annotations.RegisterForReflection;
 import io.smallrye.config.SmallRyeConfig;
-import io.vertx.core.impl.transports.JDKTransport;
-import io.vertx.core.net.NetServerOptions;
 import java.net.InetSocketAddress;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.eclipse.microprofile.config.Config;
+import java.util.concurrent.atomic.AtomicLong;
 import org.eclipse.microprofile.config.ConfigProvider;
 import org.jboss.logging.Logger;
-import org.jspecify.annotations.Nullable;
 
-/**
- * Limits the number of connections, and watches each with a {@link ConnectionGuard}; those to the database get their {@link
- * AnswerDeadline}. Vert.x loads its transport as a service, and a transport configures every server and every client: nothing
- * else learns of connections before their first request.
- */
+/** Gives {@link ConnectionConfig}'s limits to the transport, which Vert.x loads as a service. Nothing is injected into it. */
 @RegisterForReflection
-public final class ConnectionLimits extends JDKTransport {
+public final class ConnectionLimits extends GuardedTransport {
 
-    private static final Logger LOG = Logger.getLogger(ConnectionLimits.class);
-    private static final long HEAP_BYTES_PER_CONNECTION = 32_768;
-    private static final int MOST_BY_DEFAULT = 32_768;
-    private static final long WARN_NANOS = TimeUnit.MINUTES.toNanos(1);
-
-    private @Nullable DatabasePath database;
-
-    @Override
-    public ChannelFactory<? extends Channel> channelFactory(boolean domainSocket) {
-        // The only connections that the service itself opens are those to the database.
-        return AnswerDeadline.on(
-                super.channelFactory(domainSocket),
-                ConfigProvider.getConfig()
-                        .unwrap(SmallRyeConfig.class)
-                        .getConfigMapping(AnnalsConfig.class)
-                        .database(),
-                database());
-    }
-
-    // Not with the transport, which is made before the service's own database has its URL.
-    private synchronized DatabasePath database() {
-        if (database == null) {
-            Config config = ConfigProvider.getConfig();
-            boolean severalServers = config.getOptionalValue("annals.read-database-url", String.class)
-                            .isPresent()
-                    || DatabaseUrl.configured(config)
-                            .filter(url -> url.servers().size() > 1)
-                            .isPresent();
-            database = new DatabasePath(severalServers);
-        }
-        return database;
+    private static SmallRyeConfig config() {
+        return ConfigProvider.getConfig().unwrap(SmallRyeConfig.class);
     }
 
     @Override
-    public void configure(NetServerOptions options, boolean domainSocket, ServerBootstrap bootstrap) {
-        super.configure(options, domainSocket, bootstrap);
-        if (!domainSocket) {
-            SmallRyeConfig config = ConfigProvider.getConfig().unwrap(SmallRyeConfig.class);
-            bootstrap.handler(new Door(
-                    config.getConfigMapping(ConnectionConfig.class),
-                    config.getConfigMapping(AnnalsConfig.class).trustedProxies()));
-        }
+    protected Duration loginTime() {
+        return config().getConfigMapping(AnnalsConfig.class).database().connectTimeout();
     }
 
-    /** Comes before the handler that accepts the connections of one port. */
-    @Sharable
-    private static final class Door extends ChannelInboundHandlerAdapter {
+    @Override
+    protected ConnectionRules rules() {
+        return new Port(
+                config().getConfigMapping(ConnectionConfig.class),
+                config().getConfigMapping(AnnalsConfig.class).trustedProxies());
+    }
+
+    /** Counts the connections of one port. */
+    private static final class Port implements ConnectionRules {
+
+        private static final Logger LOG = Logger.getLogger(ConnectionLimits.class);
+        private static final long HEAP_BYTES_PER_CONNECTION = 32_768;
+        private static final int MOST_BY_DEFAULT = 32_768;
+        private static final long WARN_NANOS = TimeUnit.MINUTES.toNanos(1);
+
         private final ConnectionConfig config;
         private final int max;
         private final List<IpSubnetFilterRule> proxies;
         private final AtomicInteger open = new AtomicInteger();
-        private final AtomicInteger largeHeads = new AtomicInteger();
         private final Map<String, Integer> openOf = new ConcurrentHashMap<>();
-        private long warned = System.nanoTime() - WARN_NANOS;
+        private final AtomicLong warned = new AtomicLong(System.nanoTime() - WARN_NANOS);
+        private final byte[] tooSlow = answer(
+                ProblemType.BODY_TOO_SLOW, "The head of the request was not complete in time. Send the request again.");
+        private final byte[] tooManyHeads =
+                answer(ProblemType.OVERLOADED, "Too many requests with long heads are coming in. Send it later.");
 
-        Door(ConnectionConfig config, List<String> trustedProxies) {
+        Port(ConnectionConfig config, List<String> trustedProxies) {
             this.config = config;
             this.max = config.max() > 0
                     ? config.max()
                     : (int) Math.min(MOST_BY_DEFAULT, Runtime.getRuntime().maxMemory() / HEAP_BYTES_PER_CONNECTION);
-            this.proxies = trustedProxies.stream().map(Door::rule).toList();
+            this.proxies = trustedProxies.stream().map(Port::rule).toList();
         }
 
         private static IpSubnetFilterRule rule(String proxy) {
@@ -105,50 +76,79 @@ public final class ConnectionLimits extends JDKTransport {
             return new IpSubnetFilterRule(address, bits, IpFilterRuleType.ACCEPT);
         }
 
+        private static byte[] answer(ProblemType type, String detail) {
+            Problem problem = new ProblemException(type, detail).problem();
+            String json = new String(problem.toJson(), StandardCharsets.US_ASCII);
+            StringBuilder answer = new StringBuilder("HTTP/1.1 " + problem.status() + " " + problem.title() + "\r\n");
+            problem.headers().forEach((name, value) -> answer.append(name + ": " + value + "\r\n"));
+            answer.append("Content-Length: " + json.length() + "\r\nConnection: close\r\n\r\n" + json);
+            return answer.toString().getBytes(StandardCharsets.US_ASCII);
+        }
+
         @Override
-        public void channelRead(ChannelHandlerContext context, Object message) {
-            Channel connection = (Channel) message;
-            if (!(connection.remoteAddress() instanceof InetSocketAddress from)) {
-                // It is closed already.
-                connection.unsafe().closeForcibly();
-                return;
-            }
-            boolean proxy = proxies.stream().anyMatch(rule -> rule.matches(from));
+        public boolean admit(InetSocketAddress from) {
+            boolean limited = !isProxy(from);
             String address = ClientAddress.of(from.getAddress());
-            if (!proxy && openOf.merge(address, 1, Integer::sum) > config.perAddress()) {
+            if (limited && openOf.merge(address, 1, Integer::sum) > config.perAddress()) {
                 leave(address);
-                refuse(connection, "from one address (annals.connections.per-address)");
-                return;
+                warn("from one address (annals.connections.per-address)");
+                return false;
             }
             if (open.incrementAndGet() > max) {
-                open.decrementAndGet();
-                if (!proxy) {
-                    leave(address);
-                }
-                refuse(connection, "in all (annals.connections.max)");
-                return;
+                left(from);
+                warn("in all (annals.connections.max)");
+                return false;
             }
-            connection.closeFuture().addListener(closed -> {
-                open.decrementAndGet();
-                if (!proxy) {
-                    leave(address);
-                }
-            });
-            connection.pipeline().addLast(new ConnectionGuard(config, largeHeads));
-            context.fireChannelRead(message);
+            return true;
+        }
+
+        @Override
+        public void left(InetSocketAddress from) {
+            open.decrementAndGet();
+            if (!isProxy(from)) {
+                leave(ClientAddress.of(from.getAddress()));
+            }
+        }
+
+        private boolean isProxy(InetSocketAddress from) {
+            return proxies.stream().anyMatch(rule -> rule.matches(from));
         }
 
         private void leave(String address) {
             openOf.computeIfPresent(address, (same, count) -> count == 1 ? null : (Integer) (count - 1));
         }
 
-        private void refuse(Channel connection, String which) {
-            connection.unsafe().closeForcibly();
+        private void warn(String which) {
             long now = System.nanoTime();
-            if (now - warned >= WARN_NANOS) {
-                warned = now;
+            long last = warned.get();
+            if (now - last >= WARN_NANOS && warned.compareAndSet(last, now)) {
                 LOG.warnf("Refusing connections: the limit is reached %s", which);
             }
+        }
+
+        @Override
+        public Duration headTime() {
+            return config.headTime();
+        }
+
+        @Override
+        public Duration idleTime() {
+            return config.idleTime();
+        }
+
+        @Override
+        public int largeHeads() {
+            return config.largeHeads();
+        }
+
+        @Override
+        public byte[] tooSlow() {
+            return tooSlow;
+        }
+
+        @Override
+        public byte[] tooManyHeads() {
+            return tooManyHeads;
         }
     }
 }

@@ -2,7 +2,6 @@ package dev.annals.database;
 
 import io.smallrye.mutiny.Uni;
 import io.vertx.core.VertxException;
-import io.vertx.core.impl.NoStackTraceThrowable;
 import io.vertx.pgclient.PgException;
 import io.vertx.sqlclient.ClosedConnectionException;
 import java.io.IOException;
@@ -100,11 +99,12 @@ public final class DatabaseFailure {
                     || state.equals("42704")
                     || state.equals("42883");
         }
-        // The client has no type of its own for a full pool.
+        // The client reports a full pool, or a connection that is closed already, as a Throwable that is neither an
+        // Exception nor an Error.
         return failure instanceof ClosedConnectionException
                 || failure instanceof VertxException
                 || failure instanceof UnusableSessionException
                 || failure instanceof IOException
-                || failure instanceof NoStackTraceThrowable;
+                || !(failure instanceof Exception || failure instanceof Error);
     }
 }

@@ -1,17 +1,18 @@
 package dev.annals.database;
 
-import io.netty.bootstrap.Bootstrap;
-import io.netty.buffer.ByteBuf;
-import io.netty.channel.ChannelHandlerContext;
-import io.netty.channel.ChannelOption;
-import io.netty.channel.EventLoop;
-import io.netty.channel.SimpleChannelInboundHandler;
-import io.netty.channel.socket.nio.NioSocketChannel;
-import java.net.SocketAddress;
+import dev.annals.quarantine.AnswerDeadline;
+import io.vertx.core.Vertx;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.net.NetClient;
+import io.vertx.core.net.NetClientOptions;
+import io.vertx.core.net.NetSocket;
+import io.vertx.core.net.SocketAddress;
+import io.vertx.sqlclient.SqlConnection;
+import java.net.InetSocketAddress;
+import java.time.Duration;
 import java.util.Map;
-import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.jboss.logging.Logger;
 
 /**
@@ -25,12 +26,10 @@ import org.jboss.logging.Logger;
  *
  * <p>Safe for any thread.
  */
-// Each connection ends in its handler, whatever the futures on the way say.
-@SuppressWarnings("FutureReturnValueIgnored")
-public final class DatabasePath {
+final class DatabasePath {
 
-    /** How long an answer may take before anybody asks. */
-    static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(5);
+    /** How long an answer may take before the database is asked. */
+    private static final Duration PATIENCE = Duration.ofSeconds(5);
 
     private static final Logger LOG = Logger.getLogger(DatabasePath.class);
     private static final int QUESTION_MILLIS = 2_000;
@@ -38,11 +37,13 @@ public final class DatabasePath {
     private static final int QUESTION_BYTES = 8;
     private static final int SSL_REQUEST = 80_877_103;
 
-    private final Set<AnswerDeadline.Watch> watches = ConcurrentHashMap.newKeySet();
-    private final Map<SocketAddress, Road> roads = new ConcurrentHashMap<>();
+    private final Vertx vertx;
+    private final NetClient client;
+    private final AnswerDeadline connections;
+    private final Map<InetSocketAddress, Road> roads = new ConcurrentHashMap<>();
     private final boolean severalServers;
 
-    /** What is known of the way to one address. */
+    /** The state of the way to one address. */
     private static final class Road {
         private boolean asking;
         private boolean broken;
@@ -50,21 +51,26 @@ public final class DatabasePath {
         private long lastBroken;
     }
 
-    /** @param severalServers whether there is anywhere else to go if one of them does not answer */
-    public DatabasePath(boolean severalServers) {
+    /**
+     * Watches no connection yet.
+     *
+     * @param deadline how long the answer to a statement may take
+     * @param severalServers whether there is anywhere else to go if one of them does not answer
+     */
+    DatabasePath(Vertx vertx, Duration deadline, boolean severalServers) {
+        this.vertx = vertx;
+        this.client = vertx.createNetClient(new NetClientOptions().setConnectTimeout(QUESTION_MILLIS));
+        this.connections = new AnswerDeadline(deadline, PATIENCE, this::suspect);
         this.severalServers = severalServers;
     }
 
-    void add(AnswerDeadline.Watch watch) {
-        watches.add(watch);
-    }
-
-    void remove(AnswerDeadline.Watch watch) {
-        watches.remove(watch);
+    /** Watches a new connection, and returns it. */
+    <C extends SqlConnection> C watched(C connection) {
+        return connections.on(connection);
     }
 
     /** An answer of the database at this address is overdue. */
-    void suspect(SocketAddress database, EventLoop eventLoop) {
+    private void suspect(InetSocketAddress database) {
         Road road = roads.computeIfAbsent(database, address -> new Road());
         synchronized (road) {
             if (road.asking) {
@@ -72,41 +78,44 @@ public final class DatabasePath {
             }
             road.asking = true;
         }
-        ask(database, eventLoop);
+        ask(database);
     }
 
-    /**
-     * Closes the connections to this address whose other end was last heard before then: the path has probably lost them as well. If it has not,
-     * little is wasted: an idle connection is opened anew, and a statement that has run for so long is sent again.
-     */
-    void giveUpSilentSince(SocketAddress database, long then) {
-        watches.forEach(watch -> watch.closeIfSilentSince(database, then));
+    private void ask(InetSocketAddress database) {
+        long began = System.nanoTime();
+        client.connect(SocketAddress.inetSocketAddress(database))
+                .onSuccess(socket -> ask(database, socket, began))
+                .onFailure(failure -> answered(database, false, began));
     }
 
-    // A failed attempt to connect, too, ends in the handler: it is then closed without an answer.
-    private void ask(SocketAddress database, EventLoop eventLoop) {
-        Question question = new Question(database, eventLoop);
-        new Bootstrap()
-                .group(eventLoop)
-                .channelFactory(NioSocketChannel::new)
-                .option(ChannelOption.CONNECT_TIMEOUT_MILLIS, QUESTION_MILLIS)
-                .handler(question)
-                .connect(database);
+    private void ask(InetSocketAddress database, NetSocket socket, long began) {
+        AtomicBoolean there = new AtomicBoolean();
+        long late = vertx.setTimer(QUESTION_MILLIS, over -> socket.close());
+        socket.handler(answer -> {
+            there.set(true);
+            socket.close();
+        });
+        socket.exceptionHandler(failure -> {});
+        socket.closeHandler(closed -> {
+            vertx.cancelTimer(late);
+            answered(database, there.get(), began);
+        });
+        socket.write(Buffer.buffer(QUESTION_BYTES).appendInt(QUESTION_BYTES).appendInt(SSL_REQUEST));
     }
 
-    private void answered(SocketAddress database, EventLoop eventLoop, boolean there, long began) {
+    private void answered(InetSocketAddress database, boolean there, long began) {
         Road road = roads.computeIfAbsent(database, address -> new Road());
         long since;
         synchronized (road) {
-            if (!there && watches.stream().anyMatch(watch -> watch.isOf(database))) {
+            if (!there && connections.watches(database)) {
                 if (!road.broken) {
                     LOG.warnf("The database at %s cannot be reached", database);
                 }
                 road.broken = true;
                 road.lastBroken = began;
-                eventLoop.schedule(() -> ask(database, eventLoop), INTERVAL_MILLIS, TimeUnit.MILLISECONDS);
+                vertx.setTimer(INTERVAL_MILLIS, again -> ask(database));
                 if (severalServers) {
-                    giveUpSilentSince(database, began);
+                    connections.closeSilentSince(database, began);
                 }
                 return;
             }
@@ -120,47 +129,9 @@ public final class DatabasePath {
         }
         if (there) {
             LOG.infof("The database at %s can be reached again", database);
-            giveUpSilentSince(database, since);
-        }
-    }
-
-    /** One question on one connection. */
-    private final class Question extends SimpleChannelInboundHandler<ByteBuf> {
-        private final SocketAddress database;
-        private final EventLoop eventLoop;
-        private final long began = System.nanoTime();
-        private boolean answered;
-
-        Question(SocketAddress database, EventLoop eventLoop) {
-            this.database = database;
-            this.eventLoop = eventLoop;
-        }
-
-        @Override
-        public void channelActive(ChannelHandlerContext context) {
-            ByteBuf question = context.alloc()
-                    .buffer(QUESTION_BYTES)
-                    .writeInt(QUESTION_BYTES)
-                    .writeInt(SSL_REQUEST);
-            context.writeAndFlush(question);
-            eventLoop.schedule(() -> context.close(), QUESTION_MILLIS, TimeUnit.MILLISECONDS);
-        }
-
-        @Override
-        protected void channelRead0(ChannelHandlerContext context, ByteBuf answer) {
-            answered = true;
-            context.close();
-        }
-
-        @Override
-        public void exceptionCaught(ChannelHandlerContext context, Throwable cause) {
-            context.close();
-        }
-
-        /** Comes once, also where the attempt to connect failed. */
-        @Override
-        public void channelUnregistered(ChannelHandlerContext context) {
-            answered(database, eventLoop, answered, began);
+            // The path has probably lost them as well. If it has not, little is wasted: an idle connection is opened
+            // anew, and a statement that has run for so long is sent again.
+            connections.closeSilentSince(database, since);
         }
     }
 }

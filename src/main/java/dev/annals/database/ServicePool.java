@@ -37,6 +37,7 @@ public class ServicePool implements PgPoolCreator {
     private final AnnalsConfig annals;
     private final AnnalsConfig.Database limits;
     private volatile @Nullable Input input;
+    private volatile @Nullable DatabasePath path;
     private final Timelines timelines = new Timelines();
     private volatile boolean primarySeen;
 
@@ -48,6 +49,10 @@ public class ServicePool implements PgPoolCreator {
     @Override
     public Pool create(Input given) {
         input = given;
+        path = new DatabasePath(
+                given.vertx(),
+                limits.statementTimeout().plus(limits.lockTimeout()).plus(limits.answerTimeout()),
+                annals.readDatabaseUrl().isPresent() || url(given).servers().size() > 1);
         return create(given, given.poolOptions(), limits.lockTimeout());
     }
 
@@ -95,8 +100,9 @@ public class ServicePool implements PgPoolCreator {
     // A pool's connect handler cannot refuse a connection; this is the only way to keep one out.
     @SuppressWarnings("deprecation")
     private Pool checked(Pool pool, Servers<ConnectionFactory> servers, ConnectAttempts attempts) {
-        return pool.connectionProvider(context -> attempts.connect(() ->
-                servers.connect(server -> server.connect(context), this::usable).map(this::found)));
+        return pool.connectionProvider(context -> attempts.connect(() -> servers.connect(
+                        server -> server.connect(context).map(path()::watched), this::usable)
+                .map(this::found)));
     }
 
     private SqlConnection found(Servers.Found<? extends SqlConnection> found) {
@@ -151,7 +157,8 @@ public class ServicePool implements PgPoolCreator {
         return Uni.createFrom()
                 .completionStage(() -> servers.connect(
                                 server -> PgConnection.connect(
-                                        given.vertx(), becomeService(server, limits.lockTimeout())),
+                                                given.vertx(), becomeService(server, limits.lockTimeout()))
+                                        .map(path()::watched),
                                 this::lasting)
                         .map(this::found)
                         .toCompletionStage())
@@ -223,6 +230,10 @@ public class ServicePool implements PgPoolCreator {
 
     private Input given() {
         return Objects.requireNonNull(input, "the pool is made before anything draws from it");
+    }
+
+    private DatabasePath path() {
+        return Objects.requireNonNull(path, "the path is made with the first pool");
     }
 
     // Startup parameters, not SET: they apply from the connection's first statement on, and a pooler that hands

@@ -1,5 +1,6 @@
 package dev.annals.database;
 
+import dev.annals.quarantine.AnswerDeadline;
 import io.vertx.core.Future;
 import io.vertx.sqlclient.Row;
 import io.vertx.sqlclient.SqlConnection;

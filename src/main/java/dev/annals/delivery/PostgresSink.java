@@ -5,6 +5,7 @@ import dev.annals.database.DatabaseFailure;
 import dev.annals.database.DatabaseUrl;
 import dev.annals.database.Sql;
 import dev.annals.feed.Cursor;
+import dev.annals.quarantine.AnswerDeadline;
 import dev.annals.record.EncodedRecord;
 import io.smallrye.mutiny.Uni;
 import io.vertx.core.Vertx;
@@ -44,6 +45,7 @@ final class PostgresSink implements Sink {
     private final Targets targets;
     private final Vertx vertx;
     private final Duration limit;
+    private final AnswerDeadline deadline;
     private @Nullable SqlConnection connection;
     private boolean isClosed;
 
@@ -54,6 +56,8 @@ final class PostgresSink implements Sink {
         this.targets = targets;
         this.vertx = vertx;
         this.limit = limit;
+        // The server ends a statement after the limit; this closes connections on which it cannot say so.
+        this.deadline = new AnswerDeadline(limit.multipliedBy(2), limit.multipliedBy(2), late -> {});
     }
 
     /** As {@link Sink#check}. */
@@ -105,7 +109,7 @@ final class PostgresSink implements Sink {
     private Uni<SqlConnection> connect(InetAddress address) {
         return Uni.createFrom()
                 .emitter(emitter -> PgConnection.connect(vertx, options(address))
-                        .onSuccess(opened -> emitter.complete(keep(SqlConnection.newInstance(opened))))
+                        .onSuccess(opened -> emitter.complete(keep(SqlConnection.newInstance(deadline.on(opened)))))
                         .onFailure(emitter::fail));
     }
 

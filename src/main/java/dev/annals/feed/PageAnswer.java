@@ -1,8 +1,8 @@
 package dev.annals.feed;
 
-import dev.annals.connection.ClientConnection;
 import dev.annals.http.PacedBody;
 import dev.annals.memory.Reservation;
+import dev.annals.quarantine.ClientConnection;
 import io.netty.buffer.Unpooled;
 import io.vertx.core.Context;
 import io.vertx.core.Future;

@@ -1,6 +1,5 @@
 package dev.annals.live;
 
-import dev.annals.connection.ClientConnection;
 import dev.annals.feed.Cursor;
 import dev.annals.feed.FeedPage;
 import dev.annals.feed.FeedQuery;
@@ -11,6 +10,7 @@ import dev.annals.http.ProblemType;
 import dev.annals.live.HeadWatch.Kind;
 import dev.annals.memory.MemoryBudget;
 import dev.annals.memory.Reservation;
+import dev.annals.quarantine.ClientConnection;
 import io.smallrye.mutiny.subscription.UniEmitter;
 import io.vertx.core.Context;
 import io.vertx.core.buffer.Buffer;

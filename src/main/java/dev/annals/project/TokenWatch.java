@@ -1,8 +1,8 @@
 package dev.annals.project;
 
-import dev.annals.connection.ClientConnection;
 import dev.annals.database.Reads;
 import dev.annals.database.Sql;
+import dev.annals.quarantine.ClientConnection;
 import io.quarkus.runtime.ShutdownEvent;
 import io.quarkus.runtime.StartupEvent;
 import io.smallrye.mutiny.Uni;

@@ -1,4 +1,4 @@
-package dev.annals.connection;
+package dev.annals.quarantine;
 
 import io.netty.channel.ChannelFutureListener;
 import io.vertx.core.http.HttpServerRequest;

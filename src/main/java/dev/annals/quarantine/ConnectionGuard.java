@@ -1,8 +1,5 @@
-package dev.annals.connection;
+package dev.annals.quarantine;
 
-import dev.annals.http.Problem;
-import dev.annals.http.ProblemException;
-import dev.annals.http.ProblemType;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.ChannelDuplexHandler;
@@ -15,12 +12,12 @@ import io.netty.channel.ChannelPromise;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpRequest;
 import io.netty.handler.codec.http.HttpResponse;
+import io.netty.handler.codec.http.HttpResponseEncoder;
 import io.netty.handler.codec.http.HttpStatusClass;
 import io.netty.handler.codec.http.LastHttpContent;
 import io.netty.handler.ssl.SslHandler;
 import io.netty.util.ReferenceCountUtil;
 import io.netty.util.concurrent.ScheduledFuture;
-import java.nio.charset.StandardCharsets;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
@@ -33,13 +30,12 @@ import org.jspecify.annotations.Nullable;
 @SuppressWarnings("FutureReturnValueIgnored")
 final class ConnectionGuard extends ChannelInboundHandlerAdapter {
 
-    private static final String CODEC = "httpEncoder";
     private static final int SMALL_HEAD_BYTES = 4_096;
     private static final long NEVER = Long.MAX_VALUE;
 
+    private final ConnectionRules rules;
     private final long headNanos;
     private final long idleNanos;
-    private final int maxLargeHeads;
     private final AtomicInteger largeHeads;
     private final Requests requests = new Requests();
 
@@ -56,10 +52,10 @@ final class ConnectionGuard extends ChannelInboundHandlerAdapter {
     private @Nullable ScheduledFuture<?> look;
 
     /** @param largeHeads how many connections have a large head that is not complete */
-    ConnectionGuard(ConnectionConfig config, AtomicInteger largeHeads) {
-        this.headNanos = config.headTime().toNanos();
-        this.idleNanos = config.idleTime().toNanos();
-        this.maxLargeHeads = config.largeHeads();
+    ConnectionGuard(ConnectionRules rules, AtomicInteger largeHeads) {
+        this.rules = rules;
+        this.headNanos = rules.headTime().toNanos();
+        this.idleNanos = rules.idleTime().toNanos();
         this.largeHeads = largeHeads;
     }
 
@@ -95,21 +91,19 @@ final class ConnectionGuard extends ChannelInboundHandlerAdapter {
         context.fireChannelRead(message);
         if (inHead && headBytes <= SMALL_HEAD_BYTES) {
             headBytes += bytes;
-            if (headBytes > SMALL_HEAD_BYTES && largeHeads.incrementAndGet() > maxLargeHeads) {
-                refuse(
-                        context,
-                        ProblemType.OVERLOADED,
-                        "Too many requests with long heads are coming in. Send it later.");
+            if (headBytes > SMALL_HEAD_BYTES && largeHeads.incrementAndGet() > rules.largeHeads()) {
+                refuse(context, rules.tooManyHeads());
             }
         }
     }
 
     /** Whether there is a codec, behind which requests are seen. */
     private boolean watch(ChannelPipeline pipeline) {
-        if (pipeline.context(CODEC) == null) {
+        ChannelHandlerContext codec = pipeline.context(HttpResponseEncoder.class);
+        if (codec == null) {
             return false;
         }
-        pipeline.addAfter(CODEC, null, requests);
+        pipeline.addAfter(codec.name(), null, requests);
         return true;
     }
 
@@ -147,10 +141,7 @@ final class ConnectionGuard extends ChannelInboundHandlerAdapter {
         if (left > 0) {
             lookIn(context, left);
         } else if (inHead) {
-            refuse(
-                    context,
-                    ProblemType.BODY_TOO_SLOW,
-                    "The head of the request was not complete in time. Send the request again.");
+            refuse(context, rules.tooSlow());
         } else if (isBeingRead(context)) {
             deadline = System.nanoTime() + idleNanos;
             lookIn(context, idleNanos);
@@ -167,14 +158,8 @@ final class ConnectionGuard extends ChannelInboundHandlerAdapter {
         return unread > 0 && unread != before;
     }
 
-    private static void refuse(ChannelHandlerContext context, ProblemType type, String detail) {
-        Problem problem = new ProblemException(type, detail).problem();
-        byte[] json = problem.toJson();
-        StringBuilder head = new StringBuilder("HTTP/1.1 " + problem.status() + " " + problem.title() + "\r\n");
-        problem.headers().forEach((name, value) -> head.append(name + ": " + value + "\r\n"));
-        head.append("Content-Length: " + json.length + "\r\nConnection: close\r\n\r\n");
-        context.writeAndFlush(Unpooled.wrappedBuffer(head.toString().getBytes(StandardCharsets.US_ASCII), json))
-                .addListener(ChannelFutureListener.CLOSE);
+    private static void refuse(ChannelHandlerContext context, byte[] answer) {
+        context.writeAndFlush(Unpooled.wrappedBuffer(answer)).addListener(ChannelFutureListener.CLOSE);
     }
 
     private void headIsComplete() {

@@ -18,19 +18,25 @@ import io.netty.handler.codec.http.LastHttpContent;
 import io.netty.handler.ssl.SslHandler;
 import io.netty.util.ReferenceCountUtil;
 import io.netty.util.concurrent.ScheduledFuture;
+import java.util.ArrayDeque;
+import java.util.Deque;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Closes a connection if the head of a request is not complete in time, or if there is no request for too long. It sees the
- * bytes as they arrive; behind the codec it sees where requests begin and answers end.
+ * Closes a connection if the head of a request is not complete in time, if there is no request for too long, or if its client takes
+ * nothing of an answer for too long. It sees the bytes as they arrive; behind the codec it sees where requests begin and answers end.
+ * The service gets one request at a time: the next one waits until the answer to the last has left.
  */
 // The connection's other handlers see the outcome of a close or a write.
 @SuppressWarnings("FutureReturnValueIgnored")
 final class ConnectionGuard extends ChannelInboundHandlerAdapter {
 
     private static final int SMALL_HEAD_BYTES = 4_096;
+    /** How many requests a client may send ahead of an answer; more of them would take memory that nothing accounts for. */
+    private static final int MAX_AHEAD = 100;
+
     private static final long NEVER = Long.MAX_VALUE;
 
     private final ConnectionRules rules;
@@ -40,15 +46,14 @@ final class ConnectionGuard extends ChannelInboundHandlerAdapter {
     private final Requests requests = new Requests();
 
     private boolean watching;
-    /** Requests whose answer is not completely written. */
-    private int unanswered;
+    /** Whether the service has a request whose answer has not left. */
+    private boolean busy;
 
-    private boolean framed;
     private boolean inBody;
     private boolean inHead;
     private int headBytes;
     private long deadline;
-    private long unread;
+    private final Unsent unsent = new Unsent();
     private @Nullable ScheduledFuture<?> look;
 
     /** @param largeHeads how many connections have a large head that is not complete */
@@ -84,7 +89,7 @@ final class ConnectionGuard extends ChannelInboundHandlerAdapter {
             }
         }
         int bytes = ((ByteBuf) message).readableBytes();
-        if (unanswered == 0 && !inBody && !inHead && !framed) {
+        if (!busy && !inBody && !inHead && deadline != NEVER) {
             inHead = true;
             deadline = System.nanoTime() + headNanos;
         }
@@ -123,7 +128,6 @@ final class ConnectionGuard extends ChannelInboundHandlerAdapter {
                     return;
                 }
                 headIsComplete();
-                framed = true;
                 deadline = NEVER;
             }
             context.fireChannelRead(message);
@@ -137,25 +141,17 @@ final class ConnectionGuard extends ChannelInboundHandlerAdapter {
     }
 
     private void look(ChannelHandlerContext context) {
-        long left = deadline == NEVER ? NEVER : deadline - System.nanoTime();
-        if (left > 0) {
+        long now = System.nanoTime();
+        long left = deadline == NEVER ? NEVER : deadline - now;
+        if (unsent.notTakenFor(context, now) >= idleNanos) {
+            context.close();
+        } else if (left > 0) {
             lookIn(context, left);
         } else if (inHead) {
             refuse(context, rules.tooSlow());
-        } else if (isBeingRead(context)) {
-            deadline = System.nanoTime() + idleNanos;
-            lookIn(context, idleNanos);
         } else {
             context.close();
         }
-    }
-
-    /** Whether the client has taken anything since this was last called. */
-    private boolean isBeingRead(ChannelHandlerContext context) {
-        ChannelOutboundBuffer out = context.channel().unsafe().outboundBuffer();
-        long before = unread;
-        unread = out == null ? 0 : out.totalPendingWriteBytes();
-        return unread > 0 && unread != before;
     }
 
     private static void refuse(ChannelHandlerContext context, byte[] answer) {
@@ -170,16 +166,59 @@ final class ConnectionGuard extends ChannelInboundHandlerAdapter {
         inHead = false;
     }
 
+    /** What waits for the client to take it. */
+    private static final class Unsent {
+        private long bytes;
+        private long messages;
+        /** Of the first message; a file is one message, and does not count as bytes. */
+        private long progress;
+
+        private long changed;
+
+        /** For how many nanoseconds all of it has been as it is; 0 where nothing waits. */
+        long notTakenFor(ChannelHandlerContext context, long now) {
+            ChannelOutboundBuffer out = context.channel().unsafe().outboundBuffer();
+            if (out == null || out.isEmpty()) {
+                messages = 0;
+                return 0;
+            }
+            if (bytes != out.totalPendingWriteBytes() || messages != out.size() || progress != out.currentProgress()) {
+                bytes = out.totalPendingWriteBytes();
+                messages = out.size();
+                progress = out.currentProgress();
+                changed = now;
+            }
+            return now - changed;
+        }
+    }
+
     /** Sits behind the codec. */
     private final class Requests extends ChannelDuplexHandler {
 
+        /** What has been decoded of the requests that wait. */
+        private final Deque<Object> waiting = new ArrayDeque<>();
+
+        private int ahead;
+        private boolean wantsToRead;
+
         @Override
         public void channelRead(ChannelHandlerContext context, Object message) {
+            if (waiting.isEmpty() && !(busy && message instanceof HttpRequest)) {
+                pass(context, message);
+            } else if (message instanceof HttpRequest && ++ahead > MAX_AHEAD) {
+                ReferenceCountUtil.release(message);
+                context.close();
+            } else {
+                waiting.add(message);
+            }
+        }
+
+        private void pass(ChannelHandlerContext context, Object message) {
             if (message instanceof HttpRequest request) {
                 // The offer of HTTP/2 is not taken up.
                 request.headers().remove(HttpHeaderNames.UPGRADE);
                 headIsComplete();
-                unanswered++;
+                busy = true;
                 inBody = true;
                 deadline = NEVER;
             }
@@ -189,21 +228,66 @@ final class ConnectionGuard extends ChannelInboundHandlerAdapter {
             context.fireChannelRead(message);
         }
 
+        /** Nothing more is read while a whole request waits already. */
+        @Override
+        public void read(ChannelHandlerContext context) {
+            if (waiting.isEmpty()) {
+                context.read();
+            } else {
+                wantsToRead = true;
+            }
+        }
+
         @Override
         public void write(ChannelHandlerContext context, Object message, ChannelPromise promise) {
             if (message instanceof LastHttpContent && !isInterim(message)) {
-                unanswered--;
-                if (unanswered == 0) {
-                    // The rest of a body is no longer needed.
-                    deadline = System.nanoTime() + (inBody ? headNanos : idleNanos);
-                }
+                context.write(message, promise.unvoid().addListener(sent -> {
+                    if (sent.isSuccess()) {
+                        answered(context);
+                    }
+                }));
+            } else {
+                context.write(message, promise);
             }
-            context.write(message, promise);
         }
 
         private boolean isInterim(Object message) {
             return message instanceof HttpResponse response
                     && response.status().codeClass() == HttpStatusClass.INFORMATIONAL;
+        }
+
+        private void answered(ChannelHandlerContext context) {
+            busy = false;
+            // The rest of a body is no longer needed.
+            deadline = System.nanoTime() + (inBody ? headNanos : idleNanos);
+            if (!waiting.isEmpty()) {
+                // Not at once: a handler further on may be in the middle of its own work.
+                context.executor().execute(() -> next(context));
+            }
+        }
+
+        private void next(ChannelHandlerContext context) {
+            while (!waiting.isEmpty() && !(busy && waiting.peek() instanceof HttpRequest)) {
+                Object message = waiting.remove();
+                if (message instanceof HttpRequest) {
+                    ahead--;
+                }
+                pass(context, message);
+            }
+            // It sends what has been answered meanwhile.
+            context.fireChannelReadComplete();
+            if (wantsToRead && waiting.isEmpty()) {
+                wantsToRead = false;
+                if (context.channel().config().isAutoRead()) {
+                    context.read();
+                }
+            }
+        }
+
+        @Override
+        public void handlerRemoved(ChannelHandlerContext context) {
+            waiting.forEach(ReferenceCountUtil::release);
+            waiting.clear();
         }
     }
 }

@@ -29,10 +29,22 @@ public final class RawConnection implements AutoCloseable {
 
     /** @param from the address of the loopback network that it comes from */
     public RawConnection(String from) throws IOException {
+        this(from, 0);
+    }
+
+    private RawConnection(String from, int bufferBytes) throws IOException {
+        if (bufferBytes > 0) {
+            socket.setReceiveBufferSize(bufferBytes);
+        }
         socket.bind(new InetSocketAddress(InetAddress.getByName(from), 0));
         socket.connect(new InetSocketAddress(InetAddress.getLoopbackAddress(), RestAssured.port), LIMIT_MILLIS);
         socket.setSoTimeout(LIMIT_MILLIS);
         in = new PushbackInputStream(socket.getInputStream());
+    }
+
+    /** One for which the network takes little until it is read. */
+    static RawConnection withLittleRoom(String from) throws IOException {
+        return new RawConnection(from, 4_096);
     }
 
     public RawConnection send(String text) throws IOException {

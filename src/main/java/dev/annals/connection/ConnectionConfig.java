@@ -37,7 +37,8 @@ public interface ConnectionConfig {
     @Durations(min = "100ms", max = "5M")
     Duration headTime();
 
-    /** How long a connection may stay open without a request. Other limits apply while a request is being answered. */
+    /** How long a connection may stay open without a request, and how long a client may take nothing of an answer. Pages, exports and
+     * streams have limits of their own. */
     @WithDefault("75s")
     @Durations(min = "1s", max = "1H")
     Duration idleTime();

@@ -40,11 +40,11 @@ final class DatabasePath {
     private final Vertx vertx;
     private final NetClient client;
     private final AnswerDeadline connections;
-    private final Map<InetSocketAddress, Road> roads = new ConcurrentHashMap<>();
+    private final Map<InetSocketAddress, State> states = new ConcurrentHashMap<>();
     private final boolean severalServers;
 
     /** The state of the way to one address. */
-    private static final class Road {
+    private static final class State {
         private boolean asking;
         private boolean broken;
         /** When the last question began that got no answer. */
@@ -71,12 +71,12 @@ final class DatabasePath {
 
     /** An answer of the database at this address is overdue. */
     private void suspect(InetSocketAddress database) {
-        Road road = roads.computeIfAbsent(database, address -> new Road());
-        synchronized (road) {
-            if (road.asking) {
+        State state = states.computeIfAbsent(database, address -> new State());
+        synchronized (state) {
+            if (state.asking) {
                 return;
             }
-            road.asking = true;
+            state.asking = true;
         }
         ask(database);
     }
@@ -104,28 +104,28 @@ final class DatabasePath {
     }
 
     private void answered(InetSocketAddress database, boolean there, long began) {
-        Road road = roads.computeIfAbsent(database, address -> new Road());
+        State state = states.computeIfAbsent(database, address -> new State());
         long since;
-        synchronized (road) {
+        synchronized (state) {
             if (!there && connections.watches(database)) {
-                if (!road.broken) {
+                if (!state.broken) {
                     LOG.warnf("The database at %s cannot be reached", database);
                 }
-                road.broken = true;
-                road.lastBroken = began;
+                state.broken = true;
+                state.lastBroken = began;
                 vertx.setTimer(INTERVAL_MILLIS, again -> ask(database));
                 if (severalServers) {
                     connections.closeSilentSince(database, began);
                 }
                 return;
             }
-            road.asking = false;
-            roads.remove(database, road);
-            if (!road.broken) {
+            state.asking = false;
+            states.remove(database, state);
+            if (!state.broken) {
                 return;
             }
-            road.broken = false;
-            since = road.lastBroken;
+            state.broken = false;
+            since = state.lastBroken;
         }
         if (there) {
             LOG.infof("The database at %s can be reached again", database);

@@ -50,8 +50,12 @@ final class ConnectionGuard extends ChannelInboundHandlerAdapter {
     private boolean busy;
 
     private boolean inBody;
+    /** Whether the head of a request has begun that has to be complete at the deadline. */
     private boolean inHead;
+    /** What has come of a head that is not complete. */
     private int headBytes;
+
+    private boolean framed;
     private long deadline;
     private final Unsent unsent = new Unsent();
     private @Nullable ScheduledFuture<?> look;
@@ -89,16 +93,29 @@ final class ConnectionGuard extends ChannelInboundHandlerAdapter {
             }
         }
         int bytes = ((ByteBuf) message).readableBytes();
-        if (!busy && !inBody && !inHead && deadline != NEVER) {
+        if (!busy && !inBody && !inHead && !framed) {
             inHead = true;
             deadline = System.nanoTime() + headNanos;
         }
+        int decoded = requests.decoded;
         context.fireChannelRead(message);
-        if (inHead && headBytes <= SMALL_HEAD_BYTES) {
-            headBytes += bytes;
-            if (headBytes > SMALL_HEAD_BYTES && largeHeads.incrementAndGet() > rules.largeHeads()) {
-                refuse(context, rules.tooManyHeads());
-            }
+        // Also behind a request that is being answered: the codec keeps the next head until it is complete.
+        if (requests.decoded == decoded && !inBody && !framed) {
+            addToHead(context, bytes);
+        }
+    }
+
+    private void addToHead(ChannelHandlerContext context, int bytes) {
+        boolean large = headBytes > SMALL_HEAD_BYTES;
+        headBytes += bytes;
+        if (large || headBytes <= SMALL_HEAD_BYTES || largeHeads.incrementAndGet() <= rules.largeHeads()) {
+            return;
+        }
+        if (busy) {
+            // The answer that is under way would be mixed up with a refusal.
+            context.close();
+        } else {
+            refuse(context, rules.tooManyHeads());
         }
     }
 
@@ -128,6 +145,7 @@ final class ConnectionGuard extends ChannelInboundHandlerAdapter {
                     return;
                 }
                 headIsComplete();
+                framed = true;
                 deadline = NEVER;
             }
             context.fireChannelRead(message);
@@ -198,11 +216,18 @@ final class ConnectionGuard extends ChannelInboundHandlerAdapter {
         /** What has been decoded of the requests that wait. */
         private final Deque<Object> waiting = new ArrayDeque<>();
 
+        /** How many parts of requests the codec has made so far. */
+        private int decoded;
+
         private int ahead;
         private boolean wantsToRead;
 
         @Override
         public void channelRead(ChannelHandlerContext context, Object message) {
+            decoded++;
+            if (message instanceof HttpRequest) {
+                headIsComplete();
+            }
             if (waiting.isEmpty() && !(busy && message instanceof HttpRequest)) {
                 pass(context, message);
             } else if (message instanceof HttpRequest && ++ahead > MAX_AHEAD) {
@@ -217,7 +242,7 @@ final class ConnectionGuard extends ChannelInboundHandlerAdapter {
             if (message instanceof HttpRequest request) {
                 // The offer of HTTP/2 is not taken up.
                 request.headers().remove(HttpHeaderNames.UPGRADE);
-                headIsComplete();
+                inHead = false;
                 busy = true;
                 inBody = true;
                 deadline = NEVER;
@@ -259,7 +284,8 @@ final class ConnectionGuard extends ChannelInboundHandlerAdapter {
         private void answered(ChannelHandlerContext context) {
             busy = false;
             // The rest of a body is no longer needed.
-            deadline = System.nanoTime() + (inBody ? headNanos : idleNanos);
+            inHead = !inBody && headBytes > 0;
+            deadline = System.nanoTime() + (inBody || inHead ? headNanos : idleNanos);
             if (!waiting.isEmpty()) {
                 // Not at once: a handler further on may be in the middle of its own work.
                 context.executor().execute(() -> next(context));

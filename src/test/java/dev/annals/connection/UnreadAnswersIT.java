@@ -74,6 +74,27 @@ class UnreadAnswersIT extends ProjectTest {
         }
     }
 
+    @Test
+    void aLongHeadThatIsNotCompleteCountsBehindARequestToo() throws IOException {
+        List<RawConnection> open = new ArrayList<>();
+        try {
+            for (int i = 0; i <= TightLimits.LARGE_HEADS; i++) {
+                RawConnection connection = new RawConnection();
+                open.add(connection);
+                connection.send(get("/v1/project-logs?wait=10")).send("GET /" + "a".repeat(16_000));
+            }
+            List<String> answers = new ArrayList<>();
+            for (RawConnection connection : open) {
+                answers.add(connection.answer());
+            }
+            assertThat(answers).as("one connection is closed at once").contains("");
+        } finally {
+            for (RawConnection connection : open) {
+                connection.close();
+            }
+        }
+    }
+
     private String get(String path) {
         return "GET " + path + " HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + project.token() + "\r\n\r\n";
     }

@@ -80,17 +80,10 @@ class QuarantineTest {
             "getDeclaredMethod",
             "getDeclaredField");
 
-    /** Classes that still have to move to public interfaces. */
-    private static final Set<String> NOT_YET = Set.of(
-            "dev.annals.delivery.KafkaClients",
-            "dev.annals.delivery.KafkaLogin",
-            "dev.annals.delivery.KafkaSink",
-            "dev.annals.delivery.SyslogSink");
-
     @Test
     void privateClassesAreUsedInTheQuarantineOnly() {
         assertThat(OwnClasses.all().stream()
-                        .filter(type -> !isQuarantined(type) && !NOT_YET.contains(outermost(type)))
+                        .filter(type -> !isQuarantined(type))
                         .flatMap(QuarantineTest::forbidden))
                 .isEmpty();
     }

@@ -19,8 +19,10 @@ import jakarta.enterprise.event.Observes;
 import jakarta.ws.rs.container.ResourceInfo;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 import org.jboss.logging.Logger;
 import org.jboss.resteasy.reactive.server.ServerRequestFilter;
@@ -58,6 +60,7 @@ class RequestLog {
     private final MeterRegistry metrics;
     private final MeterProvider<Timer> times;
     private final LogQueue queue;
+    private final AtomicInteger active;
 
     @SuppressWarnings("SystemOut") // where container platforms and journals take the log from
     RequestLog(LoggingConfig config, MeterRegistry metrics) {
@@ -71,6 +74,7 @@ class RequestLog {
         FunctionCounter.builder("annals.requests.log.dropped", queue, LogQueue::dropped)
                 .description("Lines of the log that were left out because standard output was behind")
                 .register(metrics);
+        this.active = Objects.requireNonNull(metrics.gauge("http.server.active.requests", new AtomicInteger()));
         queue.open(config.format());
     }
 
@@ -78,6 +82,7 @@ class RequestLog {
     void register(@Observes Router router) {
         router.route().order(Integer.MIN_VALUE).handler(routing -> {
             long began = System.nanoTime();
+            active.incrementAndGet();
             routing.addEndHandler(end -> ended(routing, System.nanoTime() - began, end.succeeded()));
             routing.next();
         });
@@ -102,6 +107,7 @@ class RequestLog {
     }
 
     private void ended(RoutingContext routing, long nanos, boolean whole) {
+        active.decrementAndGet();
         Operation operation =
                 Optional.ofNullable(routing.<@Nullable Operation>get(OPERATION)).orElse(Operation.OTHER);
         measure(routing, operation.route(), nanos, whole);

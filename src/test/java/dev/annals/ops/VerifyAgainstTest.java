@@ -134,6 +134,22 @@ class VerifyAgainstTest {
     }
 
     @Test
+    void aValueThatIsGoneWithoutARecordThatSaysSoIsNamed() throws Exception {
+        String field = redact(100);
+        String id = id(100);
+        assertThat(findings()).isEmpty();
+        String silent = log.redactSilently(project.id(), id(101));
+        assertThat(findings())
+                .singleElement()
+                .asString()
+                .contains("record " + id(101) + " lacks its " + silent + ", and no annals.redact record");
+        damage("delete from annals.redaction where record_id = '" + id + "' and project_id = '?'");
+        assertThat(findings())
+                .anyMatch(finding -> finding.contains("record " + id + " lacks its " + field))
+                .anyMatch(finding -> finding.contains("says that something was redacted, and nothing was"));
+    }
+
+    @Test
     void aChangedRecordIsNamed() throws Exception {
         String id = id(100);
         damage("update annals.audit_record set message = 'forged' where project_id = '?' and id = '" + id + "'");

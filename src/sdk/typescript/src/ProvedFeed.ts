@@ -5,6 +5,7 @@ import * as proof from './proof.js';
 import { type Configuration, ResponseError } from './runtime.js';
 
 const LIMIT = 1_000;
+const EPOCH = /\/log\/([1-9][0-9]{0,8})$/;
 const EVENTS = 256;
 const WAIT_SECONDS = 30;
 const OLDER_TRIES = 20;
@@ -45,13 +46,19 @@ export class ProvedFeed {
     }
 
     static async begin(configuration: Configuration, vkeys: string[], checkpoint?: string): Promise<ProvedFeed> {
-        const keys = await Promise.all(vkeys.map(proof.parseKey));
-        const epoch = /\/log\/([1-9][0-9]{0,8})$/.exec(keys[0]?.name ?? '')?.[1];
-        if (epoch === undefined || keys.some((key) => key.isWitness || key.name !== keys[0]?.name)) {
+        const known = await Promise.all(vkeys.map(proof.parseKey));
+        const newest = Math.max(0, ...known.map(epochOf));
+        const logs = new Set(known.map((key) => key.name.replace(EPOCH, '')));
+        if (newest === 0 || logs.size > 1 || known.some((key) => key.isWitness || epochOf(key) === 0)) {
             throw new Error('A log has one name, which ends with /log/ and a number: these are not its keys.');
         }
-        const feed = new ProvedFeed(configuration, keys, Number(epoch));
-        feed.seen = checkpoint === undefined ? undefined : await proof.openCheckpoint(checkpoint, keys);
+        const feed = new ProvedFeed(
+            configuration,
+            known.filter((key) => epochOf(key) === newest),
+            newest,
+        );
+        // That of an earlier epoch is continued by the newest one, or is forked.
+        feed.seen = checkpoint === undefined ? undefined : await proof.openCheckpoint(checkpoint, known);
         return feed;
     }
 
@@ -215,6 +222,11 @@ export class ProvedFeed {
             );
         }
     }
+}
+
+/** The number of the log of a key; 0 if its name has none. */
+function epochOf(key: proof.Key): number {
+    return Number(EPOCH.exec(key.name)?.[1] ?? 0);
 }
 
 /** How many records are before a cursor. */

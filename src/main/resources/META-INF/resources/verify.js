@@ -412,7 +412,20 @@ async function newestSize(wanted, signal) {
   if (!(keptCheckpoint()?.size >= wanted)) {
     await keep(await openCheckpoint(await askText(`${FEED}/log/${log.epoch}/checkpoint`, signal), keys), signal);
   }
-  return keptCheckpoint().size;
+  const {size} = keptCheckpoint();
+  if (size < wanted) {
+    await requireThatItGoesOn(signal);
+  }
+  return size;
+}
+
+/** A log that has ended grows no more. */
+async function requireThatItGoesOn(signal) {
+  const {epoch, origin, epochs} = await (await ask(`${FEED}/log`, {signal})).json();
+  if (String(epoch) !== log.epoch) {
+    const ended = epochs.find((one) => String(one.epoch) === log.epoch);
+    throw new OtherLog(`the log ${log.origin} has ended (${ended?.reason ?? 'without a reason'}), and the service goes on with ${origin}`);
+  }
 }
 
 /** Proves rows that one page has room for. @returns those that the page left for the next one, since it was long enough */

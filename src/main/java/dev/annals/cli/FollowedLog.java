@@ -41,7 +41,11 @@ final class FollowedLog {
     private static final Duration BETWEEN_TRIES = Duration.ofMillis(500);
 
     private final Connection service;
+    /** Those of the newest epoch. */
     private final List<VerifierKey> keys;
+
+    private final List<VerifierKey> known;
+    private final int epoch;
     private final WitnessPolicy policy;
     private final String path;
     private @Nullable Seen seen;
@@ -56,24 +60,34 @@ final class FollowedLog {
     record Seen(String note, Checkpoint checkpoint) {}
 
     /**
-     * A log of which these are the keys.
+     * A log of which these are the keys. Where some are of an earlier epoch of the log, a checkpoint of that one is known as well, and the
+     * newest epoch has to continue it.
      *
      * @param policy which witnesses have to have cosigned each checkpoint
      * @throws ClientFailure if they are not those of one log
      */
     FollowedLog(Connection service, List<VerifierKey> keys, WitnessPolicy policy) {
         this.service = service;
-        this.keys = keys;
+        this.known = keys;
         this.policy = policy;
-        String origin = keys.get(0).name();
-        Matcher epoch = EPOCH.matcher(origin);
-        if (!epoch.find() || keys.stream().anyMatch(key -> !key.name().equals(origin))) {
+        this.epoch = keys.stream().mapToInt(FollowedLog::epoch).max().orElse(0);
+        this.keys = keys.stream().filter(key -> epoch(key) == epoch).toList();
+        String of = keys.get(0).name().replaceFirst(EPOCH.pattern(), "");
+        if (epoch == 0
+                || keys.stream()
+                        .anyMatch(key -> epoch(key) == 0
+                                || !key.name().replaceFirst(EPOCH.pattern(), "").equals(of))) {
             throw new ClientFailure(
                     ClientFailure.USAGE,
                     "--vkey names no log of this service, or not always the same one: its name ends with /log/ and a"
                             + " number.");
         }
-        this.path = Connection.FEED + "/log/" + epoch.group(1);
+        this.path = Connection.FEED + "/log/" + epoch;
+    }
+
+    private static int epoch(VerifierKey key) {
+        Matcher epoch = EPOCH.matcher(key.name());
+        return epoch.find() ? Integer.parseInt(epoch.group(1)) : 0;
     }
 
     /** The keys that the service says are those of its log: nobody has confirmed them. */
@@ -102,7 +116,7 @@ final class FollowedLog {
      * @throws IllegalArgumentException if it is not one of this log
      */
     void remember(String note) {
-        seen = new Seen(note, Checkpoint.open(note, keys));
+        seen = new Seen(note, Checkpoint.open(note, known));
     }
 
     /** Takes the newest checkpoint, which continues the one before. */
@@ -131,6 +145,36 @@ final class FollowedLog {
                                 + ": its end was lost." + keep());
             }
             Thread.sleep(BETWEEN_TRIES.toMillis());
+        }
+    }
+
+    /**
+     * Fails where the service has ended the log, which grows no more, and has begun another one. All that was read of it stays proved.
+     */
+    void requireThatItGoesOn() throws InterruptedException {
+        try {
+            byte[] answer = service.send(service.request(Connection.FEED + "/log"), Duration.ZERO);
+            JsonNode log = Json.mapper().readTree(answer);
+            if (log.path("epoch").asInt() == epoch) {
+                return;
+            }
+            String why = "for a reason that the service does not say";
+            for (JsonNode ended : log.path("epochs")) {
+                if (ended.path("epoch").asInt() == epoch) {
+                    why = ended.path("reason").asText();
+                }
+            }
+            throw new ClientFailure(
+                    ClientFailure.ENDED,
+                    "The log " + keys.get(0).name() + " has ended"
+                            + (seen == null ? "" : " with " + seen.checkpoint.size() + " records") + ": " + why
+                            + ". The service goes on with the log "
+                            + log.path("origin").asText()
+                            + ", which has another key. Ask who runs the service, another way, and add that key with --vkey: then"
+                            + " the new log has to continue the checkpoint that you have.");
+        } catch (IOException e) {
+            throw new ClientFailure(
+                    ClientFailure.FAILED, "What answers at this URL has no log with keys. Check ANNALS_URL.");
         }
     }
 

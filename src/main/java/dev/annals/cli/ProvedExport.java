@@ -36,6 +36,7 @@ final class ProvedExport {
      */
     long write(String from) throws IOException, InterruptedException {
         FollowedLog.Seen pinned = log.advance();
+        log.requireThatItGoesOn();
         long size = pinned.checkpoint().size();
         line(json -> {
             json.writeStringField("annals", ProvedFile.EXPORT);
@@ -61,6 +62,7 @@ final class ProvedExport {
      */
     RedactedValues archive(String project, long first, long last) throws IOException, InterruptedException {
         FollowedLog.Seen pinned = log.advance();
+        log.requireThatItGoesOn();
         line(json -> {
             json.writeStringField("annals", ProvedFile.ARCHIVE);
             json.writeStringField("project", project);

@@ -244,6 +244,7 @@ public final class TailCommand extends ServiceCommand {
             advance(followed);
         }
         if (place >= logSize) {
+            followed.requireThatItGoesOn();
             // The feed may have more already, of which the log hears within moments.
             Thread.sleep(follow ? BEHIND.toMillis() : 0);
             return new Page<>(List.of(), null, "?cursor=" + from);

@@ -49,14 +49,28 @@ final class ProvedFeed {
 
     ProvedFeed(ApiClient client, @Nullable String checkpoint, List<String> vkeys) {
         this.client = client;
-        vkeys.forEach(vkey -> keys.add(Proofs.Key.parse(vkey)));
-        Matcher matcher = EPOCH.matcher(keys.isEmpty() ? "" : keys.get(0).name);
-        if (!matcher.find() || keys.stream().anyMatch(key -> !key.name.equals(keys.get(0).name))) {
+        List<Proofs.Key> known = new ArrayList<>();
+        vkeys.forEach(vkey -> known.add(Proofs.Key.parse(vkey)));
+        long newest = known.stream().mapToLong(key -> epoch(key)).max().orElse(0);
+        if (newest == 0
+                || known.stream().anyMatch(key -> epoch(key) == 0)
+                || known.stream()
+                                .map(key -> EPOCH.matcher(key.name).replaceFirst(""))
+                                .distinct()
+                                .count()
+                        > 1) {
             throw new IllegalArgumentException(
                     "A log has one name, which ends with /log/ and a number: these are not its keys.");
         }
-        this.epoch = matcher.group(1);
-        this.seen = checkpoint == null ? null : Proofs.Checkpoint.open(checkpoint, keys);
+        known.stream().filter(key -> epoch(key) == newest).forEach(keys::add);
+        this.epoch = Long.toString(newest);
+        // That of an earlier epoch is continued by the newest one, or is forked.
+        this.seen = checkpoint == null ? null : Proofs.Checkpoint.open(checkpoint, known);
+    }
+
+    private static long epoch(Proofs.Key key) {
+        Matcher matcher = EPOCH.matcher(key.name);
+        return matcher.find() ? Long.parseLong(matcher.group(1)) : 0;
     }
 
     /** The note of the newest checkpoint that was verified; null before there is any. */

@@ -4,8 +4,8 @@
 -- :level       integer[]   of each
 -- :tile        bigint[]
 --
--- One row for each that is there: level integer, tile bigint, hashes bytea.
-select stored.level::integer as level, stored.tile, stored.hashes
+-- One row for each that is there: level integer, tile bigint, root bytea, hashes bytea.
+select stored.level::integer as level, stored.tile, stored.root, stored.hashes
 from unnest(:level::integer[], :tile::bigint[]) as wanted (level, tile)
 join annals.merkle_tile as stored
   on stored.project_id = :project_id and stored.level = wanted.level and stored.tile = wanted.tile

@@ -313,4 +313,37 @@ where (:whole::boolean or record.id = any (array(select record_id from place)))
     'subject.type', record.subject_type, 'subject.id', record.subject_id, 'subject.name', record.subject_name,
     'outcome', record.outcome, 'ip_address', record.ip_address, 'message', record.message, 'metadata', record.metadata)
     ->> field is not null)
+
+union all
+
+-- What is gone, a later record of the same feed says; which expires after it. Restored archives may end before that record.
+select format('record %s lacks its %s, and no annals.redact record of the feed says so', record.id, field)
+from annals.audit_record as record
+cross join lateral jsonb_object_keys(
+  case when jsonb_typeof(record.redaction -> 'redacted') = 'object' then record.redaction -> 'redacted' end) as field
+where record.project_id = (select id from project) and record.redaction is not null
+  and (:whole::boolean or record.id = any (array(select record_id from place)))
+  and not exists (select from annals.restored_archive where project_id = (select id from project))
+  and not exists (
+    select from annals.redaction
+    join annals.audit_record as event on event.project_id = redaction.project_id and event.id = redaction.event_id
+    where redaction.project_id = record.project_id and redaction.record_id = record.id and field = any (redaction.fields)
+      and event.action = 'annals.redact' and event.subject_type = 'record' and event.subject_id = record.id::text
+      and event.metadata::jsonb = jsonb_build_object('fields', to_jsonb(redaction.fields),
+        'sequence_id', annals.sequence_id(record.project_id, record.id, record.placed_with))
+      and annals.sequence_id(event.project_id, event.id, event.placed_with)
+        > annals.sequence_id(record.project_id, record.id, record.placed_with)
+      and (field = 'message' or not starts_with(record.action, 'annals.')))
+
+union all
+
+select format('record %s says that something was redacted, and nothing was', event.id)
+from annals.audit_record as event
+where event.project_id = (select id from project) and event.action = 'annals.redact'
+  and (:whole::boolean or event.id = any (array(select record_id from place)))
+  and not exists (select from annals.restored_archive where project_id = (select id from project))
+  and not exists (
+    select from annals.redaction
+    where redaction.project_id = event.project_id and redaction.event_id = event.id
+      and redaction.record_id::text = event.subject_id)
 limit :most

@@ -5,6 +5,8 @@ import * as proof from './proof.js';
 import { type Configuration, ResponseError } from './runtime.js';
 
 const LIMIT = 1_000;
+const EPOCH = /\/log\/([1-9][0-9]{0,8})$/;
+const EVENTS = 256;
 const WAIT_SECONDS = 30;
 const OLDER_TRIES = 20;
 const BETWEEN_TRIES_MS = 500;
@@ -29,6 +31,8 @@ export class ProvedFeed {
     private readonly logs: ProjectLogsApi;
     private readonly proofs: ProofsApi;
     private seen: proof.Checkpoint | undefined;
+    /** Proved records, some of which say what was redacted. */
+    private events: proof.ProvedRecord[] = [];
     /** Whether the service may lack some of what was seen. */
     private isBehind = true;
 
@@ -42,13 +46,19 @@ export class ProvedFeed {
     }
 
     static async begin(configuration: Configuration, vkeys: string[], checkpoint?: string): Promise<ProvedFeed> {
-        const keys = await Promise.all(vkeys.map(proof.parseKey));
-        const epoch = /\/log\/([1-9][0-9]{0,8})$/.exec(keys[0]?.name ?? '')?.[1];
-        if (epoch === undefined || keys.some((key) => key.isWitness || key.name !== keys[0]?.name)) {
+        const known = await Promise.all(vkeys.map(proof.parseKey));
+        const newest = Math.max(0, ...known.map(epochOf));
+        const logs = new Set(known.map((key) => key.name.replace(EPOCH, '')));
+        if (newest === 0 || logs.size > 1 || known.some((key) => key.isWitness || epochOf(key) === 0)) {
             throw new Error('A log has one name, which ends with /log/ and a number: these are not its keys.');
         }
-        const feed = new ProvedFeed(configuration, keys, Number(epoch));
-        feed.seen = checkpoint === undefined ? undefined : await proof.openCheckpoint(checkpoint, keys);
+        const feed = new ProvedFeed(
+            configuration,
+            known.filter((key) => epochOf(key) === newest),
+            newest,
+        );
+        // That of an earlier epoch is continued by the newest one, or is forked.
+        feed.seen = checkpoint === undefined ? undefined : await proof.openCheckpoint(checkpoint, known);
         return feed;
     }
 
@@ -81,10 +91,8 @@ export class ProvedFeed {
     ): Promise<ProjectLogPage> {
         // Whatever keeps the service from proving a page of this size: the next one asks for the newest checkpoint again.
         this.isBehind = true;
-        const text = await told(async () => {
-            const answer = await this.logs.listProjectLogsRaw({ cursor, limit: LIMIT, proof: log.size }, { signal });
-            return answer.raw.text();
-        });
+        const text = await this.pageText(cursor, LIMIT, log, signal);
+        let redacted: proof.ProvedRecord[] = [];
         const page = await proved(`the records behind record ${place} are not those of the log`, async () => {
             const parsed = proof.parse(text);
             const { start, end, records } = await proof.provePage(parsed, log);
@@ -97,13 +105,69 @@ export class ProvedFeed {
             if (lacksRecords || (cursor !== undefined && start !== place) || end !== placeOf(behind)) {
                 throw new Error('the page does not begin where it has to, or does not go on behind its last record');
             }
+            redacted = records.filter((record) => record.redacted.length > 0);
             const results = members
                 .get('results')
                 .map((record: proof.Value) => AuditRecordFromJSON(JSON.parse(proof.canonical(record))));
             return { next, pollMore, results };
         });
+        for (const record of redacted) {
+            await this.requireNamed(record, signal);
+        }
         this.isBehind = false;
         return page;
+    }
+
+    private pageText(cursor: string | undefined, limit: number, log: proof.Checkpoint, signal?: AbortSignal): Promise<string> {
+        return told(async () => {
+            const answer = await this.logs.listProjectLogsRaw({ cursor, limit, proof: log.size }, { signal });
+            return answer.raw.text();
+        });
+    }
+
+    /** Requires of each value that is gone from a record that a record of the log says so, and proves that one. */
+    private async requireNamed(record: proof.ProvedRecord, signal?: AbortSignal): Promise<void> {
+        let cursor: string | undefined;
+        let open = proof.unnamed(record, this.events);
+        while (open.length > 0) {
+            const query = { action: proof.REDACT, subject: record.id, cursor };
+            const page = await told(() => this.logs.listProjectLogs(query, { signal }));
+            for (const event of page.results) {
+                if (open.length > 0 && event.sequenceId > record.sequenceId) {
+                    // Redactions of many records come one behind the other.
+                    this.events = await this.recordsFrom(event.sequenceId, signal);
+                    const left = proof.unnamed(record, this.events);
+                    open = open.filter((field) => left.includes(field));
+                }
+            }
+            cursor = page.next ? (new URL(page.next).searchParams.get('cursor') ?? undefined) : undefined;
+            if (cursor === undefined) {
+                break;
+            }
+        }
+        if (open.length > 0) {
+            throw new FeedNotProved(proof.notNamed(record, open).message);
+        }
+    }
+
+    /** Proves a record and some behind it. */
+    private async recordsFrom(sequenceId: number, signal?: AbortSignal): Promise<proof.ProvedRecord[]> {
+        let log = this.seen;
+        for (let tries = 1; log === undefined || log.size < sequenceId; tries++) {
+            if (tries > OLDER_TRIES) {
+                throw new FeedNotProved(`The log does not have record ${sequenceId}, which says what was redacted.`);
+            }
+            log = await this.advance(signal);
+        }
+        const checkpoint = log;
+        const text = await this.pageText(String(sequenceId - 1), EVENTS, checkpoint, signal);
+        return proved(`record ${sequenceId} is not the log's`, async () => {
+            const { start, records } = await proof.provePage(proof.parse(text), checkpoint);
+            if (start !== sequenceId - 1 || records.length === 0) {
+                throw new Error('the page does not begin where it has to');
+            }
+            return records;
+        });
     }
 
     /** Takes the newest checkpoint, which continues the one before. */
@@ -158,6 +222,11 @@ export class ProvedFeed {
             );
         }
     }
+}
+
+/** The number of the log of a key; 0 if its name has none. */
+function epochOf(key: proof.Key): number {
+    return Number(EPOCH.exec(key.name)?.[1] ?? 0);
 }
 
 /** How many records are before a cursor. */

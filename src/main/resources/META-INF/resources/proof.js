@@ -245,6 +245,15 @@ const FIELDS = new Set([
   'subject.id', 'subject.name', 'subject.type', 'timestamp',
 ]);
 
+/** The fields whose values can be redacted; of records with an action of the service's own only the message. */
+const REDACTABLE = new Set([
+  'actor.id', 'actor.name', 'actor.type', 'ip_address', 'message', 'metadata', 'outcome', 'subject.id', 'subject.name',
+  'subject.type',
+]);
+
+/** The action of records that say what was redacted. Only the service's database can write them. */
+export const REDACT = 'annals.redact';
+
 /**
  * A record with what recomputes its leaf.
  *
@@ -253,6 +262,7 @@ const FIELDS = new Set([
  * @property {number} sequenceId
  * @property {Members} record as the API shows it, without what recomputes its leaf
  * @property {Bytes} entry what its leaf hashes
+ * @property {string[]} redacted the fields whose values are gone: whether the log says so, other records show
  */
 
 /** The fields of a record that a leaf covers, each in canonical JSON. @param {Members} record */
@@ -316,9 +326,10 @@ export async function provedRecord(shown) {
         const salted = `[${JSON.stringify(await salt(name))},${JSON.stringify(name)},${value}]`;
         return /** @type {[string, Value]} */ ([name, base64url(await sha256(UTF_8.encode(salted)))]);
       })));
+  const isOwn = (fields.get('action') ?? '"annals.').startsWith('"annals.');
   for (const [name, digest] of gone) {
     fromBase64url(text(digest, 'a digest'), HASH_BYTES);
-    if (!FIELDS.has(name) || digests.has(name)) {
+    if (!(isOwn ? name === 'message' : REDACTABLE.has(name)) || digests.has(name)) {
       throw new NotProved(`record ${id} cannot have redacted its field ${name}`);
     }
     digests.set(name, digest);
@@ -331,8 +342,34 @@ export async function provedRecord(shown) {
   if (redacted !== undefined) {
     record.set('redacted', redacted);
   }
-  return {id, sequenceId, record, entry: await sha256(UTF_8.encode(canonical(entry)))};
+  return {id, sequenceId, record, entry: await sha256(UTF_8.encode(canonical(entry))), redacted: [...gone.keys()]};
 }
+
+/**
+ * The fields of a record that are gone, without those which these records of the log say were redacted.
+ *
+ * @param {ProvedRecord} proved
+ * @param {ProvedRecord[]} others proved, too
+ */
+export function unnamed(proved, others) {
+  /** @type {Set<string>} */
+  const named = new Set();
+  for (const {record, sequenceId} of others) {
+    const subject = record.get('subject');
+    const says = record.get('metadata');
+    if (record.get('action') === REDACT && record.has('recorded_by') && subject instanceof Map &&
+        subject.get('type') === 'record' && subject.get('id') === proved.id && says instanceof Map &&
+        Array.isArray(says.get('fields')) && says.get('sequence_id')?.text === String(proved.sequenceId) &&
+        sequenceId > proved.sequenceId) {
+      says.get('fields').forEach((/** @type {string} */ field) => named.add(field));
+    }
+  }
+  return proved.redacted.filter((field) => !named.has(field));
+}
+
+/** That values are gone, and the log does not say so. @param {ProvedRecord} proved @param {string[]} fields */
+export const notNamed = ({id, sequenceId}, fields) => new NotProved(
+  `record ${id} with the sequence id ${sequenceId} lacks its ${fields.join(', ')}, and no ${REDACT} record of the log says so`);
 
 // ---- Trees ---------------------------------------------------------------------------------------------------------
 

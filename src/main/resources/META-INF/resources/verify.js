@@ -3,8 +3,8 @@
 
 import {FEED, Problem, ask} from './api.js';
 import {
-  NotProved, OtherLog, base64, canonical, hashOf, hashesOf, isConsistent, openCheckpoint, parse, parseKey, provePage, proveRecord,
-  whatIsMissing,
+  NotProved, OtherLog, REDACT, base64, canonical, hashOf, hashesOf, isConsistent, notNamed, openCheckpoint, parse, parseKey,
+  provePage, proveRecord, unnamed, whatIsMissing,
 } from './proof.js';
 import {button, byId, count, icon, line, make, parseJson, records} from './text.js';
 
@@ -24,6 +24,8 @@ class Forked extends NotProved {}
 let log = null;
 /** The pinned keys of the log's project, read. */
 let keys = [];
+/** Records with their redacted fields of which it is proved that the log says so. */
+const named = new Set();
 /** What would be verified now is not what was asked for: another token, another page. */
 let session = new AbortController();
 
@@ -167,6 +169,7 @@ export function end() {
   session = new AbortController();
   log = null;
   keys = [];
+  named.clear();
   byId('fork').hidden = true;
 }
 
@@ -252,6 +255,7 @@ export async function verifyRecord(shown, place, signal, replace) {
     try {
       const {proved, checkpoint} = await proveRecord(await askText(`${FEED}/${encodeURIComponent(shown.id)}/proof`, signal), keys);
       await keep(checkpoint, signal);
+      await requireNamed(proved, signal);
       if (!signal.aborted) {
         showProved(shown, proved, checkpoint, place, replace);
       }
@@ -309,9 +313,35 @@ function compare(shown, proved) {
   return redacted.length > 0 && appearance(shown) !== appearance(record) ? record : null;
 }
 
-function provedAt({size, witnesses}) {
+/**
+ * Requires of each value that is gone from a record that a record of the log says so, and proves that one.
+ *
+ * @param proved a record that is proved
+ */
+async function requireNamed(proved, signal) {
+  const known = `${proved.id} ${proved.redacted.join()}`;
+  let open = named.has(known) ? [] : proved.redacted;
+  for (let path = `${FEED}?action=${REDACT}&subject=${encodeURIComponent(proved.id)}`; open.length > 0 && path; ) {
+    const page = await (await ask(path, {signal})).json();
+    for (const event of page.results) {
+      const {proved: says, checkpoint} = await proveRecord(await askText(`${FEED}/${encodeURIComponent(event.id)}/proof`, signal), keys);
+      await keep(checkpoint, signal);
+      const left = unnamed(proved, [says]);
+      open = open.filter((field) => left.includes(field));
+    }
+    const next = page.next === null ? null : new URL(page.next).searchParams.get('cursor');
+    path = next === null ? null : `${FEED}?action=${REDACT}&subject=${encodeURIComponent(proved.id)}&cursor=${encodeURIComponent(next)}`;
+  }
+  if (open.length > 0) {
+    throw notNamed(proved, open);
+  }
+  named.add(known);
+}
+
+function provedAt({size, witnesses}, redacted) {
+  const gone = redacted.length === 0 ? '' : `, ${redacted.length} ${redacted.length === 1 ? 'value' : 'values'} redacted`;
   const by = witnesses > 0 ? ` with ${count.format(witnesses)} ${witnesses === 1 ? 'witness' : 'witnesses'}` : '';
-  return `Proved at size ${count.format(size)}${by}`;
+  return `Proved at size ${count.format(size)}${by}${gone}`;
 }
 
 /** Once something was wrong, the bar says so until all is verified anew. */
@@ -334,8 +364,8 @@ function showProved(shown, proved, checkpoint, place, replace) {
     replace(other);
     return;
   }
-  marked(shown, 'proved', provedAt(checkpoint));
-  showRecord(place, 'proved', provedAt(checkpoint));
+  marked(shown, 'proved', provedAt(checkpoint, proved.redacted));
+  showRecord(place, 'proved', provedAt(checkpoint, proved.redacted));
   showLogProved();
 }
 
@@ -382,7 +412,20 @@ async function newestSize(wanted, signal) {
   if (!(keptCheckpoint()?.size >= wanted)) {
     await keep(await openCheckpoint(await askText(`${FEED}/log/${log.epoch}/checkpoint`, signal), keys), signal);
   }
-  return keptCheckpoint().size;
+  const {size} = keptCheckpoint();
+  if (size < wanted) {
+    await requireThatItGoesOn(signal);
+  }
+  return size;
+}
+
+/** A log that has ended grows no more. */
+async function requireThatItGoesOn(signal) {
+  const {epoch, origin, epochs} = await (await ask(`${FEED}/log`, {signal})).json();
+  if (String(epoch) !== log.epoch) {
+    const ended = epochs.find((one) => String(one.epoch) === log.epoch);
+    throw new OtherLog(`the log ${log.origin} has ended (${ended?.reason ?? 'without a reason'}), and the service goes on with ${origin}`);
+  }
 }
 
 /** Proves rows that one page has room for. @returns those that the page left for the next one, since it was long enough */
@@ -396,6 +439,9 @@ async function verifySpan(some, last, size, signal, replace) {
       throw new NotProved('the service has proved other records than it was asked for');
     }
     await keep(checkpoint, signal);
+    for (const one of proved) {
+      await requireNamed(one, signal);
+    }
     for (const record of some.filter(({sequence_id: n}) => n <= end)) {
       mark(record, proved[record.sequence_id - start - 1], checkpoint, signal, replace);
     }
@@ -418,6 +464,7 @@ async function verifyRow(record, signal, replace) {
   try {
     const {proved, checkpoint} = await proveRecord(await askText(`${FEED}/${encodeURIComponent(record.id)}/proof`, signal), keys);
     await keep(checkpoint, signal);
+    await requireNamed(proved, signal);
     mark(record, proved, checkpoint, signal, replace);
   } catch (problem) {
     if (signal.aborted || !(problem instanceof NotProved) || problem instanceof Forked) {
@@ -436,7 +483,7 @@ function mark(record, proved, checkpoint, signal, replace) {
     if (other !== null) {
       replace(other);
     }
-    marked(other ?? record, 'proved', provedAt(checkpoint));
+    marked(other ?? record, 'proved', provedAt(checkpoint, proved.redacted));
   } catch (problem) {
     showLog(...told(problem));
     marked(record, 'wrong', 'Does not match');

@@ -2,6 +2,7 @@ package dev.annals.cli;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.annals.proof.ProvedFile;
+import dev.annals.proof.RedactedValues;
 import dev.annals.proof.VerifierKey;
 import io.quarkus.runtime.annotations.RegisterForReflection;
 import java.io.EOFException;
@@ -44,6 +45,11 @@ public final class ArchiveCommand extends ServiceCommand {
 
     @Mixin
     PinnedKeys pinned = new PinnedKeys();
+
+    /** Of the file that was checked last: how many values are gone, and of how many it has no record that says so. */
+    private long redacted;
+
+    private long unnamed;
 
     @Option(
             names = {"-o", "--output"},
@@ -185,6 +191,13 @@ public final class ArchiveCommand extends ServiceCommand {
                     e.getMessage() + " The file " + file.path() + " is whole, but it is not noted as an archive.");
         }
         Terminal.print(file.path() + "\t" + first + "-" + last + "\t" + sha256);
+        if (redacted > 0) {
+            Terminal.say(RedactedValues.count(redacted)
+                    + (unnamed == 0
+                            ? ""
+                            : " Of " + unnamed + " a record behind " + last
+                                    + " says so, which is verified: the file alone does not show it."));
+        }
     }
 
     /** Reads a file from its first byte to its last, and gives its SHA-256 if it is what it has to be. */
@@ -198,6 +211,8 @@ public final class ArchiveCommand extends ServiceCommand {
                 }
             });
             if (file.verify() == 0) {
+                redacted = file.redacted();
+                unnamed = file.unnamed();
                 pinned.policy().require(file.note());
                 if (!file.isArchive()
                         || file.last() != last

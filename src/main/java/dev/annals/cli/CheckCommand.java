@@ -4,6 +4,8 @@ import dev.annals.proof.Checkpoint;
 import dev.annals.proof.Note;
 import dev.annals.proof.ProvedFile;
 import dev.annals.proof.ProvedRecord;
+import dev.annals.proof.RedactedValues;
+import dev.annals.proof.RedactionEvent;
 import dev.annals.proof.TlogProof;
 import dev.annals.proof.VerifierKey;
 import dev.annals.proof.WitnessPolicy;
@@ -35,7 +37,8 @@ import picocli.CommandLine.Parameters;
         exitCodeList = {
             "0:all is as the log has signed it",
             "1:something is not; each finding is a line",
-            "2:nothing was checked"
+            "2:nothing was checked",
+            "8:all is as the log has signed it, but values are redacted, and the file ends before a record that says so"
         })
 @RegisterForReflection
 public final class CheckCommand extends ClientCommand {
@@ -121,11 +124,21 @@ public final class CheckCommand extends ClientCommand {
             return ClientFailure.FAILED;
         }
         long begins = from == null ? proved.first() : from;
-        say("Verified: "
+        say((proved.unnamed() == 0 ? "Verified: " : "Verified in part: ")
                 + (begins > proved.last() ? "no record" : "records " + begins + " to " + proved.last())
                 + (proved.isArchive() ? ", of " : ", all there are" + (begins == 1 ? "" : " from there on") + " in ")
-                + log + cosigned + ".");
-        return 0;
+                + log + cosigned + ". " + RedactedValues.count(proved.redacted())
+                + unnamed(proved.unnamed()));
+        return proved.unnamed() == 0 ? 0 : ClientFailure.UNNAMED;
+    }
+
+    /** What follows where values are gone and no record is there that says so. */
+    private static String unnamed(long values) {
+        return values == 0
+                ? ""
+                : " Of " + values + " the file has no " + RedactionEvent.ACTION
+                        + " record: that the log has one, only its later"
+                        + " records show. Until then, take these values for removed by whoever gave you the file.";
     }
 
     private @Nullable Checkpoint older(List<VerifierKey> keys) throws IOException {
@@ -151,9 +164,12 @@ public final class CheckCommand extends ClientCommand {
             TlogProof proof = TlogProof.parse(new String(text, StandardCharsets.UTF_8));
             ProvedRecord proved = proof.verify(keys);
             String cosigned = policy.require(proof.checkpoint());
-            say("Verified: record " + proved.record().id() + " with the sequence id "
-                    + proved.record().sequenceId() + cosigned + ".");
-            return 0;
+            int gone = proved.redacted().size();
+            say((gone == 0 ? "Verified: record " : "Verified in part: record ")
+                    + proved.record().id() + " with the sequence id "
+                    + proved.record().sequenceId() + cosigned + ". " + RedactedValues.count(gone)
+                    + unnamed(gone));
+            return gone == 0 ? 0 : ClientFailure.UNNAMED;
         } catch (IllegalArgumentException e) {
             say("Not verified: " + e.getMessage() + ".");
             return ClientFailure.FAILED;

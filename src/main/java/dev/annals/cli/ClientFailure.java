@@ -12,6 +12,10 @@ final class ClientFailure extends RuntimeException {
     static final int REFUSED = 5;
     static final int FORKED = 6;
     static final int EXPIRED = 7;
+    /** Values are gone, and the record of the log that says so is not among what was given. */
+    static final int UNNAMED = 8;
+    /** The log has ended: another one with another key goes on. */
+    static final int ENDED = 9;
     /** As of a program that a shell sees end by the signal for a closed pipe. */
     static final int NOBODY_READS = 141;
 

@@ -3,6 +3,7 @@ package dev.annals.cli;
 import dev.annals.cli.RecordSplitter.Format;
 import dev.annals.cli.RecordSplitter.Place;
 import dev.annals.follower.Page;
+import dev.annals.proof.RedactedValues;
 import dev.annals.proof.VerifierKey;
 import io.quarkus.runtime.annotations.RegisterForReflection;
 import java.io.BufferedOutputStream;
@@ -145,7 +146,8 @@ public final class ExportCommand extends ServiceCommand {
                                 + (FollowedLog.place(from) + 1) + ". ")
                 + (pinned.vkeys.isEmpty()
                         ? "The service says that its key is " + keys.get(0) + ": compare it with the one that you keep."
-                        : "They are verified."));
+                        : "They are verified.")
+                + " " + RedactedValues.count(log.redacted()));
     }
 
     private void writeFile(Path to) throws IOException, InterruptedException {

@@ -4,15 +4,22 @@ import com.fasterxml.jackson.databind.JsonNode;
 import dev.annals.follower.Page;
 import dev.annals.proof.Checkpoint;
 import dev.annals.proof.Hash;
+import dev.annals.proof.LeafRecord;
 import dev.annals.proof.MerkleTree;
 import dev.annals.proof.ProvedRecord;
+import dev.annals.proof.RedactionEvent;
 import dev.annals.proof.VerifierKey;
 import dev.annals.proof.WitnessPolicy;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -25,36 +32,62 @@ final class FollowedLog {
 
     private static final Pattern EPOCH = Pattern.compile("/log/([1-9][0-9]{0,8})$");
     private static final int OLDER_TRIES = 20;
+    /** How many redactions of one record are looked at: each takes at least one field. */
+    private static final int MOST_EVENTS = 100;
+    /** Redactions of many records come one behind the other. */
+    private static final int EVENT_PAGE = 256;
+
+    private static final int MOST_NAMED = 10_000;
     private static final Duration BETWEEN_TRIES = Duration.ofMillis(500);
 
     private final Connection service;
+    /** Those of the newest epoch. */
     private final List<VerifierKey> keys;
+
+    private final List<VerifierKey> known;
+    private final int epoch;
     private final WitnessPolicy policy;
     private final String path;
     private @Nullable Seen seen;
+    /** The newest checkpoint by which records were proved that say what was redacted. */
+    private @Nullable Checkpoint ahead;
+    /** By the ids of records, the fields of which proved records of the log say that they were redacted. */
+    private final Map<String, Set<String>> named = new LinkedHashMap<>();
+
+    private long redacted;
 
     /** A checkpoint that was verified, with its note. */
     record Seen(String note, Checkpoint checkpoint) {}
 
     /**
-     * A log of which these are the keys.
+     * A log of which these are the keys. Where some are of an earlier epoch of the log, a checkpoint of that one is known as well, and the
+     * newest epoch has to continue it.
      *
      * @param policy which witnesses have to have cosigned each checkpoint
      * @throws ClientFailure if they are not those of one log
      */
     FollowedLog(Connection service, List<VerifierKey> keys, WitnessPolicy policy) {
         this.service = service;
-        this.keys = keys;
+        this.known = keys;
         this.policy = policy;
-        String origin = keys.get(0).name();
-        Matcher epoch = EPOCH.matcher(origin);
-        if (!epoch.find() || keys.stream().anyMatch(key -> !key.name().equals(origin))) {
+        this.epoch = keys.stream().mapToInt(FollowedLog::epoch).max().orElse(0);
+        this.keys = keys.stream().filter(key -> epoch(key) == epoch).toList();
+        String of = keys.get(0).name().replaceFirst(EPOCH.pattern(), "");
+        if (epoch == 0
+                || keys.stream()
+                        .anyMatch(key -> epoch(key) == 0
+                                || !key.name().replaceFirst(EPOCH.pattern(), "").equals(of))) {
             throw new ClientFailure(
                     ClientFailure.USAGE,
                     "--vkey names no log of this service, or not always the same one: its name ends with /log/ and a"
                             + " number.");
         }
-        this.path = Connection.FEED + "/log/" + epoch.group(1);
+        this.path = Connection.FEED + "/log/" + epoch;
+    }
+
+    private static int epoch(VerifierKey key) {
+        Matcher epoch = EPOCH.matcher(key.name());
+        return epoch.find() ? Integer.parseInt(epoch.group(1)) : 0;
     }
 
     /** The keys that the service says are those of its log: nobody has confirmed them. */
@@ -83,7 +116,7 @@ final class FollowedLog {
      * @throws IllegalArgumentException if it is not one of this log
      */
     void remember(String note) {
-        seen = new Seen(note, Checkpoint.open(note, keys));
+        seen = new Seen(note, Checkpoint.open(note, known));
     }
 
     /** Takes the newest checkpoint, which continues the one before. */
@@ -112,6 +145,36 @@ final class FollowedLog {
                                 + ": its end was lost." + keep());
             }
             Thread.sleep(BETWEEN_TRIES.toMillis());
+        }
+    }
+
+    /**
+     * Fails where the service has ended the log, which grows no more, and has begun another one. All that was read of it stays proved.
+     */
+    void requireThatItGoesOn() throws InterruptedException {
+        try {
+            byte[] answer = service.send(service.request(Connection.FEED + "/log"), Duration.ZERO);
+            JsonNode log = Json.mapper().readTree(answer);
+            if (log.path("epoch").asInt() == epoch) {
+                return;
+            }
+            String why = "for a reason that the service does not say";
+            for (JsonNode ended : log.path("epochs")) {
+                if (ended.path("epoch").asInt() == epoch) {
+                    why = ended.path("reason").asText();
+                }
+            }
+            throw new ClientFailure(
+                    ClientFailure.ENDED,
+                    "The log " + keys.get(0).name() + " has ended"
+                            + (seen == null ? "" : " with " + seen.checkpoint.size() + " records") + ": " + why
+                            + ". The service goes on with the log "
+                            + log.path("origin").asText()
+                            + ", which has another key. Ask who runs the service, another way, and add that key with --vkey: then"
+                            + " the new log has to continue the checkpoint that you have.");
+        } catch (IOException e) {
+            throw new ClientFailure(
+                    ClientFailure.FAILED, "What answers at this URL has no log with keys. Check ANNALS_URL.");
         }
     }
 
@@ -162,10 +225,21 @@ final class FollowedLog {
         if (seen == null) {
             throw new IllegalStateException("no checkpoint was seen");
         }
-        Checkpoint pinned = seen.checkpoint;
-        ProvedPage page = ProvedPage.parse(service.send(
+        ProvedPage page = ask(cursor, limit, seen.checkpoint);
+        List<ProvedRecord> records = verified(page, cursor, seen.checkpoint);
+        for (ProvedRecord record : records) {
+            requireNamed(record);
+        }
+        return page;
+    }
+
+    private ProvedPage ask(String cursor, int limit, Checkpoint pinned) throws InterruptedException {
+        return ProvedPage.parse(service.send(
                 service.request(Connection.FEED + "?cursor=" + cursor + "&limit=" + limit + "&proof=" + pinned.size()),
                 Duration.ZERO));
+    }
+
+    private static List<ProvedRecord> verified(ProvedPage page, String cursor, Checkpoint pinned) {
         try {
             List<ProvedRecord> records = new ArrayList<>();
             for (byte[] record : page.page().records()) {
@@ -178,13 +252,107 @@ final class FollowedLog {
                 throw new IllegalArgumentException("the page does not begin behind record " + place(cursor)
                         + ", or does not go on behind its last one");
             }
+            return records;
         } catch (IllegalArgumentException e) {
             throw new ClientFailure(
                     ClientFailure.FORKED,
                     "The records behind record " + place(cursor) + " are not those of the log: " + e.getMessage() + "."
                             + keep());
         }
-        return page;
+    }
+
+    /** Requires of each value that is gone from a record that a record of the log says so, and proves that one. */
+    private void requireNamed(ProvedRecord proved) throws InterruptedException {
+        LeafRecord record = proved.record();
+        Set<String> open = new TreeSet<>(proved.redacted());
+        redacted += open.size();
+        open.removeAll(named.getOrDefault(record.id(), Set.of()));
+        if (open.isEmpty()) {
+            return;
+        }
+        for (long event : eventsAbout(record)) {
+            nameBehind(event);
+            open.removeAll(named.getOrDefault(record.id(), Set.of()));
+            if (open.isEmpty()) {
+                return;
+            }
+        }
+        throw new ClientFailure(
+                ClientFailure.FORKED,
+                "Record " + record.id() + " with the sequence id " + record.sequenceId() + " lacks its "
+                        + String.join(", ", open) + ", and no " + RedactionEvent.ACTION + " record of the log says so."
+                        + keep());
+    }
+
+    /** The sequence ids of the records that say that something of a record was redacted; nothing proves them yet. */
+    private List<Long> eventsAbout(LeafRecord record) throws InterruptedException {
+        List<Long> found = new ArrayList<>();
+        Map<String, @Nullable String> parameters = new LinkedHashMap<>();
+        parameters.put("action", RedactionEvent.ACTION);
+        parameters.put("subject", record.id());
+        do {
+            Page<byte[]> page = PageReader.parse(
+                    service.send(service.request(Connection.FEED + Connection.query(parameters)), Duration.ZERO));
+            try {
+                for (byte[] event : page.records()) {
+                    found.add(Json.mapper().readTree(event).path("sequence_id").asLong());
+                }
+            } catch (IOException e) {
+                throw new ClientFailure(
+                        ClientFailure.FAILED, "What answers at this URL has no records. Check ANNALS_URL.");
+            }
+            parameters.put("cursor", page.next());
+        } while (parameters.get("cursor") != null && found.size() < MOST_EVENTS);
+        found.removeIf(sequenceId -> sequenceId <= record.sequenceId());
+        return found;
+    }
+
+    /** Proves a record and some behind it, and remembers what they say was redacted. */
+    private void nameBehind(long sequenceId) throws InterruptedException {
+        Checkpoint newest = atLeast(sequenceId);
+        String cursor = Long.toString(sequenceId - 1);
+        if (named.size() > MOST_NAMED) {
+            named.clear();
+        }
+        for (ProvedRecord proved : verified(ask(cursor, EVENT_PAGE, newest), cursor, newest)) {
+            if (RedactionEvent.is(proved.record())) {
+                try {
+                    RedactionEvent event = RedactionEvent.of(proved);
+                    named.computeIfAbsent(event.recordId(), id -> new TreeSet<>())
+                            .addAll(event.fields());
+                } catch (IllegalArgumentException e) {
+                    throw new ClientFailure(ClientFailure.FORKED, "In the log, " + e.getMessage() + "." + keep());
+                }
+            }
+        }
+    }
+
+    /** A checkpoint with this record, which continues the one that was seen. That one stays: pages are proved by it. */
+    private Checkpoint atLeast(long sequenceId) throws InterruptedException {
+        Seen known = Objects.requireNonNull(seen);
+        if (ahead == null || ahead.size() < known.checkpoint.size()) {
+            ahead = known.checkpoint;
+        }
+        for (int tries = 1; ahead.size() < sequenceId; tries++) {
+            Checkpoint newest = newest().checkpoint;
+            if (newest.size() >= sequenceId) {
+                requireContinued(ahead, newest);
+                ahead = newest;
+            } else if (tries == OLDER_TRIES) {
+                throw new ClientFailure(
+                        ClientFailure.UNNAMED,
+                        "Values were redacted just now, and the newest checkpoint of " + newest.size()
+                                + " records does not have record " + sequenceId + " yet, which says so. Try again.");
+            } else {
+                Thread.sleep(BETWEEN_TRIES.toMillis());
+            }
+        }
+        return ahead;
+    }
+
+    /** How many values are gone from the records that were read. */
+    long redacted() {
+        return redacted;
     }
 
     /** The cursor before the oldest record that has not expired. */

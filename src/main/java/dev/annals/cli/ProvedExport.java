@@ -5,6 +5,7 @@ import dev.annals.proof.Hash;
 import dev.annals.proof.PageProof;
 import dev.annals.proof.ProvedFile;
 import dev.annals.proof.ProvedRecord;
+import dev.annals.proof.RedactedValues;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -35,6 +36,7 @@ final class ProvedExport {
      */
     long write(String from) throws IOException, InterruptedException {
         FollowedLog.Seen pinned = log.advance();
+        log.requireThatItGoesOn();
         long size = pinned.checkpoint().size();
         line(json -> {
             json.writeStringField("annals", ProvedFile.EXPORT);
@@ -44,13 +46,23 @@ final class ProvedExport {
             throw new ClientFailure(
                     ClientFailure.USAGE, "--cursor is behind the last record of the log, which has " + size + ".");
         }
-        pages(from, size);
+        if (pages(from, size).unnamed() > 0) {
+            throw new ClientFailure(
+                    ClientFailure.UNNAMED,
+                    "Values were redacted while the records were read. The records that say so come behind the checkpoint of "
+                            + size + " records, so the file would not show them. Export again.");
+        }
         return size;
     }
 
-    /** Writes these records, which the log has, as an archive: with a first line that names them. */
-    void archive(String project, long first, long last) throws IOException, InterruptedException {
+    /**
+     * Writes these records, which the log has, as an archive: with a first line that names them.
+     *
+     * @return what is gone from them
+     */
+    RedactedValues archive(String project, long first, long last) throws IOException, InterruptedException {
         FollowedLog.Seen pinned = log.advance();
+        log.requireThatItGoesOn();
         line(json -> {
             json.writeStringField("annals", ProvedFile.ARCHIVE);
             json.writeStringField("project", project);
@@ -58,14 +70,23 @@ final class ProvedExport {
             json.writeNumberField("last_sequence_id", last);
             json.writeStringField("checkpoint", pinned.note());
         });
-        pages(Long.toString(first - 1), last);
+        return pages(Long.toString(first - 1), last);
     }
 
-    private void pages(String from, long last) throws IOException, InterruptedException {
+    private RedactedValues pages(String from, long last) throws IOException, InterruptedException {
         String cursor = from;
+        RedactedValues redacted = new RedactedValues(FollowedLog.place(from) + 1);
         while (FollowedLog.place(cursor) < last) {
             ProvedPage page = log.page(cursor, (int) Math.min(PAGE_RECORDS, last - FollowedLog.place(cursor)));
-            writeProof(page.proof(), page.page().records());
+            List<ProvedRecord> records = page.page().records().stream()
+                    .map(record -> ProvedRecord.parse(new String(record, StandardCharsets.UTF_8)))
+                    .toList();
+            writeProof(page.proof(), records);
+            for (ProvedRecord record : records) {
+                redacted.add(record, finding -> {
+                    throw new ClientFailure(ClientFailure.FORKED, "In the log, " + finding + ".");
+                });
+            }
             for (byte[] record : page.page().records()) {
                 out.write(record);
                 out.write('\n');
@@ -73,9 +94,10 @@ final class ProvedExport {
             cursor = page.page().behind();
         }
         out.flush();
+        return redacted;
     }
 
-    private void writeProof(PageProof proof, List<byte[]> records) throws IOException {
+    private void writeProof(PageProof proof, List<ProvedRecord> records) throws IOException {
         line(json -> {
             json.writeObjectFieldStart("proof");
             json.writeNumberField("start", proof.start());
@@ -85,11 +107,7 @@ final class ProvedExport {
             // With these, whoever checks the file can say which record differs.
             hashes(
                     "leaves",
-                    records.stream()
-                            .map(record -> ProvedRecord.parse(new String(record, StandardCharsets.UTF_8))
-                                    .entry()
-                                    .leaf())
-                            .toList(),
+                    records.stream().map(record -> record.entry().leaf()).toList(),
                     json);
             json.writeEndObject();
         });

@@ -3,6 +3,7 @@ package dev.annals.cli;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.annals.proof.LineReader;
+import dev.annals.proof.RedactionEvent;
 import io.quarkus.runtime.annotations.RegisterForReflection;
 import java.io.BufferedInputStream;
 import java.io.IOException;
@@ -32,7 +33,6 @@ import picocli.CommandLine.Parameters;
 @RegisterForReflection
 public final class RedactCommand extends ServiceCommand {
 
-    private static final String ACTION = "annals.redact";
     private static final int MAX_LINE_BYTES = 1 << 24;
 
     @Parameters(arity = "0..1", paramLabel = "ID", description = "The id of the record.")
@@ -95,7 +95,7 @@ public final class RedactCommand extends ServiceCommand {
     private void replay(long line, byte[] text) throws InterruptedException {
         try {
             JsonNode event = Json.mapper().readTree(text);
-            if (event == null || !event.path("action").asText().equals(ACTION)) {
+            if (event == null || !event.path("action").asText().equals(RedactionEvent.ACTION)) {
                 return;
             }
             List<String> names = new ArrayList<>();

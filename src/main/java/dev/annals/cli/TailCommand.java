@@ -3,6 +3,7 @@ package dev.annals.cli;
 import dev.annals.follower.Follower;
 import dev.annals.follower.Page;
 import dev.annals.follower.PlaceFile;
+import dev.annals.proof.RedactedValues;
 import dev.annals.proof.VerifierKey;
 import io.quarkus.runtime.annotations.RegisterForReflection;
 import java.io.ByteArrayOutputStream;
@@ -109,6 +110,9 @@ public final class TailCommand extends ServiceCommand {
             } else {
                 while (more) {
                     more = follower.step();
+                }
+                if (log != null) {
+                    Terminal.say(RedactedValues.count(log.redacted()));
                 }
             }
             return 0;
@@ -240,11 +244,17 @@ public final class TailCommand extends ServiceCommand {
             advance(followed);
         }
         if (place >= logSize) {
+            followed.requireThatItGoesOn();
             // The feed may have more already, of which the log hears within moments.
             Thread.sleep(follow ? BEHIND.toMillis() : 0);
             return new Page<>(List.of(), null, "?cursor=" + from);
         }
-        return followed.page(from, PROVED_RECORDS).page();
+        long before = followed.redacted();
+        Page<byte[]> page = followed.page(from, PROVED_RECORDS).page();
+        if (follow && followed.redacted() > before) {
+            Terminal.say(RedactedValues.count(followed.redacted() - before));
+        }
+        return page;
     }
 
     /** Returns when there are records behind a cursor. They are read again, with a proof. */

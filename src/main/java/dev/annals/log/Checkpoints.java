@@ -452,7 +452,10 @@ public class Checkpoints {
                 return LogTree.halt(connection, projectId, objection.get())
                         .replaceWith(new Outcome.Halted(objection.get()));
             }
-            return sign(connection, projectId, state, database);
+            return sign(connection, projectId, state, database)
+                    .onFailure(DamagedLog.class)
+                    .recoverWithUni(damage -> LogTree.halt(connection, projectId, damage.finding())
+                            .replaceWith(new Outcome.Halted(damage.finding())));
         });
     }
 
@@ -475,11 +478,15 @@ public class Checkpoints {
                         state.size(),
                         state.tree().root());
         String note = next.sign(signers).toString();
-        return SIGN_LOG.bind("project_id", projectId)
-                .bind("signed_size", next.size())
-                .bind("checkpoint", note)
-                .bind("incarnation", database)
-                .execute(connection)
+        // Readers get tiles that are made of these roots. Nothing is signed over others.
+        Uni<Void> sound = rebuilding
+                ? Uni.createFrom().voidItem()
+                : new TreeReader(connection, projectId).requireRoots(state.tree());
+        return sound.chain(() -> SIGN_LOG.bind("project_id", projectId)
+                        .bind("signed_size", next.size())
+                        .bind("checkpoint", note)
+                        .bind("incarnation", database)
+                        .execute(connection))
                 .replaceWith(new Outcome.Signed(new SignedLog(projectId, state.epoch(), note, next), state.cosigned()));
     }
 

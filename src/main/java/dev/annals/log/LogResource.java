@@ -163,17 +163,23 @@ public class LogResource {
         int needed = needed(parameters, witnesses);
         UUID projectId = Caller.of(request).projectId();
         int number = epoch(epoch);
-        return checkpoints
-                .state(projectId)
-                .chain(state -> {
-                    if (number > state.epoch()) {
-                        throw noSuchEpoch();
-                    }
-                    return number == state.epoch()
-                            ? checkpoints.witnessed(projectId, number, needed).map(SignedLog::note)
-                            : epochs(projectId).map(ended -> lastOf(number, ended));
-                })
-                .map(note -> Response.ok(note).type(TEXT).build());
+        return checkpoints.state(projectId).chain(state -> {
+            if (number > state.epoch()) {
+                throw noSuchEpoch();
+            }
+            return number == state.epoch()
+                    ? checkpoints
+                            .witnessed(projectId, number, needed)
+                            .map(log -> Response.ok(log.note()).type(TEXT).build())
+                    : epochs(projectId)
+                            .map(ended -> Response.ok(lastOf(number, ended))
+                                    .type(TEXT)
+                                    .header(
+                                            HttpHeaders.LINK,
+                                            "<" + PATH + "/" + state.epoch()
+                                                    + "/checkpoint>; rel=\"successor-version\"")
+                                    .build());
+        });
     }
 
     /** How many witnesses a request wants to have cosigned: what it says, or what the setting says. */

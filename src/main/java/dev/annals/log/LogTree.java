@@ -271,8 +271,9 @@ public class LogTree implements Projection {
         return begun(connection, growth, seed)
                 .invoke(growth::requireKnown)
                 .chain(begun -> {
+                    CompactRange before = CompactRange.of(0, growth.tree.end(), growth.tree.hashes());
                     growth.append(next);
-                    return addTiles(connection, growth.projectId, tile, begun.and(next));
+                    return addTiles(connection, growth.projectId, tile, begun.and(next), before);
                 })
                 .chain(() -> tilesLeft > 1
                         ? growOn(connection, growth, tilesLeft - 1)
@@ -367,25 +368,32 @@ public class LogTree implements Projection {
                 .replaceWithVoid();
     }
 
-    /** Stores a tile of level 0, and those above it that it fills. */
-    private static Uni<Void> addTiles(SqlConnection connection, UUID projectId, long tile, Leaves leaves) {
+    /**
+     * Stores a tile of level 0, and those above it that it fills.
+     *
+     * @param before the tree when the tile was not full
+     */
+    private static Uni<Void> addTiles(
+            SqlConnection connection, UUID projectId, long tile, Leaves leaves, CompactRange before) {
         Hash root = leaves.range().hashes().get(0);
         return addTile(connection, projectId, 0, tile, root, leaves.entries())
-                .chain(() -> addAbove(connection, projectId, 1, tile + 1));
+                .chain(() -> addAbove(connection, projectId, 1, tile + 1, before));
     }
 
     /** @param below how many tiles the level below has */
-    private static Uni<Void> addAbove(SqlConnection connection, UUID projectId, int level, long below) {
+    private static Uni<Void> addAbove(
+            SqlConnection connection, UUID projectId, int level, long below, CompactRange before) {
         if (below % Tile.WIDTH != 0) {
             return Uni.createFrom().voidItem();
         }
         long tile = below / Tile.WIDTH - 1;
         return roots(connection, projectId, level - 1, tile * Tile.WIDTH, below - 1)
                 .chain(hashes -> {
+                    TreeReader.requireRoots(before, level, tile * Tile.WIDTH, hashes);
                     CompactRange range = CompactRange.at(0);
                     hashes.forEach(range::append);
                     return addTile(connection, projectId, level, tile, range.root(), hashes)
-                            .chain(() -> addAbove(connection, projectId, level + 1, tile + 1));
+                            .chain(() -> addAbove(connection, projectId, level + 1, tile + 1, before));
                 });
     }
 

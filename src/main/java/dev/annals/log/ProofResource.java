@@ -28,9 +28,11 @@ import jakarta.ws.rs.core.Context;
 import jakarta.ws.rs.core.Response;
 import jakarta.ws.rs.core.UriInfo;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
+import org.jspecify.annotations.Nullable;
 
 /** That a record is in the log, over HTTP: {@code GET /v1/project-logs/{id}/proof}. */
 @Path(FeedLinks.PATH + "/{id}/proof")
@@ -81,10 +83,23 @@ public class ProofResource {
                     Uni<TlogProof> proof = DatabaseFailure.retried(tree.seeds(tile, tile))
                             .chain(seeds -> asOf(seeds, projectId, record)
                                     .chain(found -> DatabaseFailure.retried(
-                                                    tree.hashes(MerkleTree.inclusion(index, log.size()), log.size()))
-                                            .map(path -> proof(found, seeds, path, log))));
+                                                    tree.hashes(parts(index, log.size()), log.size()))
+                                            .map(hashes -> proof(
+                                                    found,
+                                                    seeds,
+                                                    hashes.subList(1, hashes.size()),
+                                                    hashes.get(0),
+                                                    log))));
                     return checkpoints.guarded(log, proof);
                 });
+    }
+
+    /** The leaf itself, and what proves it. */
+    private static List<MerkleTree.Part> parts(long index, long size) {
+        List<MerkleTree.Part> parts = new ArrayList<>();
+        parts.add(new MerkleTree.Part(index, index + 1));
+        parts.addAll(MerkleTree.inclusion(index, size));
+        return parts;
     }
 
     /** The record as it is when its seed is known: a redaction in between took the seed away. */
@@ -99,13 +114,21 @@ public class ProofResource {
         return seed != null && seed.ofRecord(record.sequenceId()) != null;
     }
 
-    private static TlogProof proof(StoredRecord record, Map<Long, TileSeed> seeds, List<Hash> path, SignedLog log) {
+    private static TlogProof proof(
+            StoredRecord record, Map<Long, TileSeed> seeds, List<Hash> path, Hash taken, SignedLog log) {
         long index = record.sequenceId() - 1;
         if (record.redaction() == null && !hasSeed(record, seeds)) {
             throw new DamagedLog("the seed of record " + record.record().id() + " is missing");
         }
         String json = encoded(record, seeds);
         if (!isIncluded(json, index, path, log)) {
+            Hash leaf = leaf(json);
+            boolean isStored = (index / Tile.WIDTH + 1) * Tile.WIDTH <= log.size();
+            if (leaf != null && isStored && taken.equals(leaf)) {
+                throw new DamagedLog("the hashes that are stored of the tree of " + log.size()
+                        + " records do not lead from record " + record.sequenceId()
+                        + ", which is as it was taken in, to the root that was signed: a tile was changed");
+            }
             throw new DamagedLog("record " + record.record().id() + " with the sequence id " + record.sequenceId()
                     + " is not the one that was taken into the tree");
         }
@@ -113,15 +136,17 @@ public class ProofResource {
     }
 
     private static boolean isIncluded(String json, long index, List<Hash> path, SignedLog log) {
+        Hash leaf = leaf(json);
+        return leaf != null
+                && MerkleTree.includes(
+                        leaf, index, log.size(), path, log.checkpoint().root());
+    }
+
+    private static @Nullable Hash leaf(String json) {
         try {
-            return MerkleTree.includes(
-                    ProvedRecord.parse(json).entry().leaf(),
-                    index,
-                    log.size(),
-                    path,
-                    log.checkpoint().root());
+            return ProvedRecord.parse(json).entry().leaf();
         } catch (IllegalArgumentException e) {
-            return false; // salts or digests that are not those of any redaction
+            return null; // salts or digests that are not those of any redaction
         }
     }
 

@@ -144,8 +144,10 @@ final class TreeReader {
                     Map<Place, List<Hash>> tiles = new HashMap<>();
                     for (Row row : rows) {
                         int level = row.getInteger("level");
-                        List<Hash> hashes = hashes(row);
-                        tiles.put(new Place(level, row.getLong("tile")), level == 0 ? leaves(hashes) : hashes);
+                        long tile = row.getLong("tile");
+                        List<Hash> hashes = level == 0 ? leaves(hashes(row)) : hashes(row);
+                        requireRoot(row, level, tile, hashes);
+                        tiles.put(new Place(level, tile), hashes);
                     }
                     return tiles;
                 });
@@ -158,6 +160,57 @@ final class TreeReader {
             hashes.add(Hash.at(bytes, at));
         }
         return hashes;
+    }
+
+    private static void requireRoot(Row row, int level, long tile, List<Hash> hashes) {
+        CompactRange range = CompactRange.at(0);
+        hashes.forEach(range::append);
+        if (!range.root().equals(Hash.at(row.getBuffer("root").getBytes(), 0))) {
+            throw new DamagedLog("tile " + tile + " of level " + level
+                    + " is damaged: the root that is stored of it is not that of its hashes");
+        }
+    }
+
+    /**
+     * Whether the tiles that are stored have the roots that the tree has taken in, as far as its last tiles of the levels above 0 are made
+     * of them.
+     *
+     * @return fails with {@link DamagedLog} if one has another root, or is missing
+     */
+    Uni<Void> requireRoots(CompactRange tree) {
+        return Multi.createFrom()
+                .range(1, Tile.LEVELS)
+                .filter(level -> (tree.end() >> (Tile.HEIGHT * level)) % Tile.WIDTH > 0)
+                .onItem()
+                .transformToUniAndConcatenate(level -> {
+                    long above = tree.end() >> (Tile.HEIGHT * level);
+                    return roots(Tile.in(tree.end(), level, above / Tile.WIDTH))
+                            .invoke(roots -> requireRoots(tree, level, above / Tile.WIDTH * Tile.WIDTH, roots));
+                })
+                .collect()
+                .last()
+                .replaceWithVoid();
+    }
+
+    /** The same of one level, whose last tile is made of these roots of the tiles from {@code first} on. */
+    static void requireRoots(CompactRange tree, int level, long first, List<Hash> roots) {
+        List<Node> nodes = Node.covering(0, tree.end());
+        long at = 0;
+        for (int i = 0; i < nodes.size(); i++) {
+            int height = nodes.get(i).height() - Tile.HEIGHT * level;
+            if (height < 0 || height >= Tile.HEIGHT) {
+                continue;
+            }
+            long end = at + (1L << height);
+            CompactRange range = CompactRange.at(0);
+            roots.stream().limit(end).skip(at).forEach(range::append);
+            if (roots.size() < end || !range.root().equals(tree.hashes().get(i))) {
+                throw new DamagedLog(
+                        "the tiles " + (first + at) + " to " + (first + end - 1) + " of level " + (level - 1)
+                                + " are damaged: the roots that are stored of them are not those that were taken into the tree");
+            }
+            at = end;
+        }
     }
 
     private static List<Hash> leaves(List<Hash> entries) {
@@ -208,6 +261,7 @@ final class TreeReader {
                 .chain(rows -> {
                     for (Row row : rows) {
                         List<Hash> entries = hashes(row);
+                        requireRoot(row, 0, tile.index(), leaves(entries));
                         kept.put(projectId, true, 0, tile.index(), entries);
                         return Uni.createFrom().item(entries);
                     }

@@ -8,6 +8,7 @@ import dev.annals.proof.CompactRange;
 import dev.annals.proof.Hash;
 import dev.annals.proof.LeafRecord;
 import dev.annals.proof.Node;
+import dev.annals.proof.Note;
 import dev.annals.proof.Seed;
 import dev.annals.proof.Tile;
 import dev.annals.proof.TileSeed;
@@ -23,13 +24,16 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.DateTimeException;
 import java.time.OffsetDateTime;
+import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.UUID;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Compares the records of a database with a checkpoint that somebody has kept: hashes all that have not expired anew, up to 256 at a
+ * Compares the records of a database, and each stored tile of each level, with a checkpoint that somebody has kept: hashes all that have not expired anew, up to 256 at a
  * time, and looks whether they lead to the root that was signed. Where they do not, the hashes that are stored tell which records differ,
  * as long as these still lead to the root themselves.
  */
@@ -37,6 +41,8 @@ final class SignedRecords {
 
     private static final Sql VERIFY_TILE = Sql.named("verify_tile");
     private static final Sql READ_LEAF_RECORDS = Sql.named("read_leaf_records");
+    private static final Sql READ_TILES = Sql.named("read_tiles");
+    private static final Sql READ_TILE_ROOTS = Sql.named("read_tile_roots");
     private static final Sql READ_LOG = Sql.named("read_log");
 
     private final Connection connection;
@@ -45,6 +51,13 @@ final class SignedRecords {
     private final CompactRange ofRecords = CompactRange.at(0);
     private final CompactRange ofStored = CompactRange.at(0);
     private final Progress progress;
+    /** By sizes of the tree that somebody has signed, its root. */
+    private final Map<Long, Hash> roots = new HashMap<>();
+
+    /** The roots of what was read when there was as much of it as was signed. */
+    private Hash ofRecordsThen = Hash.EMPTY_TREE;
+
+    private Hash ofStoredThen = Hash.EMPTY_TREE;
     private int found;
 
     SignedRecords(Connection connection, UUID projectId, Checkpoint signed, Progress progress) {
@@ -74,13 +87,57 @@ final class SignedRecords {
      */
     int compare(int most, Consumer<String> print) throws SQLException {
         Findings findings = new Findings(most, print);
-        for (long start = 0; start < signed.size(); start += Tile.WIDTH) {
-            if (!compareTile(start, (int) Math.min(Tile.WIDTH, signed.size() - start), findings)) {
+        CompactRange frontier = frontier(connection, projectId);
+        long size = Math.max(signed.size(), frontier.end());
+        for (Checkpoint note : notes()) {
+            roots.put(note.size(), Hash.EMPTY_TREE);
+        }
+        for (long start = 0; start < size; start += Tile.WIDTH) {
+            if (!compareTile(start, (int) Math.min(Tile.WIDTH, size - start), findings)) {
                 break;
             }
         }
         conclude(findings);
+        concludeStored(frontier, findings);
         return found;
+    }
+
+    /** The notes that are stored, which readers get. */
+    private List<Checkpoint> notes() throws SQLException {
+        List<Checkpoint> notes = new ArrayList<>();
+        try (PreparedStatement select = READ_LOG.bind("project_id", projectId).prepare(connection);
+                ResultSet row = select.executeQuery()) {
+            if (row.next()) {
+                for (String column : List.of("checkpoint", "cosigned")) {
+                    String note = row.getString(column);
+                    if (note != null) {
+                        notes.add(Checkpoint.of(Note.parse(note)));
+                    }
+                }
+            }
+        }
+        return notes;
+    }
+
+    /** Whether what the service signs next, and what it has signed, is the tree of the hashes that are stored. */
+    private void concludeStored(CompactRange frontier, Findings findings) throws SQLException {
+        if (found > 0 || ofStored.end() != frontier.end()) {
+            return;
+        }
+        if (!ofStored.root().equals(frontier.root())) {
+            find(
+                    findings,
+                    "the log's state has other hashes for its " + frontier.end()
+                            + " records than its tiles and records");
+        }
+        for (Checkpoint note : notes()) {
+            Hash root = roots.getOrDefault(note.size(), Hash.EMPTY_TREE);
+            if (note.size() <= ofStored.end() && !note.root().equals(root)) {
+                find(
+                        findings,
+                        "the checkpoint of " + note.size() + " records that is stored is not that of the records");
+            }
+        }
     }
 
     /**
@@ -158,6 +215,7 @@ final class SignedRecords {
         progress.show(projectId + ": records compared: " + start + " of " + signed.size());
         TileSeed seed;
         byte[] stored;
+        byte[] root;
         try (PreparedStatement select = VERIFY_TILE
                         .bind("project_id", projectId)
                         .bind("tile", start / Tile.WIDTH)
@@ -167,6 +225,10 @@ final class SignedRecords {
             byte[] bytes = row.getBytes("seed");
             seed = bytes == null ? null : TileSeed.of(bytes);
             stored = row.getBytes("hashes");
+            root = row.getBytes("root");
+        }
+        if (stored != null && root != null && count == Tile.WIDTH) {
+            compareTiles(start / Tile.WIDTH, stored, Hash.at(root, 0), findings);
         }
         @Nullable Hash[] entries = new Hash[count];
         int read = readEntries(start, entries, seed, stored, findings);
@@ -184,15 +246,119 @@ final class SignedRecords {
             Hash taken = is == null ? Hash.EMPTY_TREE : is;
             ofRecords.append(taken.leaf());
             ofStored.append((was == null ? taken : was).leaf());
+            if (ofStored.end() == signed.size()) {
+                ofRecordsThen = ofRecords.root();
+                ofStoredThen = ofStored.root();
+            }
+            if (roots.containsKey(ofStored.end())) {
+                roots.put(ofStored.end(), ofStored.root());
+            }
         }
         if (stored == null) {
             compareFrontier(start, entries, findings);
         }
         if (read < count) {
-            find(findings, "the feed ends before record " + signed.size() + ", which the log has taken in");
+            find(
+                    findings,
+                    "the feed ends before record " + Math.max(signed.size(), start + count)
+                            + ", which the log has taken in");
             return false;
         }
         return true;
+    }
+
+    /** A tile that is stored. */
+    private record StoredTile(List<Hash> hashes, Hash root) {
+
+        static StoredTile of(byte[] bytes, Hash root, boolean entries) {
+            List<Hash> hashes = new ArrayList<>(Tile.WIDTH);
+            for (int at = 0; at < Tile.WIDTH; at++) {
+                Hash hash = Hash.at(bytes, at * Hash.BYTES);
+                hashes.add(entries ? hash.leaf() : hash);
+            }
+            return new StoredTile(hashes, root);
+        }
+
+        /** The root that follows from the hashes. */
+        Hash computed() {
+            CompactRange range = CompactRange.at(0);
+            hashes.forEach(range::append);
+            return range.root();
+        }
+    }
+
+    /** Compares the root of a full tile with its hashes, and each tile above that it completes with the level below. */
+    private void compareTiles(long tile, byte[] entries, Hash root, Findings findings) throws SQLException {
+        compareRoot(0, tile, StoredTile.of(entries, root, true), findings);
+        int level = 1;
+        for (long below = tile + 1; below % Tile.WIDTH == 0; below /= Tile.WIDTH) {
+            compareAbove(level, below / Tile.WIDTH - 1, findings);
+            level++;
+        }
+    }
+
+    private void compareRoot(int level, long tile, StoredTile stored, Findings findings) {
+        if (!stored.computed().equals(stored.root())) {
+            find(
+                    findings,
+                    "tile " + tile + " of level " + level
+                            + " is damaged: the root that is stored of it is not that of its" + " hashes");
+        }
+    }
+
+    private void compareAbove(int level, long tile, Findings findings) throws SQLException {
+        StoredTile stored = tile(level, tile);
+        if (stored == null) {
+            find(findings, "the log lacks tile " + tile + " of level " + level);
+            return;
+        }
+        List<Hash> below = roots(level - 1, tile * Tile.WIDTH);
+        for (int at = 0; at < Tile.WIDTH; at++) {
+            long from = tile * Tile.WIDTH + at;
+            Hash hash = stored.hashes.get(at);
+            if (at < below.size() && hash.equals(below.get(at))) {
+                continue;
+            }
+            // The root below may be the one that is damaged, which was found with its own tile.
+            StoredTile source = tile(level - 1, from);
+            if (source == null || !hash.equals(source.computed())) {
+                find(
+                        findings,
+                        "tile " + tile + " of level " + level + " is damaged: its hash " + at
+                                + " is not the root of tile " + from + " of level " + (level - 1));
+            }
+        }
+        compareRoot(level, tile, stored, findings);
+    }
+
+    private @Nullable StoredTile tile(int level, long tile) throws SQLException {
+        try (PreparedStatement select = READ_TILES
+                        .bind("project_id", projectId)
+                        .bind("level", new Integer[] {level})
+                        .bind("tile", new Long[] {tile})
+                        .prepare(connection);
+                ResultSet row = select.executeQuery()) {
+            return row.next()
+                    ? StoredTile.of(row.getBytes("hashes"), Hash.at(row.getBytes("root"), 0), level == 0)
+                    : null;
+        }
+    }
+
+    /** The roots of 256 tiles, as they are stored. */
+    private List<Hash> roots(int level, long first) throws SQLException {
+        List<Hash> roots = new ArrayList<>();
+        try (PreparedStatement select = READ_TILE_ROOTS
+                        .bind("project_id", projectId)
+                        .bind("level", level)
+                        .bind("first", first)
+                        .bind("last", first + Tile.WIDTH - 1)
+                        .prepare(connection);
+                ResultSet row = select.executeQuery()) {
+            while (row.next()) {
+                roots.add(Hash.at(row.getBytes("root"), 0));
+            }
+        }
+        return roots;
     }
 
     private int readEntries(
@@ -320,11 +486,10 @@ final class SignedRecords {
     }
 
     private void conclude(Findings findings) {
-        boolean whole = ofRecords.end() == signed.size();
-        if (whole && ofRecords.root().equals(signed.root())) {
+        if (signed.root().equals(ofRecordsThen)) {
             return;
         }
-        if (whole && ofStored.root().equals(signed.root()) && found > 0) {
+        if (signed.root().equals(ofStoredThen) && found > 0) {
             // The stored hashes are those that were signed, and the records that differ from them are named.
             return;
         }

@@ -6,6 +6,7 @@ import dev.annals.database.Sql;
 import dev.annals.guid.CanonicalGuid;
 import dev.annals.proof.Checkpoint;
 import dev.annals.proof.Note;
+import dev.annals.proof.RedactedValues;
 import dev.annals.proof.VerifierKey;
 import dev.annals.proof.WitnessPolicy;
 import io.quarkus.runtime.annotations.RegisterForReflection;
@@ -133,6 +134,7 @@ public final class Verify implements Callable<Integer> {
     private long projects;
     private long unsoundProjects;
     private long records;
+    private long redacted;
 
     @Override
     public Integer call() throws SQLException, InterruptedException {
@@ -225,8 +227,10 @@ public final class Verify implements Callable<Integer> {
                                         ? "."
                                         : ", the first " + signed.size() + " as the log has signed them" + cosigned
                                                 + ".")
+                                + " " + RedactedValues.count(redacted)
                         : "Not sound: " + (schemaDifferences == 0 ? "" : "the schema, and ") + unsoundProjects + " of "
-                                + projects + " projects, with " + records + " records in all.");
+                                + projects + " projects, with " + records + " records in all. "
+                                + RedactedValues.count(redacted));
         out.flush();
         return sound ? 0 : UNSOUND;
     }
@@ -275,6 +279,7 @@ public final class Verify implements Callable<Integer> {
             long stored = row.getLong("records");
             long places = row.getLong("places");
             records += stored;
+            redacted += row.getLong("redacted");
             if (row.getString("name") == null) {
                 out.println(id + ": the project itself is not there");
                 found++;

@@ -34,6 +34,20 @@ public record LeafRecord(String id, long sequenceId, String recordedAt, SortedMa
             "subject.type",
             "timestamp");
 
+    /** The fields whose values can be redacted; of records with an action of the service's own only {@code message}. */
+    public static final List<String> REDACTABLE = List.of(
+            "actor.type",
+            "actor.id",
+            "actor.name",
+            "subject.type",
+            "subject.id",
+            "subject.name",
+            "outcome",
+            "ip_address",
+            "message",
+            "metadata");
+
+    private static final String OWN_ACTION = "\"annals.";
     private static final Set<String> PARTIES = Set.of("actor", "subject");
     /** The API writes them where none were sent, too. */
     private static final String NO_METADATA = "{}";
@@ -103,7 +117,7 @@ public record LeafRecord(String id, long sequenceId, String recordedAt, SortedMa
      *
      * @param salts of the fields that are set
      * @param redacted the digests of those that are gone
-     * @throws IllegalArgumentException if they are not those, or are not in base64url
+     * @throws IllegalArgumentException if they are not those, are not in base64url, or are of fields that cannot be redacted
      */
     public Hash entry(Map<String, String> salts, Map<String, String> redacted) {
         SortedMap<String, Hash> digests = new TreeMap<>();
@@ -116,11 +130,17 @@ public record LeafRecord(String id, long sequenceId, String recordedAt, SortedMa
             digests.put(name, digest(salt, name, value));
         });
         redacted.forEach((name, digest) -> {
-            if (!FIELDS.contains(name) || digests.put(name, Hash.at(Base64Url.parse(digest, Hash.BYTES), 0)) != null) {
+            if (!isRedactable(name) || digests.put(name, Hash.at(Base64Url.parse(digest, Hash.BYTES), 0)) != null) {
                 throw new IllegalArgumentException("record " + id + " cannot have redacted its field " + name);
             }
         });
         return entry(digests);
+    }
+
+    private boolean isRedactable(String field) {
+        return fields.getOrDefault("action", OWN_ACTION).startsWith(OWN_ACTION)
+                ? field.equals("message")
+                : REDACTABLE.contains(field);
     }
 
     /** The entry of a record with these digests, one for each field that is set or was. */

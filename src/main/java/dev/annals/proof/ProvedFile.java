@@ -16,7 +16,8 @@ import java.util.zip.ZipException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Verifies a file that proves itself, line by line: memory does not grow with the file. Each proof says which leaves follow it, and
+ * Verifies a file that proves itself, line by line: memory grows with the records of which something was
+ * redacted, and not with the file. Each proof says which leaves follow it, and
  * leads to the root of the checkpoint by itself; so it is known of every single record whether it is the log's.
  *
  * <p>An export goes on to the end of the log; an archive has the records that its first line names.
@@ -56,6 +57,8 @@ public final class ProvedFile {
     private boolean leavesAreProved = true;
     /** Whether a record that the last proof is about was found to differ. */
     private boolean differs;
+
+    private final RedactedValues redacted;
 
     private boolean olderIsProved;
     private long found;
@@ -112,6 +115,7 @@ public final class ProvedFile {
         this.last = header.last == null ? signed.size() : header.last;
         this.place = (from == 0 ? header.first : from) - 1;
         this.leavesStart = place;
+        this.redacted = new RedactedValues(place + 1);
         if (last > signed.size()) {
             throw new IllegalArgumentException(
                     "it should have the records up to " + last + ", and its log has " + signed.size());
@@ -206,6 +210,19 @@ public final class ProvedFile {
         return last;
     }
 
+    /** How many values are gone from the records, once they are verified. */
+    public long redacted() {
+        return redacted.values();
+    }
+
+    /**
+     * How many of these values no record of the file says it of, once the records are verified. It can be more than 0 only in an archive
+     * that ends before its log: the record may follow. In a file that reaches the end of its log, each is a finding.
+     */
+    public long unnamed() {
+        return redacted.unnamed();
+    }
+
     /** What stands for all records of the log before those of the file, once they are verified. */
     public CompactRange before() {
         return first == null ? CompactRange.at(0) : CompactRange.of(0, first.start(), first.left());
@@ -261,6 +278,9 @@ public final class ProvedFile {
             find("the file should go on behind record " + place + ", and " + owner() + " has " + last);
         } else if (place < last) {
             find("the file ends with record " + place + ", and " + owner() + " has " + last);
+        }
+        if (last == signed.size()) {
+            redacted.findUnnamed(this::find);
         }
         if (signed.size() == 0 && !signed.root().equals(Hash.EMPTY_TREE)) {
             find("the checkpoint is about no record, and has the root of some");
@@ -395,6 +415,7 @@ public final class ProvedFile {
             differs = true;
             return;
         }
+        redacted.add(proved, this::find);
         records.accept(text, proved);
     }
 }

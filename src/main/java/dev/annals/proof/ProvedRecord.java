@@ -1,5 +1,6 @@
 package dev.annals.proof;
 
+import java.util.Set;
 import java.util.SortedMap;
 import org.jspecify.annotations.Nullable;
 
@@ -9,8 +10,9 @@ import org.jspecify.annotations.Nullable;
  *
  * @param record the record
  * @param entry what its leaf hashes
+ * @param redacted the fields whose values are gone. Whether the log says so, the record alone does not tell: see {@link RedactionEvent}
  */
-public record ProvedRecord(LeafRecord record, Hash entry) {
+public record ProvedRecord(LeafRecord record, Hash entry, Set<String> redacted) {
 
     /**
      * Reads a record that a page with {@code proof} or a proof shows.
@@ -25,10 +27,11 @@ public record ProvedRecord(LeafRecord record, Hash entry) {
         @Nullable String redacted = members.remove("redacted");
         LeafRecord record = LeafRecord.of(members);
         if (seed != null && salts == null && redacted == null) {
-            return new ProvedRecord(record, record.entry(Seed.parse(CanonicalJson.string(seed))));
+            return new ProvedRecord(record, record.entry(Seed.parse(CanonicalJson.string(seed))), Set.of());
         }
         if (seed == null && salts != null && redacted != null) {
-            return new ProvedRecord(record, record.entry(strings(salts), strings(redacted)));
+            SortedMap<String, String> digests = strings(redacted);
+            return new ProvedRecord(record, record.entry(strings(salts), digests), digests.keySet());
         }
         throw new IllegalArgumentException("record " + record.id() + " has neither a seed, nor salts and redacted");
     }

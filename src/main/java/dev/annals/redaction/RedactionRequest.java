@@ -7,6 +7,7 @@ import dev.annals.http.ProblemException;
 import dev.annals.http.ProblemType;
 import dev.annals.http.RequestFields;
 import dev.annals.proof.CanonicalJson;
+import dev.annals.proof.LeafRecord;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -27,18 +28,6 @@ record RedactionRequest(Set<String> fields, String reason) {
     /** Shorter values stand in many sentences by chance. */
     private static final int SHORTEST_LOOKED_FOR = 4;
 
-    private static final List<String> REDACTABLE = List.of(
-            "actor.type",
-            "actor.id",
-            "actor.name",
-            "subject.type",
-            "subject.id",
-            "subject.name",
-            "outcome",
-            "ip_address",
-            "message",
-            "metadata");
-
     private static final Map<String, String> KEPT = Map.of(
             "action", "every record has one, by which it is found and counted",
             "timestamp", "every record has one, by which it is found and counted",
@@ -57,15 +46,16 @@ record RedactionRequest(Set<String> fields, String reason) {
     private static Set<String> named(RequestFields fields) {
         Set<String> named = new LinkedHashSet<>();
         JsonNode value = fields.get("fields");
-        if (value == null || !value.isArray() || value.isEmpty() || value.size() > REDACTABLE.size()) {
-            fields.wrong("fields", "It must be an array of 1 to " + REDACTABLE.size() + " of " + names() + ".");
+        if (value == null || !value.isArray() || value.isEmpty() || value.size() > LeafRecord.REDACTABLE.size()) {
+            fields.wrong(
+                    "fields", "It must be an array of 1 to " + LeafRecord.REDACTABLE.size() + " of " + names() + ".");
             return named;
         }
         for (int i = 0; i < value.size(); i++) {
             String name = value.get(i).isTextual() ? value.get(i).textValue() : "";
             if (KEPT.containsKey(name)) {
                 fields.wrong("fields/" + i, "It cannot be redacted: " + KEPT.get(name) + ".");
-            } else if (!REDACTABLE.contains(name) || !named.add(name)) {
+            } else if (!LeafRecord.REDACTABLE.contains(name) || !named.add(name)) {
                 fields.wrong("fields/" + i, "It must be one of " + names() + ", each once.");
             }
         }
@@ -73,7 +63,7 @@ record RedactionRequest(Set<String> fields, String reason) {
     }
 
     private static String names() {
-        return String.join(", ", REDACTABLE);
+        return String.join(", ", LeafRecord.REDACTABLE);
     }
 
     /**

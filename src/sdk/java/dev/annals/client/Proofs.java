@@ -19,6 +19,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -107,16 +108,63 @@ final class Proofs {
             "subject.type",
             "timestamp");
 
+    /** Of records with an action of the service's own only {@code message}. */
+    private static final Set<String> REDACTABLE = Set.of(
+            "actor.type",
+            "actor.id",
+            "actor.name",
+            "subject.type",
+            "subject.id",
+            "subject.name",
+            "outcome",
+            "ip_address",
+            "message",
+            "metadata");
+
+    private static final String OWN_ACTION = "\"annals.";
+
+    /** The action of records that say what was redacted. Only the service's database can write them. */
+    static final String REDACT = "annals.redact";
+
     /** The entry of a record, which its leaf hashes. */
     static final class Entry {
         final String id;
         final long sequenceId;
         final byte[] hash;
+        /** The fields whose values are gone. */
+        final Set<String> redacted;
 
-        private Entry(String id, long sequenceId, byte[] hash) {
+        private final Map<String, String> fields;
+
+        private Entry(String id, long sequenceId, byte[] hash, Map<String, String> fields, Set<String> redacted) {
             this.id = id;
             this.sequenceId = sequenceId;
             this.hash = hash;
+            this.fields = fields;
+            this.redacted = redacted;
+        }
+
+        /** The fields of another record which this one says were redacted; empty where it says nothing of that record. */
+        Set<String> redactedOf(Entry other) {
+            if (!ExactText.quoted(REDACT).equals(fields.get("action"))) {
+                return Set.of();
+            }
+            try {
+                SortedMap<String, String> says = ExactText.members(fields.getOrDefault("metadata", ""));
+                if (!"\"record\"".equals(fields.get("subject.type"))
+                        || !fields.containsKey("recorded_by")
+                        || !ExactText.quoted(other.id).equals(fields.get("subject.id"))
+                        || !Long.toString(other.sequenceId).equals(says.get("sequence_id"))
+                        || other.sequenceId >= sequenceId) {
+                    return Set.of();
+                }
+                Set<String> named = new TreeSet<>();
+                ExactText.elements(says.getOrDefault("fields", "[]"))
+                        .forEach(name -> named.add(ExactText.string(name)));
+                return named;
+            } catch (IllegalArgumentException e) {
+                return Set.of();
+            }
         }
 
         byte[] leaf() {
@@ -150,7 +198,9 @@ final class Proofs {
             entry.put("id", ExactText.quoted(id));
             entry.put("recorded_at", ExactText.quoted(recordedAt));
             entry.put("sequence_id", Long.toString(sequenceId));
-            return new Entry(id, sequenceId, sha256(utf8(ExactText.object(entry))));
+            Set<String> gone =
+                    redacted == null ? Set.of() : ExactText.members(redacted).keySet();
+            return new Entry(id, sequenceId, sha256(utf8(ExactText.object(entry))), fields, gone);
         }
 
         private static String taken(SortedMap<String, String> members, String name) {
@@ -187,6 +237,7 @@ final class Proofs {
                 SortedMap<String, String> salts,
                 Map<String, String> redacted) {
             require(salts.keySet().equals(fields.keySet()), "record " + id + " has other salts than fields");
+            boolean isOwn = fields.getOrDefault("action", OWN_ACTION).startsWith(OWN_ACTION);
             SortedMap<String, String> digests = new TreeMap<>();
             fields.forEach((name, value) -> {
                 String salt = ExactText.string(salts.get(name));
@@ -196,7 +247,8 @@ final class Proofs {
             redacted.forEach((name, digest) -> {
                 fromBase64url(ExactText.string(digest), HASH_BYTES);
                 require(
-                        FIELDS.contains(name) && digests.put(name, digest) == null,
+                        (isOwn ? name.equals("message") : REDACTABLE.contains(name))
+                                && digests.put(name, digest) == null,
                         "record " + id + " cannot have redacted its field " + name);
             });
             return digests;
@@ -314,12 +366,14 @@ final class Proofs {
         /** Each as it was proved. */
         final List<String> records;
 
+        final List<Entry> entries;
         final Map<String, String> members;
 
-        private Page(long start, long end, List<String> records, Map<String, String> members) {
+        private Page(long start, long end, List<String> records, List<Entry> entries, Map<String, String> members) {
             this.start = start;
             this.end = end;
             this.records = records;
+            this.entries = entries;
             this.members = members;
         }
     }
@@ -335,8 +389,10 @@ final class Proofs {
         List<String> records = ExactText.elements(members.get("results"));
         require(end - start == records.size(), "the proof of the page is about other records");
         List<byte[]> leaves = new ArrayList<>();
+        List<Entry> entries = new ArrayList<>();
         for (String record : records) {
             Entry entry = Entry.of(record);
+            entries.add(entry);
             long place = start + leaves.size() + 1;
             require(
                     entry.sequenceId == place,
@@ -348,7 +404,7 @@ final class Proofs {
                 Arrays.equals(root, log.root),
                 "the records with the sequence ids " + (start + 1) + " to " + end + " are not those of the log of "
                         + log.size + " records");
-        return new Page(start, end, records, members);
+        return new Page(start, end, records, entries, members);
     }
 
     // ---- Keys and notes ----

@@ -13,8 +13,11 @@ import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Iterator;
 import java.util.List;
+import java.util.Set;
 import java.util.SortedMap;
+import java.util.TreeSet;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -26,6 +29,8 @@ final class ProvedFeed {
     private static final String FEED = "/v1/project-logs";
     private static final Pattern EPOCH = Pattern.compile("/log/([1-9][0-9]{0,8})$");
     private static final int LIMIT = 1_000;
+    private static final int EVENTS = 256;
+    private static final Pattern CURSOR = Pattern.compile("(?:^|&)cursor=([0-9a-f-]+)");
     private static final int WAIT_SECONDS = 30;
     private static final Duration ANSWER = Duration.ofSeconds(60);
     private static final int OLDER_TRIES = 20;
@@ -37,19 +42,35 @@ final class ProvedFeed {
     /** The newest checkpoint that was verified. */
     @Nullable
     private Proofs.Checkpoint seen;
+    /** Proved records, some of which say what was redacted. */
+    private List<Proofs.Entry> events = List.of();
     /** Whether the service may lack some of it. */
     private boolean isBehind = true;
 
     ProvedFeed(ApiClient client, @Nullable String checkpoint, List<String> vkeys) {
         this.client = client;
-        vkeys.forEach(vkey -> keys.add(Proofs.Key.parse(vkey)));
-        Matcher matcher = EPOCH.matcher(keys.isEmpty() ? "" : keys.get(0).name);
-        if (!matcher.find() || keys.stream().anyMatch(key -> !key.name.equals(keys.get(0).name))) {
+        List<Proofs.Key> known = new ArrayList<>();
+        vkeys.forEach(vkey -> known.add(Proofs.Key.parse(vkey)));
+        long newest = known.stream().mapToLong(key -> epoch(key)).max().orElse(0);
+        if (newest == 0
+                || known.stream().anyMatch(key -> epoch(key) == 0)
+                || known.stream()
+                                .map(key -> EPOCH.matcher(key.name).replaceFirst(""))
+                                .distinct()
+                                .count()
+                        > 1) {
             throw new IllegalArgumentException(
                     "A log has one name, which ends with /log/ and a number: these are not its keys.");
         }
-        this.epoch = matcher.group(1);
-        this.seen = checkpoint == null ? null : Proofs.Checkpoint.open(checkpoint, keys);
+        known.stream().filter(key -> epoch(key) == newest).forEach(keys::add);
+        this.epoch = Long.toString(newest);
+        // That of an earlier epoch is continued by the newest one, or is forked.
+        this.seen = checkpoint == null ? null : Proofs.Checkpoint.open(checkpoint, known);
+    }
+
+    private static long epoch(Proofs.Key key) {
+        Matcher matcher = EPOCH.matcher(key.name);
+        return matcher.find() ? Long.parseLong(matcher.group(1)) : 0;
     }
 
     /** The note of the newest checkpoint that was verified; null before there is any. */
@@ -79,24 +100,93 @@ final class ProvedFeed {
         // Whatever keeps the service from proving a page of this size: the next one asks for the newest checkpoint
         // again.
         isBehind = true;
-        String from = cursor == null ? "" : "&cursor=" + cursor;
-        String body = get(FEED + "?limit=" + LIMIT + "&proof=" + log.size + from, ANSWER);
+        Proofs.Page proved = proved(cursor, place, LIMIT, log);
+        for (Proofs.Entry entry : proved.entries) {
+            if (!entry.redacted.isEmpty()) {
+                requireNamed(entry);
+            }
+        }
         try {
-            Proofs.Page proved = Proofs.page(body, log);
             Page<AuditRecord> page = new Page<>(records(proved), text(proved, "next"), text(proved, "poll_more"));
-            // Without a cursor, it begins with the oldest record that has not expired, if there is one.
-            if (proved.records.isEmpty() && proved.start < log.size
-                    || cursor != null && proved.start != place
-                    || proved.end != place(page.behind())) {
-                throw new IllegalArgumentException(
-                        "the page does not begin behind record " + place + ", or does not go on behind its last one");
+            if (proved.end != place(page.behind())) {
+                throw new IllegalArgumentException("the page does not go on behind its last one");
             }
             isBehind = false;
             return page;
         } catch (IllegalArgumentException e) {
-            throw new FeedNotProvedException(
-                    "The records behind record " + place + " are not those of the log: " + e.getMessage(), e);
+            throw notOfTheLog(place, e);
         }
+    }
+
+    private Proofs.Page proved(@Nullable String cursor, long place, int limit, Proofs.Tree log)
+            throws FeedNotProvedException, ApiException, Unavailable, InterruptedException {
+        String from = cursor == null ? "" : "&cursor=" + cursor;
+        String body = get(FEED + "?limit=" + limit + "&proof=" + log.size + from, ANSWER);
+        try {
+            Proofs.Page proved = Proofs.page(body, log);
+            // Without a cursor, it begins with the oldest record that has not expired, if there is one.
+            if (proved.records.isEmpty() && proved.start < log.size || cursor != null && proved.start != place) {
+                throw new IllegalArgumentException("the page does not begin behind record " + place);
+            }
+            return proved;
+        } catch (IllegalArgumentException e) {
+            throw notOfTheLog(place, e);
+        }
+    }
+
+    private static FeedNotProvedException notOfTheLog(long place, IllegalArgumentException why) {
+        return new FeedNotProvedException(
+                "The records behind record " + place + " are not those of the log: " + why.getMessage(), why);
+    }
+
+    /** Requires of each value that is gone from a record that a record of the log says so, and proves that one. */
+    private void requireNamed(Proofs.Entry record)
+            throws FeedNotProvedException, ApiException, Unavailable, InterruptedException {
+        Set<String> open = new TreeSet<>(record.redacted);
+        events.forEach(event -> open.removeAll(event.redactedOf(record)));
+        for (Iterator<Long> left = eventsAbout(open.isEmpty() ? null : record.id);
+                !open.isEmpty() && left.hasNext(); ) {
+            long event = left.next();
+            if (event <= record.sequenceId) {
+                continue;
+            }
+            if (seen.tree.size < event && advance().size < event) {
+                throw new Unavailable("the log does not have the record " + event + " yet", null, null);
+            }
+            // Redactions of many records come one behind the other.
+            events = proved(Long.toString(event - 1), event - 1, EVENTS, seen.tree).entries;
+            events.forEach(said -> open.removeAll(said.redactedOf(record)));
+        }
+        if (!open.isEmpty()) {
+            throw new FeedNotProvedException(
+                    "Record " + record.id + " with the sequence id " + record.sequenceId + " lacks its "
+                            + String.join(", ", open) + ", and no " + Proofs.REDACT + " record of the log says so");
+        }
+    }
+
+    /** The sequence ids of the records that say that something of a record was redacted; nothing proves them yet. */
+    private Iterator<Long> eventsAbout(@Nullable String id)
+            throws FeedNotProvedException, ApiException, Unavailable, InterruptedException {
+        List<Long> found = new ArrayList<>();
+        String cursor = id == null ? null : "";
+        while (cursor != null && found.size() < EVENTS) {
+            String body = get(FEED + "?action=" + Proofs.REDACT + "&subject=" + id + cursor, ANSWER);
+            try {
+                SortedMap<String, String> page = ExactText.members(body);
+                for (String event : ExactText.elements(page.getOrDefault("results", "[]"))) {
+                    found.add(Proofs.natural(ExactText.members(event).get("sequence_id")));
+                }
+                String next = page.getOrDefault("next", "null");
+                String query = next.equals("null")
+                        ? null
+                        : URI.create(ExactText.string(next)).getRawQuery();
+                Matcher behind = CURSOR.matcher(query == null ? "" : query);
+                cursor = behind.find() ? "&cursor=" + behind.group(1) : null;
+            } catch (IllegalArgumentException e) {
+                throw new FeedNotProvedException("What answers has no records: " + e.getMessage(), e);
+            }
+        }
+        return found.iterator();
     }
 
     private List<AuditRecord> records(Proofs.Page proved) {

@@ -364,6 +364,7 @@ class ProofIT {
         assertThat(Files.readString(file))
                 .contains("\"redacted\":{\"message\":")
                 .doesNotContain("\"message\":\"100\"");
+        assertEnds(0, "2 values are redacted", "check", file.toString(), "--vkey=" + vkey);
         assertEnds(0, "records 1 to 301", "check", file.toString(), "--vkey=" + vkey, "--against=" + kept);
         assertEnds(0, "the first 300 as the log has signed", "verify", "--against=" + kept, "--vkey=" + vkey);
         Path changed = folder.resolve("changed");
@@ -386,6 +387,74 @@ class ProofIT {
                 .isEqualTo(301);
         project = service.token(service.newProject(), "redact");
         assertEnds(5, "1 is refused", "redact", "--replay=" + file);
+    }
+
+    @Test
+    void aValueThatIsGoneThoughTheLogDoesNotSaySoIsNotTakenForRedacted() throws Exception {
+        append(1, 300);
+        String id = json("?limit=1&cursor=99").get("results").get(0).get("id").textValue();
+        Path file = folder.resolve("proved");
+        assertThat(succeed("export", "--proof", "--vkey=" + vkey, "-o", file.toString())
+                        .error())
+                .contains("No value is redacted");
+        assertEnds(0, "No value is redacted", "check", file.toString(), "--vkey=" + vkey);
+        assertEnds(0, "No value is redacted", "verify", "--project=" + project.id());
+        SqlFixture.on(service.database()).redactSilently(project.id(), id);
+        String lacks =
+                id + " with the sequence id 100 lacks its message, and no annals.redact record of the log says so";
+        assertEnds(1, "record " + id + " lacks its message", "verify", "--project=" + project.id());
+        Path cursor = folder.resolve("cursor");
+        String[] tail = {"tail", "--verify", "--vkey=" + vkey, "--cursor-file=" + cursor, "--from-start"};
+        assertEnds(6, lacks, tail);
+        Path other = folder.resolve("other");
+        assertEnds(6, lacks, "export", "--proof", "--vkey=" + vkey, "-o", other.toString());
+        assertThat(other).doesNotExist();
+        Path proof = folder.resolve("proof");
+        Files.writeString(proof, get("/" + id + "/proof"));
+        assertEnds(8, "1 value is redacted", "check", proof.toString(), "--vkey=" + vkey);
+    }
+
+    @Test
+    void aLogThatHasEndedSaysSoAndItsReadersGoOnOnlyWithTheNextKey() throws Exception {
+        append(1, 60);
+        Path cursor = folder.resolve("cursor");
+        String[] tail = {"tail", "--verify", "--vkey=" + vkey, "--cursor-file=" + cursor, "--from-start"};
+        assertThat(succeed(tail).output()).hasLineCount(60);
+        assertThat(run(
+                                service.uri(),
+                                service.database(),
+                                "log",
+                                "next-epoch",
+                                "--project=" + project.id(),
+                                "--reason=a new key")
+                        .exitCode())
+                .isZero();
+        send(61, 63);
+        Await.until(
+                "the next log has all",
+                () -> ask(service.uri(), "/log/2/checkpoint").body().contains("\n63\n"));
+        String ended = "has ended with 60 records: a new key";
+        assertEnds(9, ended, tail);
+        assertEnds(
+                9, ended, Stream.concat(Stream.of(tail), Stream.of("--follow")).toArray(String[]::new));
+        Path file = folder.resolve("proved");
+        assertEnds(9, ended, "export", "--proof", "--vkey=" + vkey, "-o", file.toString());
+        assertThat(file).doesNotExist();
+
+        String next = json("/log").get("vkeys").get(0).textValue();
+        assertEnds(
+                2,
+                "does not hold a checkpoint of this log",
+                "tail",
+                "--verify",
+                "--vkey=" + next,
+                "--cursor-file=" + cursor);
+        assertThat(succeed("tail", "--verify", "--vkey=" + vkey, "--vkey=" + next, "--cursor-file=" + cursor)
+                        .output())
+                .hasLineCount(3)
+                .contains("  61  n", "  63  n");
+        succeed("export", "--proof", "--vkey=" + next, "-o", file.toString());
+        assertEnds(0, "records 1 to 63, all there are", "check", file.toString(), "--vkey=" + next);
     }
 
     private static void awaitLines(Process process, Path output, int lines) throws Exception {
@@ -567,7 +636,7 @@ class ProofIT {
             Path file = folder.resolve("proved");
             Result exported = run(at, database, "export", "--proof", "--vkey=" + nextKey, "-o", file.toString());
             assertThat(exported.exitCode()).as(exported.error()).isZero();
-            assertEnds(0, "records 1 to 301", "check", file.toString(), "--vkey=" + nextKey);
+            assertEnds(0, "1 value is redacted", "check", file.toString(), "--vkey=" + nextKey);
             // Up to the backup the records are those that were signed before.
             Result same = run(at, database, "verify", "--against=" + kept, "--vkey=" + vkey);
             assertThat(same.output()).contains("the first 300 as the log has signed");

@@ -16,16 +16,22 @@ import dev.annals.proof.ProvedFile;
 import dev.annals.proof.ProvedRecord;
 import dev.annals.proof.Seed;
 import dev.annals.proof.SigningKey;
+import dev.annals.proof.TlogProof;
 import dev.annals.proof.VerifierKey;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Map;
 import java.util.UUID;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import picocli.CommandLine;
 
 /** Files that prove themselves, and all that can be done to them on the way to whoever checks them. */
 @BesideTheService
@@ -33,6 +39,9 @@ class ProvedFileTest {
 
     private static final int RECORDS = 600;
     private static final int GROUP = 256;
+
+    @TempDir
+    Path folder;
 
     private final SigningKey key = MasterKey.draw().of("audit.example.org/v1/projects/" + UUID.randomUUID() + "/log/1");
     private final List<String> records = records(RECORDS);
@@ -307,5 +316,174 @@ class ProvedFileTest {
         } catch (IllegalArgumentException e) {
             return true;
         }
+    }
+
+    /** A record without the values of some fields, and with the salts of the others: its leaf is the same. */
+    private static String redacted(String record, String... names) {
+        ProvedRecord before = ProvedRecord.parse(record);
+        Seed seed = Seed.of(new byte[Seed.BYTES]).ofRecord(before.record().sequenceId());
+        ObjectNode salts = Json.mapper().createObjectNode();
+        ObjectNode digests = Json.mapper().createObjectNode();
+        String left = record;
+        for (Map.Entry<String, String> field : before.record().fields().entrySet()) {
+            String name = field.getKey();
+            String salt = seed.salt(name);
+            if (List.of(names).contains(name)) {
+                digests.put(
+                        name,
+                        Hash.of("[\"" + salt + "\",\"" + name + "\"," + field.getValue() + "]")
+                                .toBase64Url());
+                String last = name.substring(name.indexOf('.') + 1);
+                left = left.replaceFirst(
+                        "\"" + last + "\":(\"[^\"]*\"|\\{[^}]*})(?=[,}])(?!,\"sequence_id)", "\"GONE\":0");
+            } else {
+                salts.put(name, salt);
+            }
+        }
+        left = left.replace("{\"GONE\":0}", "{}").replace(",\"GONE\":0", "").replace("\"GONE\":0,", "");
+        return left.replaceFirst("\"seed\":\"[^\"]*\"", "\"salts\":" + salts + ",\"redacted\":" + digests);
+    }
+
+    /** What a redaction appends. */
+    private static String event(int n, int of, String recordId, String fields) {
+        return "{\"id\":\"" + new UUID(7, n) + "\",\"sequence_id\":" + n
+                + ",\"action\":\"annals.redact\",\"subject\":{\"type\":\"record\",\"id\":\"" + recordId + "\"},"
+                + "\"outcome\":\"success\",\"message\":\"a reason\",\"recorded_by\":\"token:t\","
+                + "\"timestamp\":\"2026-01-01T00:00:00Z\",\"recorded_at\":\"2026-01-01T00:00:01Z\","
+                + "\"metadata\":{\"fields\":[" + fields + "],\"sequence_id\":" + of + "},\"seed\":\""
+                + Seed.of(new byte[Seed.BYTES]).ofRecord(n) + "\"}";
+    }
+
+    private static final String BOTH = "\"actor.id\",\"metadata\"";
+
+    private static String recordId(int n) {
+        return new UUID(7, n).toString();
+    }
+
+    /** The log with record 100 redacted, and such records that say so. */
+    private List<String> redactedLog(Map<Integer, String> events) {
+        List<String> log = new ArrayList<>(records);
+        events.forEach((at, event) -> log.set(at - 1, event));
+        log.set(99, redacted(log.get(99), "actor.id", "metadata"));
+        assertThat(leaves(log.subList(99, 100))).isEqualTo(leaves(records.subList(99, 100)));
+        return log;
+    }
+
+    @Test
+    void whatWasRedactedIsVerifiedWithTheRecordsThatSaySo() throws Exception {
+        for (Map<Integer, String> events : List.of(
+                Map.of(400, event(400, 100, recordId(100), BOTH)),
+                Map.of(101, event(101, 100, recordId(100), BOTH)),
+                Map.of(600, event(600, 100, recordId(100), BOTH)),
+                Map.of(400, event(400, 100, recordId(100), BOTH), 500, event(500, 100, recordId(100), BOTH)),
+                Map.of(
+                        400,
+                        event(400, 100, recordId(100), "\"metadata\""),
+                        500,
+                        event(500, 100, recordId(100), "\"actor.id\"")))) {
+            assertFinds(file(redactedLog(events), 0));
+            ProvedFile file = new ProvedFile(
+                    new ByteArrayInputStream(
+                            String.join("\n", file(redactedLog(events), 0)).getBytes(UTF_8)),
+                    List.of(key.verifier()),
+                    1,
+                    null,
+                    found::add);
+            assertThat(file.verify()).isZero();
+            assertThat(file.redacted()).isEqualTo(2);
+            assertThat(file.unnamed()).isZero();
+        }
+        List<String> itsReason = redactedLog(Map.of(
+                400,
+                redacted(event(400, 100, recordId(100), BOTH), "message"),
+                500,
+                event(500, 400, recordId(400), "\"message\"")));
+        assertFinds(file(itsReason, 0));
+        List<String> part = file(redactedLog(Map.of(400, event(400, 100, recordId(100), BOTH))), 256);
+        assertThat(check(part, 257, null)).as("%s", found).isZero();
+    }
+
+    @Test
+    void aValueThatIsTakenOutIsNamedUnlessTheLogSaysSo() throws Exception {
+        String lacks = id(100) + "lacks its ";
+        for (Map<Integer, String> events : List.of(
+                Map.<Integer, String>of(),
+                Map.of(400, event(400, 100, recordId(101), BOTH)),
+                Map.of(400, event(400, 99, recordId(100), BOTH)),
+                Map.of(99, event(99, 100, recordId(100), BOTH)),
+                Map.of(400, event(400, 100, recordId(100), BOTH).replace("annals.redact", "annals.redacted")),
+                Map.of(400, event(400, 100, recordId(100), BOTH).replace("\"record\"", "\"other\"")),
+                Map.of(400, event(400, 100, recordId(100), BOTH).replace("\"recorded_by\":\"token:t\",", "")),
+                Map.of(
+                        400,
+                        event(400, 100, recordId(100), BOTH).replace("\"sequence_id\":100", "\"sequence_id\":\"100\"")),
+                Map.of(400, event(400, 100, recordId(100), "\"actor.id\",\"actor.id\",\"metadata\"")),
+                Map.of(400, event(400, 100, recordId(100), BOTH + ",\"action\"")),
+                Map.of(400, event(400, 100, recordId(100), "")))) {
+            check(file(redactedLog(events), 0), 1, null);
+            assertThat(found).as("%s", events).anyMatch(finding -> finding.contains(lacks + "actor.id, metadata"));
+        }
+        assertFinds(
+                file(redactedLog(Map.of(400, event(400, 100, recordId(100), "\"metadata\""))), 0),
+                lacks + "actor.id, and");
+    }
+
+    @Test
+    void aRecordThatSaysThatMoreIsGoneThanIsIsNamed() throws Exception {
+        assertFinds(
+                file(redactedLog(Map.of(400, event(400, 100, recordId(100), BOTH + ",\"message\""))), 0),
+                "has not lost its message");
+        List<String> log = new ArrayList<>(records);
+        log.set(399, event(400, 100, recordId(100), BOTH));
+        assertFinds(file(log, 0), "has not lost its actor.id, metadata");
+    }
+
+    @Test
+    void whatCannotBeRedactedIsNotAccepted() throws Exception {
+        for (String field : List.of("action", "timestamp")) {
+            List<String> log = new ArrayList<>(records);
+            log.set(399, event(400, 100, recordId(100), "\"" + field + "\""));
+            List<String> file = file(log, 0);
+            file.set(line(100), redacted(records.get(99), field));
+            check(file, 1, null);
+            assertThat(found).anyMatch(finding -> finding.contains("cannot have redacted its field " + field));
+        }
+        for (String field : List.of("metadata", "subject.id", "recorded_by", "outcome")) {
+            List<String> file = file(redactedLog(Map.of(400, event(400, 100, recordId(100), BOTH))), 0);
+            file.set(line(400), redacted(event(400, 100, recordId(100), BOTH), field));
+            check(file, 1, null);
+            assertThat(found).anyMatch(finding -> finding.contains("cannot have redacted its field " + field));
+        }
+    }
+
+    @Test
+    void aFileThatEndsBeforeTheRecordThatSaysSoIsNotVerified() throws Exception {
+        List<String> log = redactedLog(Map.of(400, event(400, 100, recordId(100), BOTH)));
+        List<String> lines = file(log, 0);
+        lines.set(
+                0,
+                Json.mapper()
+                        .createObjectNode()
+                        .put("annals", ProvedFile.ARCHIVE)
+                        .put("project", "p")
+                        .put("first_sequence_id", 1)
+                        .put("last_sequence_id", 256)
+                        .put("checkpoint", checkpoint(log).sign(List.of(key)).toString())
+                        .toString());
+        Path file = Files.write(folder.resolve("archive"), lines.subList(0, line(256) + 1));
+        CommandLine check = new CommandLine(new CheckCommand());
+        check.setExecutionExceptionHandler((failure, command, parsed) -> {
+            throw failure;
+        });
+        assertThat(check.execute(file.toString(), "--vkey=" + key.verifier())).isEqualTo(8);
+        lines.set(0, lines.get(0).replace(":256,", ":512,"));
+        Files.write(file, lines.subList(0, line(512) + 1));
+        assertThat(check.execute(file.toString(), "--vkey=" + key.verifier())).isZero();
+
+        List<String> alone = List.of(redacted(records.get(0), "metadata"));
+        TlogProof proof = new TlogProof(
+                alone.get(0), 0, List.of(), checkpoint(alone).sign(List.of(key)).toString());
+        Files.writeString(file, proof.toString());
+        assertThat(check.execute(file.toString(), "--vkey=" + key.verifier())).isEqualTo(8);
     }
 }

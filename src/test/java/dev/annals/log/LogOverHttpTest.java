@@ -96,6 +96,9 @@ class LogOverHttpTest extends ProjectTest {
         Await.until(
                 "the next log has begun", () -> new LogReader(project).next().size() == 600);
         assertThat(ended.next()).isEqualTo(last);
+        String successor = "</v1/project-logs/log/2/checkpoint>; rel=\"successor-version\"";
+        assertThat(ended.get(ended.prefix() + "/checkpoint").header("Link")).isEqualTo(successor);
+        assertThat(ended.get(LOGS + "/log/2/checkpoint").header("Link")).isNull();
         assertThat(bytes(ended, "/tile/0/000")).isEqualTo(tile);
         assertThat(bytes(ended, "/tile/entries/001.p/44")).isEqualTo(bundle);
         assertProblem(ended.get(ended.prefix() + "/tile/0/001.p/45"), ProblemType.NOT_FOUND);

@@ -108,6 +108,22 @@ class LogTreeTest {
                 .isEqualTo(257);
     }
 
+    /** A tile is never changed: one that is made of a damaged one would stay. */
+    @Test
+    @TakesLong
+    void noTileIsMadeOfOneWhoseRootWasChanged() throws Exception {
+        log.run("insert into annals.audit_record (project_id, action) select '" + project
+                + "', 'n ' || n from generate_series(1, 255 * 256 + 1) as n");
+        projector().catchUp();
+        withoutTriggers(
+                "update annals.merkle_tile set root = set_byte(root, 31, get_byte(root, 31) # 1) where tile = 200");
+        append(300);
+        projector().catchUp();
+        assertThat(halted()).contains("the tiles 192 to 223 of level 0 are damaged");
+        assertThat(log.texts("select level || '/' || tile from annals.merkle_tile where level > 0"))
+                .isEmpty();
+    }
+
     @Test
     void aRecordThatIsChangedBeforeItsTileIsFullHaltsTheLog() throws Exception {
         append(100);

@@ -55,7 +55,8 @@ class CommandsIT {
             service.process().destroy();
             assertThat(service.process().waitFor()).isEqualTo(143);
         }
-        assertThat(run(0, limited, "verify")).matches("Sound: [0-9]+ records in [23] projects[.]");
+        assertThat(run(0, limited, "verify"))
+                .matches("Sound: [0-9]+ records in [23] projects[.] No value is redacted[.]");
         SqlFixture.on(owner)
                 .runEach(
                         "set session_replication_role = replica",

@@ -134,6 +134,22 @@ class VerifyAgainstTest {
     }
 
     @Test
+    void aValueThatIsGoneWithoutARecordThatSaysSoIsNamed() throws Exception {
+        String field = redact(100);
+        String id = id(100);
+        assertThat(findings()).isEmpty();
+        String silent = log.redactSilently(project.id(), id(101));
+        assertThat(findings())
+                .singleElement()
+                .asString()
+                .contains("record " + id(101) + " lacks its " + silent + ", and no annals.redact record");
+        damage("delete from annals.redaction where record_id = '" + id + "' and project_id = '?'");
+        assertThat(findings())
+                .anyMatch(finding -> finding.contains("record " + id + " lacks its " + field))
+                .anyMatch(finding -> finding.contains("says that something was redacted, and nothing was"));
+    }
+
+    @Test
     void aChangedRecordIsNamed() throws Exception {
         String id = id(100);
         damage("update annals.audit_record set message = 'forged' where project_id = '?' and id = '" + id + "'");
@@ -150,6 +166,53 @@ class VerifyAgainstTest {
         assertThat(findings())
                 .anyMatch(finding -> finding.contains("sequence ids 513 to 640 is not the one"))
                 .anyMatch(finding -> finding.contains("sequence ids 697 to 700 is not the one"));
+    }
+
+    private static String flipped(String column, int at) {
+        return column + " = set_byte(" + column + ", " + at + ", get_byte(" + column + ", " + at + ") # 1)";
+    }
+
+    @Test
+    void aTileWithAnotherRootIsNamedAndNothingIsSignedOverIt() throws Exception {
+        String root = "update annals.merkle_tile set " + flipped("root", 31)
+                + " where project_id = '?' and level = 0 and tile = 1";
+        damage(root);
+        assertThat(findings())
+                .singleElement()
+                .asString()
+                .contains("tile 1 of level 0 is damaged: the root that is stored of it is not that of its hashes");
+        append(1);
+        Await.until("nothing is signed over it", () -> get("/log/1/checkpoint").statusCode() == 503);
+        assertThat(get("/log/1/checkpoint").asString()).contains("the tiles 0 to 1 of level 0 are damaged");
+        damage(root);
+        assertThat(findings()).isEmpty();
+    }
+
+    @Test
+    void aProofThatATileBreaksNamesTheTile() throws Exception {
+        damage("update annals.merkle_tile set " + flipped("root", 31)
+                + " where project_id = '?' and level = 0 and tile = 1");
+        Await.until(
+                "what was read before is forgotten",
+                () -> get("/" + id(300) + "/proof").statusCode() != 200);
+        assertThat(get("/log").asString()).contains("halted", "tile", "damaged").doesNotContain("is not the one");
+    }
+
+    @Test
+    void anotherStateOfTheLogIsNoticedThoughEveryRecordAndTileIsAsItWas() throws Exception {
+        String change = "update annals.merkle_log set " + flipped("frontier", 0) + " where project_id = '?'";
+        damage(change);
+        assertThat(findings())
+                .singleElement()
+                .asString()
+                .contains("the log's state has other hashes for its 700 records");
+        damage(change);
+        append(300);
+        LogReader reader = new LogReader(project);
+        Await.until("all records are in the log", () -> reader.next().size() == SIGNED + 300);
+        damage("update annals.merkle_tile set " + flipped("root", 0)
+                + " where project_id = '?' and level = 0 and tile = 2");
+        assertThat(findings()).singleElement().asString().contains("tile 2 of level 0 is damaged");
     }
 
     @Test

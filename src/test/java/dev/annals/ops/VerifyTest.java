@@ -5,13 +5,19 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.annals.BesideTheService;
 import dev.annals.SqlFixture;
+import dev.annals.TakesLong;
 import dev.annals.database.DatabaseUrl;
+import dev.annals.database.PoolFixture;
 import dev.annals.embedded.TestDatabase;
+import dev.annals.log.TreeFixture;
+import dev.annals.projection.TestProjector;
+import io.vertx.mutiny.sqlclient.Pool;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.List;
+import java.util.Map;
 import java.util.UUID;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -40,7 +46,7 @@ class VerifyTest {
         schema.run("select annals.create_project('without records', gen_random_uuid())");
 
         assertThat(verify()).isZero();
-        assertThat(printed.toString().strip()).isEqualTo("Sound: 308 records in 3 projects.");
+        assertThat(printed.toString().strip()).isEqualTo("Sound: 308 records in 3 projects. No value is redacted.");
     }
 
     @Test
@@ -55,6 +61,40 @@ class VerifyTest {
         assertThat(findings()).last().asString().contains(record.toString(), "its message in redaction 1");
         damage("update annals.audit_record set redaction = null where id = '" + record + "'");
         assertThat(findings()).last().asString().contains(record.toString(), "its message in redaction 1");
+    }
+
+    /** In a stretch as well, which reads no more than it has to. */
+    @Test
+    @TakesLong
+    void eachTileOfEachLevelIsComparedWithTheLevelBelow() throws Exception {
+        schema.run("insert into annals.audit_record (project_id, action) select '" + project
+                + "', 'n ' || n from generate_series(1, 256 * 256 + 300) as n");
+        Pool pool = new PoolFixture(schema.database(), Map.of()).open(2);
+        new TestProjector(pool, List.of(TreeFixture.logTree()), 1000).catchUp();
+        pool.close().await().indefinitely();
+        assertThat(verify()).isZero();
+        Map<String, String> damages = Map.of(
+                "root", "tile 0 of level 1 is damaged: the root",
+                "hashes", "tile 0 of level 1 is damaged: its hash 3 is not the root of tile 3 of level 0");
+        for (Map.Entry<String, String> damage : damages.entrySet()) {
+            String column = damage.getKey();
+            int at = column.equals("root") ? 31 : 3 * 32;
+            String flip = "update annals.merkle_tile set " + column + " = set_byte(" + column + ", " + at
+                    + ", get_byte(" + column + ", " + at + ") # 1) where project_id = '" + project + "' and level = 1";
+            damage(flip);
+            assertThat(findings()).anyMatch(finding -> finding.contains(damage.getValue()));
+            assertThat(findings("--project=verified", "--since=65000"))
+                    .anyMatch(finding -> finding.contains(damage.getValue()));
+            damage(flip);
+        }
+        String root =
+                "update annals.merkle_tile set root = set_byte(root, 0, get_byte(root, 0) # 1) where project_id = '"
+                        + project + "' and level = 0 and tile = 5";
+        damage(root);
+        assertThat(findings()).singleElement().asString().contains("tile 5 of level 0 is damaged");
+        damage(root);
+        damage("delete from annals.merkle_tile where level = 1");
+        assertThat(findings()).singleElement().asString().contains("the log lacks tile 0 of level 1");
     }
 
     @Test
@@ -267,8 +307,9 @@ class VerifyTest {
                 .hasMessageContaining("no project another");
     }
 
-    private List<String> findings() {
-        assertThat(verify()).isEqualTo(Verify.UNSOUND);
+    private List<String> findings(String... arguments) {
+        printed.getBuffer().setLength(0);
+        assertThat(verify(arguments)).isEqualTo(Verify.UNSOUND);
         List<String> lines = printed.toString().lines().toList();
         assertThat(lines.get(lines.size() - 1)).startsWith("Not sound: ").contains("1 of ");
         // Some damage takes a constraint away first.

@@ -162,6 +162,37 @@ class SdkIT extends ClientProcess {
                 "does not continue that of " + copied);
     }
 
+    @ParameterizedTest
+    @ValueSource(strings = {"java", "ts"})
+    void aVerifyingFollowerTakesAValueForRedactedOnlyIfTheLogSaysSo(String language) throws Exception {
+        SdkProgram program = verifying(language);
+        Project project = service.newProject("read", "write", "redact");
+        Map<String, String> vkey = vkey(project);
+        load(project, 5);
+        String id =
+                log().text("select id from annals.feed where project_id = '" + project.id() + "' and sequence_id = 3");
+        HttpResponse<String> redacted = HTTP.send(
+                HttpRequest.newBuilder(service.uri().resolve("/v1/project-logs/" + id + "/redactions"))
+                        .header("Authorization", "Bearer " + project.token())
+                        .header("Content-Type", "application/json")
+                        .POST(HttpRequest.BodyPublishers.ofString("{\"fields\": [\"metadata\"], \"reason\": \"r\"}"))
+                        .build(),
+                HttpResponse.BodyHandlers.ofString());
+        assertThat(redacted.statusCode()).as(redacted.body()).isEqualTo(200);
+        process = program.start(folder, service.uri(), project.token(), vkey);
+        awaitEnd(new FileCopy(folder), 6);
+
+        append(project, "{\"action\": \"a\", \"message\": \"secret\"}\n", 1);
+        log().redactSilently(
+                        project.id(),
+                        log().text("select id from annals.feed where project_id = '" + project.id()
+                                + "' and sequence_id = 7"));
+        awaitRefusal(
+                program.start(folder, service.uri(), project.token(), vkey),
+                6,
+                "lacks its message, and no annals.redact record of the log says so");
+    }
+
     /** The follower ends by itself, and leaves the copy and its checkpoint as they were. */
     private void awaitRefusal(Process started, int copied, String why) throws Exception {
         process = started;

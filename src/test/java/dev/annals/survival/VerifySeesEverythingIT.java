@@ -311,6 +311,11 @@ class VerifySeesEverythingIT {
                 "update annals.merkle_tile set hashes = overlay(hashes placing sha256('x') from 33) where level = 0 and tile = 1");
         plant(
                 plants,
+                "a tile of the log has another root",
+                "tile 1 of level 0 is damaged",
+                "update annals.merkle_tile set root = set_byte(root, 31, get_byte(root, 31) # 1) where level = 0 and tile = 1");
+        plant(
+                plants,
                 "the log's newest hashes are others",
                 "are not those that the log has signed",
                 "update annals.merkle_log set frontier = overlay(frontier placing sha256('x') from 1) where project_id = '"

@@ -181,10 +181,10 @@ class ViewerProofTest extends BrowserTest {
             page.locator("#proof-state").click();
             takeOver(page);
             // What was redacted since they were shown is not shown any longer, in the panel and in the list.
-            assertThat(proof(page)).hasText("Proved at size 252");
+            assertThat(proof(page)).hasText("Proved at size 252, 1 value redacted");
             assertThat(page.locator("#detail-body")).not().containsText("secret");
             for (int sequenceId : new int[] {249, 250}) {
-                assertThat(mark(page, sequenceId)).hasAttribute("aria-label", "Proved at size 252");
+                assertThat(mark(page, sequenceId)).hasAttribute("aria-label", "Proved at size 252, 1 value redacted");
                 assertThat(row(page, sequenceId)).containsText("redacted");
                 assertThat(row(page, sequenceId)).not().containsText("secret");
             }
@@ -210,6 +210,25 @@ class ViewerProofTest extends BrowserTest {
             assertThat(mark(page, 4)).hasAttribute("aria-label", "Proved at size 252 with 1 witness");
         }
         log.checkFeed(project.id());
+    }
+
+    @Test
+    void aValueThatIsGoneThoughTheLogDoesNotSaySoDoesNotMatch() throws Exception {
+        Project project = log.newProject();
+        append(project, "{\"action\": \"one\"}", "{\"action\": \"two\", \"message\": \"secret\"}");
+        try (Guarded guarded = open()) {
+            Page page = guarded.page;
+            signIn(page, project);
+            page.locator("#proof-state").click();
+            takeOver(page);
+            assertThat(page.locator("#proof-state")).hasText("Verified");
+            log.redactSilently(
+                    project.id(),
+                    log.text("select id from annals.feed where project_id = '" + project.id()
+                            + "' and sequence_id = 2"));
+            openNewest(page);
+            assertThat(proof(page)).containsText("lacks its message, and no annals.redact record of the log says so");
+        }
     }
 
     private void redact(Project redacting, int sequenceId) throws Exception {

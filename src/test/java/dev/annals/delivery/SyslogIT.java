@@ -10,6 +10,7 @@ import dev.annals.AuditLogFixture.Project;
 import dev.annals.Await;
 import dev.annals.ServiceProcess;
 import dev.annals.Slow;
+import dev.annals.TakesLong;
 import dev.annals.database.DatabaseUrl;
 import dev.annals.embedded.TestDatabase;
 import io.restassured.path.json.JsonPath;
@@ -131,7 +132,9 @@ class SyslogIT {
         assertThat(taken).isEqualTo(LongStream.rangeClosed(1, count).boxed().toList());
     }
 
+    /** With rsyslog 8.2302 on a busy machine, a few records of the plain connection are now and then not in its file. */
     @Test
+    @TakesLong
     void killedAgainAndAgainItHasEachRecordInOrder() throws Exception {
         int count = 10_000;
         start("ossl");

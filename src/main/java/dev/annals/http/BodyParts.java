@@ -85,6 +85,7 @@ public final class BodyParts {
         request.endHandler(nothing -> end(end));
         request.handler(this::received);
         watch.add(this);
+        RequestHead.askForBody(request);
         resume();
     }
 

@@ -107,7 +107,7 @@ class RoomsTest {
                             "project",
                             "proof",
                             "record")),
-            Map.entry("requests", Set.of("config", "http", "project")),
+            Map.entry("requests", Set.of("config", "connection", "http", "project")),
             Map.entry("viewer", Set.of("config", "feed", "http", "project")),
             Map.entry("cli", Set.of("command", "follower", "guid", "proof")),
             // All settings, to be checked before anything else.

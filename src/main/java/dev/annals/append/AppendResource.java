@@ -28,7 +28,10 @@ import java.util.List;
 @Produces(MediaType.APPLICATION_JSON)
 public class AppendResource {
 
-    private static final MediaType NDJSON = new MediaType("application", "x-ndjson");
+    private static final List<MediaType> NDJSON = List.of(
+            new MediaType("application", "x-ndjson"),
+            new MediaType("application", "ndjson"),
+            new MediaType("application", "jsonl"));
 
     private static final String TYPES =
             "Send JSON in UTF-8, with the header Content-Type: application/json; application/x-ndjson goes to POST "

@@ -85,14 +85,12 @@ public class Appends {
         return bodies.read(http, form.type(), form.otherwise(), form.maxBytes(), caller.projectId(), body -> {
             List<AuditRecord> records = form.read().apply(body);
             long bytes = body.length + (long) records.size() * RECORD_OVERHEAD_BYTES;
-            // Before anything is stored, because a request for which no URL can be made is refused.
-            links.record(http, uri, records.get(0).id());
             usage.append(caller, records.size(), body.length);
             AppendRequest append = new AppendRequest(caller.projectId(), caller.tokenId(), records, bytes);
             return Uni.createFrom()
                     .completionStage(() -> queues.append(append))
                     .invoke(outcome -> count(outcome, form.via(), body.length))
-                    .map(outcome -> answer(http, uri, outcome, form));
+                    .map(outcome -> answer(http, outcome, form));
         });
     }
 
@@ -184,22 +182,21 @@ public class Appends {
         }
     }
 
-    private Response answer(HttpServerRequest http, UriInfo uri, AppendOutcome outcome, Form form) {
+    private Response answer(HttpServerRequest http, AppendOutcome outcome, Form form) {
         if (outcome instanceof AppendOutcome.Stored stored) {
-            return answer(http, uri, Response.Status.CREATED, stored.records(), form);
+            return answer(http, Response.Status.CREATED, stored.records(), form);
         }
         if (outcome instanceof AppendOutcome.Duplicate duplicate) {
-            return answer(http, uri, Response.Status.OK, duplicate.records(), form);
+            return answer(http, Response.Status.OK, duplicate.records(), form);
         }
         throw AppendProblems.of(outcome, form.pointer());
     }
 
-    private Response answer(
-            HttpServerRequest http, UriInfo uri, Response.Status status, List<StoredRecord> records, Form form) {
+    private Response answer(HttpServerRequest http, Response.Status status, List<StoredRecord> records, Form form) {
         // Not the record as it was sent: the service may have drawn its id again.
         UUID first = records.get(0).record().id();
         return Response.status(status)
-                .header(HttpHeaders.LOCATION, links.record(http, uri, first))
+                .header(HttpHeaders.LOCATION, links.record(http, first))
                 .entity(form.batch() ? places(records) : RecordWriter.toBytes(records.get(0)))
                 .build();
     }

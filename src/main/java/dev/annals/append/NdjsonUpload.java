@@ -57,6 +57,9 @@ final class NdjsonUpload {
     /** After that, a batch asks again: the limit may have been raised. */
     private static final long MOST_TURN_MILLIS = 1_000;
 
+    /** U+FEFF in UTF-8, which some editors and programs on Windows write first. */
+    private static final byte[] BYTE_ORDER_MARK = {(byte) 0xEF, (byte) 0xBB, (byte) 0xBF};
+
     private final BodyParts request;
     private final RequestBodies.Held memory;
     private final Context context;
@@ -249,6 +252,11 @@ final class NdjsonUpload {
         appendWhatIsEnough();
     }
 
+    private static boolean beginsWithMark(byte[] bytes, int from, int to) {
+        int end = from + BYTE_ORDER_MARK.length;
+        return end <= to && Arrays.equals(bytes, from, end, BYTE_ORDER_MARK, 0, BYTE_ORDER_MARK.length);
+    }
+
     private void line(byte[] bytes, int from, int to) {
         lines++;
         if (skippingLine) {
@@ -261,11 +269,12 @@ final class NdjsonUpload {
                                     + " bytes: shorten its message or metadata."));
             return;
         }
-        if (isBlank(bytes, from, to)) {
+        int begin = lines == 1 && beginsWithMark(bytes, from, to) ? from + BYTE_ORDER_MARK.length : from;
+        if (isBlank(bytes, begin, to)) {
             return;
         }
         try {
-            AuditRecord record = reader.readLine(bytes, from, to);
+            AuditRecord record = reader.readLine(bytes, begin, to);
             if (gathering.ids.contains(record.id())) {
                 // One append cannot have an id twice. In the next one, the record is compared with the stored one.
                 append(gathering);

@@ -86,9 +86,9 @@ public interface AnnalsConfig {
     /**
      * The proxies whose {@code X-Forwarded-Proto}, {@code -Host}, {@code -Port}, {@code -Prefix} and {@code -For} count:
      * IPv4 addresses, and networks such as {@code 10.0.0.0/8} or {@code ::1/128}, separated by commas. From all others these
-     * headers are ignored. To trust no proxy, name an address that none has: {@code 0.0.0.0}.
+     * headers are ignored. To trust no proxy, name an address that none has: {@code 0.0.0.0}. docs/operating.md says how each
+     * header is read.
      */
-    // Quarkus takes an IPv6 address without a prefix length for a host name, and asks the DNS at every request.
     @WithDefault("127.0.0.1,::1/128")
     @Texts("[0-9.]+(/([0-9]|[12][0-9]|3[0-2]))?|[0-9A-Fa-f]*:[0-9A-Fa-f:.]*/([0-9]{1,2}|1[01][0-9]|12[0-8])")
     List<String> trustedProxies();

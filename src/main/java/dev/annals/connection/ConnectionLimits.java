@@ -6,14 +6,11 @@ import dev.annals.http.ProblemException;
 import dev.annals.http.ProblemType;
 import dev.annals.quarantine.ConnectionRules;
 import dev.annals.quarantine.GuardedTransport;
-import io.netty.handler.ipfilter.IpFilterRuleType;
-import io.netty.handler.ipfilter.IpSubnetFilterRule;
 import io.quarkus.runtime.annotations.RegisterForReflection;
 import io.smallrye.config.SmallRyeConfig;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
-import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
@@ -39,7 +36,7 @@ public final class ConnectionLimits extends GuardedTransport {
     protected ConnectionRules rules() {
         return new Port(
                 config().getConfigMapping(ConnectionConfig.class),
-                config().getConfigMapping(AnnalsConfig.class).trustedProxies());
+                new TrustedProxies(config().getConfigMapping(AnnalsConfig.class)));
     }
 
     /** Counts the connections of one port. */
@@ -52,7 +49,7 @@ public final class ConnectionLimits extends GuardedTransport {
 
         private final ConnectionConfig config;
         private final int max;
-        private final List<IpSubnetFilterRule> proxies;
+        private final TrustedProxies proxies;
         private final AtomicInteger open = new AtomicInteger();
         private final Map<String, Integer> openOf = new ConcurrentHashMap<>();
         private final AtomicLong warned = new AtomicLong(System.nanoTime() - WARN_NANOS);
@@ -61,19 +58,12 @@ public final class ConnectionLimits extends GuardedTransport {
         private final byte[] tooManyHeads =
                 answer(ProblemType.OVERLOADED, "Too many requests with long heads are coming in. Send it later.");
 
-        Port(ConnectionConfig config, List<String> trustedProxies) {
+        Port(ConnectionConfig config, TrustedProxies proxies) {
             this.config = config;
             this.max = config.max() > 0
                     ? config.max()
                     : (int) Math.min(MOST_BY_DEFAULT, Runtime.getRuntime().maxMemory() / HEAP_BYTES_PER_CONNECTION);
-            this.proxies = trustedProxies.stream().map(Port::rule).toList();
-        }
-
-        private static IpSubnetFilterRule rule(String proxy) {
-            int slash = proxy.indexOf('/');
-            String address = slash < 0 ? proxy : proxy.substring(0, slash);
-            int bits = slash >= 0 ? Integer.parseInt(proxy.substring(slash + 1)) : address.indexOf(':') < 0 ? 32 : 128;
-            return new IpSubnetFilterRule(address, bits, IpFilterRuleType.ACCEPT);
+            this.proxies = proxies;
         }
 
         private static byte[] answer(ProblemType type, String detail) {
@@ -87,7 +77,7 @@ public final class ConnectionLimits extends GuardedTransport {
 
         @Override
         public boolean admit(InetSocketAddress from) {
-            boolean limited = !isProxy(from);
+            boolean limited = !proxies.include(from.getAddress());
             String address = ClientAddress.of(from.getAddress());
             if (limited && openOf.merge(address, 1, Integer::sum) > config.perAddress()) {
                 leave(address);
@@ -105,13 +95,9 @@ public final class ConnectionLimits extends GuardedTransport {
         @Override
         public void left(InetSocketAddress from) {
             open.decrementAndGet();
-            if (!isProxy(from)) {
+            if (!proxies.include(from.getAddress())) {
                 leave(ClientAddress.of(from.getAddress()));
             }
-        }
-
-        private boolean isProxy(InetSocketAddress from) {
-            return proxies.stream().anyMatch(rule -> rule.matches(from));
         }
 
         private void leave(String address) {

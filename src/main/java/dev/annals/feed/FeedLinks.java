@@ -1,19 +1,22 @@
 package dev.annals.feed;
 
 import dev.annals.config.AnnalsConfig;
+import dev.annals.connection.TrustedProxies;
 import dev.annals.http.ProblemException;
 import dev.annals.http.ProblemType;
 import dev.annals.search.Order;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.net.SocketAddress;
 import jakarta.enterprise.context.ApplicationScoped;
+import jakarta.ws.rs.core.HttpHeaders;
 import jakarta.ws.rs.core.MultivaluedMap;
 import jakarta.ws.rs.core.UriInfo;
-import java.net.URI;
 import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
+import java.util.Locale;
 import java.util.UUID;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
@@ -22,7 +25,7 @@ import org.jspecify.annotations.Nullable;
  * The absolute URLs in answers. They begin with {@code ANNALS_PUBLIC_URL} if that is set, otherwise with what a trusted
  * proxy says in {@code X-Forwarded-Host}. Without either they begin with the request's own host if that is this machine's
  * loopback, otherwise with the address and port on which the connection came in. Anyone can make up a {@code Host}, and a
- * link to it would send a token there.
+ * link to it would send a token there. A header of a proxy counts if it is there once and well-formed.
  */
 @ApplicationScoped
 public class FeedLinks {
@@ -30,30 +33,36 @@ public class FeedLinks {
     /** The path of every project's feed. */
     public static final String PATH = "/v1/project-logs";
 
+    private static final String SEGMENT = "(?!\\.{1,2}(/|$))[0-9A-Za-z._~-]+";
+    private static final String PORT_FORM =
+            "[1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]";
     private static final Logger LOG = Logger.getLogger(FeedLinks.class);
-    /** Set by Quarkus, which removes it from clients' requests. */
-    private static final String TRUSTED_PROXY = "X-Forwarded-Trusted-Proxy";
-
-    private static final String FORWARDED_HOST = "X-Forwarded-Host";
+    private static final Pattern SCHEME = Pattern.compile("https?", Pattern.CASE_INSENSITIVE);
+    private static final Pattern PORT = Pattern.compile(PORT_FORM);
+    private static final Pattern AUTHORITY = Pattern.compile(
+            "(?<host>[0-9A-Za-z_][0-9A-Za-z_.-]{0,252}|\\[[0-9A-Fa-f:.]{2,45}])(:(?<port>" + PORT_FORM + "))?");
+    private static final Pattern PREFIX = Pattern.compile("(?=.{1,255}$)(/?|/?" + SEGMENT + "(/" + SEGMENT + ")*/?)");
     private static final Pattern LOOPBACK =
             Pattern.compile("localhost|127(\\.[0-9]{1,3}){3}|\\[(::1|0:0:0:0:0:0:0:1)]", Pattern.CASE_INSENSITIVE);
 
     private final @Nullable String publicUrl;
+    private final TrustedProxies proxies;
     private final AtomicBoolean warned = new AtomicBoolean();
 
-    FeedLinks(AnnalsConfig config) {
+    FeedLinks(AnnalsConfig config, TrustedProxies proxies) {
+        this.proxies = proxies;
         this.publicUrl =
                 config.publicUrl().map(url -> url.replaceAll("/+$", "")).orElse(null);
     }
 
     /** The URL of a record. */
-    public String record(HttpServerRequest request, UriInfo uri, UUID id) {
-        return base(request, uri) + PATH + "/" + id;
+    public String record(HttpServerRequest request, UUID id) {
+        return base(request) + PATH + "/" + id;
     }
 
     /** The URL of the viewer. */
-    public String viewer(HttpServerRequest request, UriInfo uri) {
-        return base(request, uri) + "/";
+    public String viewer(HttpServerRequest request) {
+        return base(request) + "/";
     }
 
     /** The page after this one, in the same order; null if there is none. The URL begins with {@link #base}. */
@@ -82,7 +91,7 @@ public class FeedLinks {
 
     /** Where the records after this cursor are found, with the filters of the request. */
     public String pollMore(HttpServerRequest request, UriInfo uri, Cursor cursor) {
-        return page(base(request, uri), uri, cursor.toString(), false).toString();
+        return page(base(request), uri, cursor.toString(), false).toString();
     }
 
     /** A failure with a link to the oldest record that is left, where the records that were asked for have expired. */
@@ -121,34 +130,33 @@ public class FeedLinks {
     }
 
     /** What every URL in the answer to this request begins with, without a slash at its end. */
-    String base(HttpServerRequest request, UriInfo uri) {
+    String base(HttpServerRequest request) {
         if (publicUrl != null) {
             return publicUrl;
         }
-        URI base;
-        try {
-            base = uri.getBaseUri();
-        } catch (RuntimeException e) {
-            // The framework only makes the URI now, and has no specific exception for it.
-            throw new ProblemException(
-                    ProblemType.OTHER,
-                    "The header Host, or what a proxy says in its place, does not make a URL: send one that names this service.");
-        }
-        String host = base.getHost();
-        boolean known = (host != null && LOOPBACK.matcher(host).matches()) || isFromTrustedProxy(request);
-        String url = known
-                ? base.toString()
-                : base.getScheme() + "://" + ownAddress(request.localAddress()) + base.getRawPath();
-        int end = url.length();
-        while (url.charAt(end - 1) == '/') {
-            end--;
-        }
-        return url.substring(0, end);
+        String said = proxies.header(request, "X-Forwarded-Proto", SCHEME);
+        String scheme = said == null ? request.scheme() : said.toLowerCase(Locale.ROOT);
+        String prefix = proxies.header(request, "X-Forwarded-Prefix", PREFIX);
+        return scheme + "://" + authority(request, scheme) + (prefix == null ? "" : prefix(prefix));
     }
 
-    private static boolean isFromTrustedProxy(HttpServerRequest request) {
-        String host = request.getHeader(FORWARDED_HOST);
-        return host != null && !host.isBlank() && Boolean.parseBoolean(request.getHeader(TRUSTED_PROXY));
+    private static String prefix(String said) {
+        String path = said.startsWith("/") ? said : "/" + said;
+        return path.endsWith("/") ? path.substring(0, path.length() - 1) : path;
+    }
+
+    private String authority(HttpServerRequest request, String scheme) {
+        String said = proxies.header(request, "X-Forwarded-Host", AUTHORITY);
+        String sent = request.getHeader(HttpHeaders.HOST);
+        Matcher authority = AUTHORITY.matcher(said != null ? said : sent != null ? sent : "");
+        if (!authority.matches()
+                || (said == null && !LOOPBACK.matcher(authority.group("host")).matches())) {
+            return ownAddress(request.localAddress());
+        }
+        String saidPort = proxies.header(request, "X-Forwarded-Port", PORT);
+        String port = saidPort != null ? saidPort : authority.group("port");
+        boolean usual = port == null || port.equals(scheme.equals("https") ? "443" : "80");
+        return authority.group("host") + (usual ? "" : ":" + port);
     }
 
     private String ownAddress(SocketAddress address) {

@@ -12,6 +12,7 @@ import dev.annals.query.QueryParser;
 import dev.annals.record.Timestamps;
 import dev.annals.search.Filter;
 import dev.annals.search.Order;
+import io.vertx.core.http.HttpServerRequest;
 import jakarta.ws.rs.core.MultivaluedMap;
 import java.time.OffsetDateTime;
 import java.time.ZoneOffset;
@@ -128,17 +129,19 @@ public final class FeedParameters {
      * Reads the header {@link #SEEN}.
      *
      * @return 0 if there is none
-     * @throws ProblemException {@code invalid-parameter} if it is no sequence id
+     * @throws ProblemException {@code invalid-parameter} if it is no sequence id, or is given twice
      */
-    public static long seen(@Nullable String header) {
-        if (header == null) {
+    public static long seen(HttpServerRequest request) {
+        // Not by @HeaderParam, for which an empty header is none.
+        List<String> values = request.headers().getAll(SEEN);
+        if (values.isEmpty()) {
             return 0;
         }
-        if (!SIZE_TEXT.matcher(header).matches()) {
+        if (values.size() > 1 || !SIZE_TEXT.matcher(values.get(0)).matches()) {
             throw RequestParameters.invalid(
                     SEEN, "It is the sequence id of a record, such as an answer to a write has.");
         }
-        return Long.parseLong(header);
+        return Long.parseLong(values.get(0));
     }
 
     private FeedQuery feedQuery() {

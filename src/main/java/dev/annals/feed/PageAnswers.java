@@ -63,7 +63,7 @@ public class PageAnswers {
             FeedPage page,
             JsonBody.Content members,
             Reservation held) {
-        String base = links.base(http, uri);
+        String base = links.base(http);
         String next = FeedLinks.next(base, uri, query, page);
         String pollMore = FeedLinks.pollMore(base, uri, page);
         StringBuilder link = new StringBuilder();

@@ -59,12 +59,13 @@ public final class BodyParts {
     private static boolean isGzip(HttpServerRequest request) {
         List<String> encodings = request.headers().getAll(HttpHeaders.CONTENT_ENCODING);
         String encoding = encodings.isEmpty() ? "identity" : encodings.get(0).strip();
-        if (encodings.size() > 1 || !(encoding.equalsIgnoreCase("gzip") || encoding.equalsIgnoreCase("identity"))) {
+        boolean gzip = encoding.equalsIgnoreCase("gzip") || encoding.equalsIgnoreCase("x-gzip");
+        if (encodings.size() > 1 || !(gzip || encoding.equalsIgnoreCase("identity"))) {
             throw new ProblemException(
                     ProblemType.UNSUPPORTED_MEDIA_TYPE,
                     "This Content-Encoding is not accepted here. Send the body as it is, or compressed with gzip.");
         }
-        return encoding.equalsIgnoreCase("gzip");
+        return gzip;
     }
 
     /** How long the whole body may take; if it is not set, only the rate is limited. */
@@ -85,6 +86,7 @@ public final class BodyParts {
         request.endHandler(nothing -> end(end));
         request.handler(this::received);
         watch.add(this);
+        RequestHead.askForBody(request);
         resume();
     }
 

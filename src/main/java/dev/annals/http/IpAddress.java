@@ -61,8 +61,14 @@ public final class IpAddress {
      * 4 bytes.
      */
     public static byte @Nullable [] parse(String text) {
+        InetAddress address = address(text);
+        return address == null ? null : address.getAddress();
+    }
+
+    /** The address that {@link #parse} reads. */
+    public static @Nullable InetAddress address(String text) {
         try {
-            return ADDRESS.matcher(text).matches() ? InetAddress.getByName(text).getAddress() : null;
+            return ADDRESS.matcher(text).matches() ? InetAddress.getByName(text) : null;
         } catch (UnknownHostException e) {
             return null;
         }

@@ -10,6 +10,7 @@ import io.vertx.core.http.HttpServerRequest;
 import jakarta.enterprise.context.ApplicationScoped;
 import jakarta.ws.rs.core.HttpHeaders;
 import jakarta.ws.rs.core.MediaType;
+import java.nio.charset.Charset;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -75,7 +76,7 @@ public class RequestBodies {
             int maxBytes,
             Object caller,
             Function<byte[], Uni<T>> answer) {
-        requireType(request, type, otherwise);
+        requireType(request, List.of(type), otherwise);
         BodyParts parts = parts(request);
         // With a small heap a caller may have less memory than the largest body needs.
         int most = (int) Math.min(maxBytes, memory.holderLimit() / BYTES_HELD_PER_BYTE);
@@ -210,16 +211,16 @@ public class RequestBodies {
     }
 
     /**
-     * Refuses a body that is not declared as this media type. {@code @Consumes} would accept a missing media type, a
+     * Refuses a body that is not declared as one of these media types. {@code @Consumes} would accept a missing media type, a
      * wildcard, and any charset.
      *
-     * @param wanted if it names a charset, the body may not name another one
+     * @param wanted if one names a charset, the body may not name another one
      * @param otherwise what people are told to do instead
      * @throws ProblemException {@code unsupported-media-type}
      */
-    public static void requireType(HttpServerRequest request, MediaType wanted, String otherwise) {
+    public static void requireType(HttpServerRequest request, List<MediaType> wanted, String otherwise) {
         String type = request.getHeader(HttpHeaders.CONTENT_TYPE);
-        if (type == null || !isAnnounced(type, wanted)) {
+        if (type == null || wanted.stream().noneMatch(one -> isAnnounced(type, one))) {
             throw new ProblemException(
                     ProblemType.UNSUPPORTED_MEDIA_TYPE,
                     (type == null
@@ -236,7 +237,9 @@ public class RequestBodies {
             String only = wanted.getParameters().get(MediaType.CHARSET_PARAMETER);
             return type.getType().equalsIgnoreCase(wanted.getType())
                     && type.getSubtype().equalsIgnoreCase(wanted.getSubtype())
-                    && (charset == null || only == null || charset.equalsIgnoreCase(only));
+                    && (charset == null
+                            || only == null
+                            || Charset.forName(charset).equals(Charset.forName(only)));
         } catch (IllegalArgumentException e) {
             return false;
         }

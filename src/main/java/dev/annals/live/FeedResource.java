@@ -75,19 +75,12 @@ public class FeedResource {
             @Context HttpServerRequest http,
             @Context UriInfo uri,
             @Context HttpHeaders headers,
-            @HeaderParam(FeedParameters.SEEN) @Nullable String seen,
             @Context ContainerRequestContext request) {
-        return page(http, uri, headers, seen, request)
-                .onFailure()
-                .transform(failure -> links.withOldest(http, uri, failure));
+        return page(http, uri, headers, request).onFailure().transform(failure -> links.withOldest(http, uri, failure));
     }
 
     private Uni<Response> page(
-            HttpServerRequest http,
-            UriInfo uri,
-            HttpHeaders headers,
-            @Nullable String seen,
-            ContainerRequestContext request) {
+            HttpServerRequest http, UriInfo uri, HttpHeaders headers, ContainerRequestContext request) {
         requireAccepted(
                 headers,
                 MediaType.APPLICATION_JSON_TYPE,
@@ -95,7 +88,7 @@ public class FeedResource {
         Caller caller = Caller.of(request);
         UUID projectId = caller.projectId();
         FeedQuery query =
-                FeedParameters.read(uri.getQueryParameters(), config, caller).seeing(FeedParameters.seen(seen));
+                FeedParameters.read(uri.getQueryParameters(), config, caller).seeing(FeedParameters.seen(http));
         Long proof = FeedParameters.proof(uri.getQueryParameters());
         if (proof != null) {
             // It covers whole pages of the feed, and so shows records that a link does not.
@@ -130,7 +123,6 @@ public class FeedResource {
             @Context UriInfo uri,
             @Context HttpHeaders headers,
             @HeaderParam(HttpHeaders.LAST_EVENT_ID_HEADER) @Nullable String lastEventId,
-            @HeaderParam(FeedParameters.SEEN) @Nullable String seen,
             @Context ContainerRequestContext request) {
         requireAccepted(
                 headers,
@@ -151,7 +143,7 @@ public class FeedResource {
                     "A stream never ends, and a proof is about a checkpoint: leave it out, and prove pages.");
         }
         FeedQuery query =
-                FeedParameters.read(uri.getQueryParameters(), config, caller).seeing(FeedParameters.seen(seen));
+                FeedParameters.read(uri.getQueryParameters(), config, caller).seeing(FeedParameters.seen(http));
         // The link poll_more may contain it. A stream waits anyway.
         Wait.of(uri.getQueryParameters(), query.order());
         if (lastEventId != null && !lastEventId.isEmpty()) {

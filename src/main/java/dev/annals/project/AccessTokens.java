@@ -141,7 +141,7 @@ public class AccessTokens {
      */
     ProblemException refused(Supplier<String> address, String detail) {
         String sender = address.get();
-        failed.add(Caller.known(sender));
+        failed.add(sender);
         String client = ClientAddress.of(sender);
         boolean tooMany = failures.tooMany(client);
         failures.add(client);

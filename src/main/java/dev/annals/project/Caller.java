@@ -1,6 +1,5 @@
 package dev.annals.project;
 
-import dev.annals.http.IpAddress;
 import dev.annals.http.ProblemException;
 import dev.annals.http.ProblemType;
 import io.vertx.ext.web.RoutingContext;
@@ -67,15 +66,10 @@ public record Caller(
         return Optional.ofNullable(request.<@Nullable Caller>get(PROPERTY));
     }
 
-    /** The address from which a request came; 0.0.0.0 if a proxy names something else than an address. */
+    /** The address of the client that sent a request. */
     public static String addressOf(ContainerRequestContext request) {
         Object property = Objects.requireNonNull(request.getProperty(ADDRESS), "the operation requires no token");
-        return known(((Supplier<?>) property).get().toString());
-    }
-
-    /** The address itself; 0.0.0.0 if it is none. */
-    static String known(String address) {
-        return IpAddress.parse(address) == null ? "0.0.0.0" : address;
+        return ((Supplier<?>) property).get().toString();
     }
 
     /** Refuses what a closed project does not take. */

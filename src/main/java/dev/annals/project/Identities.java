@@ -98,7 +98,7 @@ public class Identities {
         if (found != null && found.changes == tokens.changes() && Instant.now().isBefore(found.identity.expiresAt())) {
             return Uni.createFrom().item(found.identity);
         }
-        String from = Caller.known(address.get());
+        String from = address.get();
         return lookUps.computeIfAbsent(hash, same -> {
             long changes = tokens.changes();
             return prove.get()

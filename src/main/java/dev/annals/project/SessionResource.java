@@ -1,5 +1,6 @@
 package dev.annals.project;
 
+import dev.annals.connection.TrustedProxies;
 import dev.annals.http.JsonBody;
 import dev.annals.http.ProblemException;
 import dev.annals.http.ProblemType;
@@ -42,8 +43,10 @@ public class SessionResource {
     private final Provider provider;
     private final SignIn signIn;
     private final AccessTokens tokens;
+    private final TrustedProxies proxies;
 
-    SessionResource(Provider provider, SignIn signIn, AccessTokens tokens) {
+    SessionResource(Provider provider, SignIn signIn, AccessTokens tokens, TrustedProxies proxies) {
+        this.proxies = proxies;
         this.provider = provider;
         this.signIn = signIn;
         this.tokens = tokens;
@@ -91,7 +94,7 @@ public class SessionResource {
     @Path("/callback")
     public Uni<Response> finishSignIn(@Context RoutingContext routing, @Context ContainerRequestContext request) {
         requireSignIns();
-        TokenFilter.Sender sender = new TokenFilter.Sender(routing);
+        TokenFilter.Sender sender = new TokenFilter.Sender(routing, proxies);
         tokens.requireFewFailures(sender.address());
         MultivaluedMap<String, String> answer = request.getUriInfo().getQueryParameters();
         Cookie memory = request.getCookies().get(signInName());

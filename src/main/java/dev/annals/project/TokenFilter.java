@@ -1,6 +1,7 @@
 package dev.annals.project;
 
 import dev.annals.connection.ClientAddress;
+import dev.annals.connection.TrustedProxies;
 import dev.annals.http.ProblemException;
 import dev.annals.http.ProblemType;
 import dev.annals.http.ResourceMethods;
@@ -8,7 +9,6 @@ import dev.annals.http.ResourceMethods.ResourceMethod;
 import dev.annals.openid.BadToken;
 import io.quarkus.runtime.Startup;
 import io.smallrye.mutiny.Uni;
-import io.vertx.core.net.SocketAddress;
 import io.vertx.ext.web.RoutingContext;
 import jakarta.inject.Singleton;
 import jakarta.ws.rs.container.ContainerRequestContext;
@@ -43,12 +43,19 @@ class TokenFilter {
     private final AccessTokens tokens;
     private final Identities identities;
     private final Usage usage;
+    private final TrustedProxies proxies;
     private final Map<Method, Access> required;
 
-    TokenFilter(AccessTokens tokens, Identities identities, Usage usage, ResourceMethods operations) {
+    TokenFilter(
+            AccessTokens tokens,
+            Identities identities,
+            Usage usage,
+            ResourceMethods operations,
+            TrustedProxies proxies) {
         this.tokens = tokens;
         this.identities = identities;
         this.usage = usage;
+        this.proxies = proxies;
         this.required = operations.all().stream()
                 .map(ResourceMethod::method)
                 .collect(Collectors.toUnmodifiableMap(Function.identity(), TokenFilter::required));
@@ -79,7 +86,7 @@ class TokenFilter {
         if (access == Access.PUBLIC) {
             return Uni.createFrom().nullItem();
         }
-        Sender sender = new Sender(routing);
+        Sender sender = new Sender(routing, proxies);
         return callerOf(request, sender, identity -> asCaller(identity, request, access))
                 .map(caller -> {
                     admit(request, sender, caller, access.scope());
@@ -111,14 +118,11 @@ class TokenFilter {
     }
 
     /** The connection that a request came by. */
-    record Sender(RoutingContext routing) {
+    record Sender(RoutingContext routing, TrustedProxies proxies) {
 
-        /** The client's address. Behind a trusted proxy it is the address that the proxy names. */
+        /** The client's address. See {@link TrustedProxies#client}. */
         Supplier<String> address() {
-            return () -> {
-                SocketAddress address = routing.request().remoteAddress();
-                return address.hostAddress() == null ? address.toString() : address.hostAddress();
-            };
+            return () -> proxies.client(routing.request());
         }
     }
 

@@ -34,6 +34,8 @@ final class RecordParser {
      */
     static final int MAX_METADATA_VALUES = 4_096;
 
+    private static final UUID NIL = new UUID(0, 0);
+    private static final UUID MAX = new UUID(-1, -1);
     private static final int MAX_ACTION = 255;
     private static final int MAX_OUTCOME = 64;
     private static final int MAX_PARTY_TYPE = 255;
@@ -168,6 +170,10 @@ final class RecordParser {
         UUID id = CanonicalGuid.parse(text);
         if (id == null) {
             wrong("must be a UUID, such as 019a9d5e-7c3a-7f00-8a4e-2b1c0d9e8f7a");
+        } else if (id.equals(NIL) || id.equals(MAX)) {
+            // What programs send that never set an id: all records but the first would count as repetitions.
+            wrong(
+                    "must be the id of this record alone, not the nil or the max UUID: leave it out, and the service makes one");
         }
         return id;
     }

@@ -40,7 +40,6 @@ record RequestLine(
     static final int MAX_METHOD = 16;
     static final int MAX_PATH = 200;
     static final int MAX_AGENT = 120;
-    static final int MAX_ADDRESS = 64;
 
     private static final ObjectMapper JSON = new ObjectMapper();
 

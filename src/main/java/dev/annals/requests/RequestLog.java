@@ -1,5 +1,6 @@
 package dev.annals.requests;
 
+import dev.annals.connection.TrustedProxies;
 import dev.annals.http.Causes;
 import dev.annals.project.Caller;
 import io.micrometer.core.instrument.FunctionCounter;
@@ -10,7 +11,6 @@ import io.micrometer.core.instrument.Timer;
 import io.micrometer.core.instrument.binder.http.Outcome;
 import io.quarkus.vertx.http.ManagementInterface;
 import io.vertx.core.http.HttpServerRequest;
-import io.vertx.core.net.SocketAddress;
 import io.vertx.ext.web.Router;
 import io.vertx.ext.web.RoutingContext;
 import jakarta.annotation.PreDestroy;
@@ -58,12 +58,14 @@ class RequestLog {
 
     private final LoggingConfig config;
     private final MeterRegistry metrics;
+    private final TrustedProxies proxies;
     private final MeterProvider<Timer> times;
     private final LogQueue queue;
     private final AtomicInteger active;
 
     @SuppressWarnings("SystemOut") // where container platforms and journals take the log from
-    RequestLog(LoggingConfig config, MeterRegistry metrics) {
+    RequestLog(LoggingConfig config, MeterRegistry metrics, TrustedProxies proxies) {
+        this.proxies = proxies;
         this.config = config;
         this.metrics = metrics;
         this.times = Timer.builder("http.server.requests")
@@ -149,7 +151,7 @@ class RequestLog {
                 : status < 500 ? RequestLine.Outcome.REFUSED : RequestLine.Outcome.FAILED;
     }
 
-    private static RequestLine line(
+    private RequestLine line(
             RoutingContext routing,
             Operation operation,
             long nanos,
@@ -158,7 +160,6 @@ class RequestLog {
         HttpServerRequest request = routing.request();
         Optional<Caller> caller = Caller.ofRequest(routing);
         @Nullable String agent = request.getHeader("User-Agent");
-        @Nullable SocketAddress address = request.remoteAddress();
         return new RequestLine(
                 Trace.of(request.headers().getAll("traceparent")),
                 RequestLine.cut(request.method().name(), RequestLine.MAX_METHOD),
@@ -170,7 +171,7 @@ class RequestLog {
                 cause,
                 caller.map(Caller::projectId).orElse(null),
                 caller.map(Caller::token).orElse(null),
-                RequestLine.cut(address == null ? "" : String.valueOf(address.hostAddress()), RequestLine.MAX_ADDRESS),
+                proxies.client(request),
                 agent == null ? null : RequestLine.cut(agent, RequestLine.MAX_AGENT),
                 nanos,
                 request.bytesRead(),

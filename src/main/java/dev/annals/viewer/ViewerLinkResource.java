@@ -48,7 +48,7 @@ public class ViewerLinkResource {
             @Context HttpServerRequest http, @Context UriInfo uri, @Context ContainerRequestContext request) {
         Caller caller = Caller.of(request);
         RequestParameters.requireKnown(uri.getQueryParameters(), List.of());
-        String viewer = links.viewer(http, uri);
+        String viewer = links.viewer(http);
         return bodies.readCommand(
                 http,
                 caller.projectId(),

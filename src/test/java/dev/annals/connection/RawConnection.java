@@ -64,6 +64,19 @@ public final class RawConnection implements AutoCloseable {
                 .send(bytes);
     }
 
+    /** The next head that is answered: of 100 Continue, which no body follows. */
+    public String head() throws IOException {
+        StringBuilder head = new StringBuilder();
+        while (head.indexOf("\r\n\r\n") < 0) {
+            int next = read();
+            if (next < 0) {
+                break;
+            }
+            head.append((char) next);
+        }
+        return head.toString();
+    }
+
     /** What is answered, from its status line to the end of its body; empty where the connection ends without an answer. */
     public String answer() throws IOException {
         ByteArrayOutputStream answer = new ByteArrayOutputStream();

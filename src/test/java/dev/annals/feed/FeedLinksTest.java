@@ -19,6 +19,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Links lead where the client came from. The tests' requests come from the loopback address, a trusted proxy's. */
@@ -56,14 +57,11 @@ class FeedLinksTest extends FeedTest {
                 "127.0.0.1.example.org",
                 "1270.0.0.1",
                 "x127.0.0.1",
-                "localhost@evil.example.org",
                 "[2001:db8::1]:8080"
             })
     void anUnknownHostNeverComesBackInALink(String host) {
         String own = "http://127.0.0.1:" + service.getPort();
         assertLinksBeginWith(own, Map.of("Host", host));
-        // What only the proxy itself may say of itself.
-        assertLinksBeginWith(own, Map.of("Host", host, "X-Forwarded-Trusted-Proxy", "true"));
         assertLinksBeginWith(own, Map.of("Host", host, "X-Forwarded-Host", " "));
         assertThat(project.wrongRequest()
                         .header("Host", host)
@@ -100,6 +98,51 @@ class FeedLinksTest extends FeedTest {
     }
 
     @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "X-Forwarded-Proto|javascript",
+                "X-Forwarded-Proto|HTTPS,http",
+                "X-Forwarded-Proto|ht tps",
+                "X-Forwarded-Proto|''",
+                "X-Forwarded-Host|evil example.org",
+                "X-Forwarded-Host|evil.example.org,audit.example.org",
+                "X-Forwarded-Host|evil.example.org/x",
+                "X-Forwarded-Host|x@evil.example.org",
+                "X-Forwarded-Host|evil.example.org:0",
+                "X-Forwarded-Host|evil.example.org:65536",
+                "X-Forwarded-Host|'[::1'",
+                "X-Forwarded-Port|many",
+                "X-Forwarded-Port|65536",
+                "X-Forwarded-Port|80,81",
+                "X-Forwarded-Prefix|/a b",
+                "X-Forwarded-Prefix|/a?b",
+                "X-Forwarded-Prefix|/a,/b",
+                "X-Forwarded-Prefix|/../b",
+                "X-Forwarded-Prefix|//b",
+            })
+    void whatIsNotWellFormedBeginsNoLink(String name, String value) {
+        String own = "http://localhost:" + service.getPort();
+        assertLinksBeginWith(own, Map.of(name, value));
+    }
+
+    @Test
+    void theCaseOfTheSchemeDoesNotMatter() {
+        assertLinksBeginWith(
+                "https://audit.example.org:80",
+                Map.of("X-Forwarded-Proto", "HTTPS", "X-Forwarded-Host", "audit.example.org:80"));
+        assertLinksBeginWith(
+                "https://audit.example.org/logs/v2",
+                Map.of(
+                        "X-Forwarded-Proto",
+                        "https",
+                        "X-Forwarded-Host",
+                        "audit.example.org:443",
+                        "X-Forwarded-Prefix",
+                        "logs/v2/"));
+    }
+
+    @ParameterizedTest
     @ValueSource(
             strings = {
                 "X-Forwarded-Host: a b",
@@ -114,6 +157,7 @@ class FeedLinksTest extends FeedTest {
                 "X-Forwarded-Prefix: <x y>",
                 "X-Forwarded-For: nobody's",
                 "Host: a b",
+                "Host: localhost@evil.example.org",
                 "Host: <script>alert(1)</script>",
                 "Host: [::1",
                 "Host: x:y",

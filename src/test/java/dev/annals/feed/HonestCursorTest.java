@@ -6,15 +6,19 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.annals.AuditLogFixture;
 import dev.annals.SqlFixture;
+import dev.annals.connection.RawConnection;
 import dev.annals.database.DatabaseUrl;
 import dev.annals.embedded.TestDatabase;
 import dev.annals.feed.FeedClient.Page;
 import io.quarkus.test.junit.QuarkusTest;
 import jakarta.inject.Inject;
+import java.io.IOException;
 import java.sql.SQLException;
 import java.util.List;
 import java.util.UUID;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * HONEST CURSOR: after an old backup was restored under the running service, a reader that was ahead of it is told so,
@@ -140,5 +144,18 @@ class HonestCursorTest {
 
     private static String nameOf(DatabaseUrl url) throws SQLException {
         return SqlFixture.on(url).text("select current_database()");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", " ", "x", "-1", "007", "1\r\nAnnals-Sequence-Id: 1"})
+    void whatIsNoSequenceIdIsRefused(String seen) throws IOException {
+        try (RawConnection connection = new RawConnection()) {
+            assertThat(connection
+                            .send("GET " + FEED + " HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer "
+                                    + log.newProject().token() + "\r\nAnnals-Sequence-Id: " + seen + "\r\n\r\n")
+                            .answer())
+                    .startsWith("HTTP/1.1 400 ")
+                    .contains("invalid-parameter");
+        }
     }
 }

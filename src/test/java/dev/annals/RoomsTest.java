@@ -44,6 +44,7 @@ class RoomsTest {
                     "feed",
                     Set.of(
                             "config",
+                            "connection",
                             "database",
                             "guid",
                             "http",

@@ -13,8 +13,21 @@ const FIELDS = {
   action: 'action', actor: 'actor', subject: 'subject', outcome: 'outcome', ip_address: 'ip', recorded_by: 'recorded_by',
 };
 
-/** A word of a POSIX shell that is this text. */
-const shell = (text) => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
+/**
+ * A word of a POSIX shell that is this text. A terminal acts on control characters even between quotes, so a text that has any but
+ * line ends is written with escapes, which bash, zsh and ksh read.
+ */
+function shell(text) {
+  if (/^[\w@%+=:,./-]+$/.test(text)) {
+    return text;
+  }
+  const hidden = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
+  if (!hidden.test(text)) {
+    return `'${text.replaceAll("'", "'\\''")}'`;
+  }
+  const bytes = (character) => [...new TextEncoder().encode(character)].map((byte) => `\\x${byte.toString(16).padStart(2, '0')}`).join('');
+  return `$'${[...text].map((character) => (hidden.test(character) || /['\\]/.test(character) ? bytes(character) : character)).join('')}'`;
+}
 
 /** @param parameters those of the page that is shown */
 function curl(parameters) {

@@ -14,12 +14,16 @@ import org.jspecify.annotations.Nullable;
  * order; later versions add theirs at the end. Text is quoted, an absent value is an empty cell without quotes. Metadata and
  * what was redacted are JSON text.
  *
+ * <p>Some spreadsheets divide cells at semicolons and tabs, even in quotes, so what follows one of them counts as a cell, too.
+ *
  * <p>Spreadsheets run a cell that begins with one of {@code = + - @}, a tab or a line break as a formula, even in quotes
  * (CWE-1236; the list is OWASP's). A cell gets one apostrophe in front if such a character, or a full-width form of one, is
  * the first that is neither a quote, an apostrophe nor other white space. An apostrophe in front does not change whether that
  * holds, so the same rule tells when to take it off again.
  */
 final class CsvRecord {
+
+    private static final String SEPARATORS = ";\t";
 
     static final String HEADER = String.join(
                     ",",
@@ -92,15 +96,35 @@ final class CsvRecord {
             return;
         }
         out.append('"');
-        if (isFormula(text)) {
-            out.append('\'');
+        for (int i = 0; i < text.length(); i++) {
+            if (isFormula(text, i)) {
+                out.append('\'');
+            }
+            char c = text.charAt(i);
+            out.append(c).append(c == '"' ? "\"" : "");
         }
-        out.append(text.replace("\"", "\"\"")).append('"');
+        out.append('"');
     }
 
-    /** Whether a spreadsheet might run this text. */
-    static boolean isFormula(String text) {
-        for (int i = 0; i < text.length(); i++) {
+    /** The text of a cell, without the apostrophes that were put in. */
+    static String text(String cell) {
+        StringBuilder text = new StringBuilder(cell.length());
+        for (int i = 0; i < cell.length(); i++) {
+            // In front of a formula there is always one of ours, whatever follows it.
+            if (isFormula(cell, i)) {
+                i++;
+            }
+            text.append(cell.charAt(i));
+        }
+        return text.toString();
+    }
+
+    /** Whether a spreadsheet might begin a cell at this place of the text, and run it. */
+    private static boolean isFormula(String text, int start) {
+        if (start > 0 && SEPARATORS.indexOf(text.charAt(start - 1)) < 0) {
+            return false;
+        }
+        for (int i = start; i < text.length(); i++) {
             char c = text.charAt(i);
             switch (c) {
                 case '=', '+', '-', '@', '\t', '\r', '\n', '\uFF1D', '\uFF0B', '\uFF0D', '\uFF20' -> {

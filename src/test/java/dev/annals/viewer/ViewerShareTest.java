@@ -33,7 +33,8 @@ import org.junit.jupiter.api.Test;
 class ViewerShareTest extends BrowserTest {
 
     /** What a shell would run, were it not quoted. */
-    private static final String HOSTILE = "it's $(touch x) `id` \\ \"$ANNALS_TOKEN\" ; * 'é\n-n";
+    private static final String HOSTILE =
+            "it's $(touch x) `id` \\ \"$ANNALS_TOKEN\" ; * 'é\n-n\u001b[31m\b\u009b0m\u202e\\x41";
 
     private static final ObjectMapper JSON = new ObjectMapper();
 
@@ -62,6 +63,9 @@ class ViewerShareTest extends BrowserTest {
                 String curl = copied(page, "#copy-curl");
                 String annals = copied(page, "#copy-annals");
                 assertThat(curl + annals).doesNotContain(project.token());
+                // A terminal would act on it, although it is quoted.
+                assertThat((curl + annals).chars())
+                        .noneMatch(c -> c == '\u202e' || (c != '\n' && Character.isISOControl(c)));
                 List<String> shown = page.locator("#rows tr td.number").allTextContents();
                 assertThat(shown).isNotEmpty();
                 assertThat(numbers(run(project, curl))).isEqualTo(shown);
@@ -95,9 +99,9 @@ class ViewerShareTest extends BrowserTest {
         return page.evaluate("navigator.clipboard.readText()").toString();
     }
 
-    /** Runs a command as people do who have pasted it into a POSIX shell. */
+    /** Runs a command as people do who have pasted it into a shell. */
     private static String run(Project project, String command) throws Exception {
-        ProcessBuilder shell = new ProcessBuilder("sh", "-c", command).redirectError(ProcessBuilder.Redirect.INHERIT);
+        ProcessBuilder shell = new ProcessBuilder("bash", "-c", command).redirectError(ProcessBuilder.Redirect.INHERIT);
         shell.environment().put("ANNALS_TOKEN", project.token());
         Process process = shell.start();
         String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);

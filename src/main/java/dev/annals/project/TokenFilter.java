@@ -34,8 +34,8 @@ class TokenFilter {
     /** Nothing longer is a token, so it need not be hashed. */
     private static final int MAX_LENGTH = 512;
 
-    /** Room for many groups; a server's limit on headers is a little more than twice as much. */
-    private static final int MAX_IDENTITY_LENGTH = 8_192;
+    /** Room for many groups, within what all headers may have (quarkus.http.limits.max-header-size). */
+    private static final int MAX_IDENTITY_LENGTH = 24_576;
 
     private static final String PROJECT = "Annals-Project";
     private static final String IDENTITY = "annals.identity";
@@ -142,7 +142,13 @@ class TokenFilter {
             throw new ProblemException(ProblemType.UNAUTHORIZED, "Send a token: \"Authorization: Bearer annals_…\".");
         }
         String token = header.substring(SCHEME.length()).strip();
-        if (identities.mayBeToken(token) && token.length() <= MAX_IDENTITY_LENGTH) {
+        if (identities.mayBeToken(token)) {
+            if (token.length() > MAX_IDENTITY_LENGTH) {
+                throw tokens.refused(
+                        sender.address(),
+                        "The token has " + token.length() + " characters and may have " + MAX_IDENTITY_LENGTH
+                                + ". Let the OpenID provider put fewer groups into it.");
+            }
             return identity(identities.withBearer(token, sender.address()), sender, choose);
         }
         if (token.isEmpty() || token.length() > MAX_LENGTH) {

@@ -24,6 +24,8 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
@@ -101,6 +103,24 @@ class IdentityTest extends OpenIdTest {
                 .get(AuditLogFixture.LOGS)
                 .then()
                 .statusCode(403);
+    }
+
+    @Test
+    void aTokenMayHaveManyGroupsAndIsToldWhenItHasTooMany() throws Exception {
+        String group = somebody();
+        Project project = log.newProject();
+        grant(project.id().toString(), "groups", group, "read");
+        List<String> groups = new ArrayList<>(Collections.nCopies(350, "/a/group/with/a/path/of/forty/characters"));
+        groups.add(group);
+        String long20Kb = provider.tokenOf(Map.of("groups", groups));
+        assertThat(long20Kb).hasSizeBetween(20_000, 24_576);
+        with(long20Kb).get(AuditLogFixture.LOGS).then().statusCode(200);
+
+        with(provider.tokenOf(Map.of("groups", Collections.nCopies(450, groups.get(0)))))
+                .get(AuditLogFixture.LOGS)
+                .then()
+                .statusCode(401)
+                .body("detail", containsString("and may have 24576"));
     }
 
     /** Else a claim that people choose for themselves could open what another one is for. */

@@ -203,7 +203,9 @@ public record DatabaseUrl(
         return new DatabaseUrl(url.user, url.password, url.servers, url.database, parameters);
     }
 
-    // java.net.URI reads one host.
+    // java.net.URI reads one host. The drivers' own parsers do not serve: pgjdbc's gives no reason for what it refuses,
+    // and that of
+    // Vert.x reads one host and shows the password.
     private static DatabaseUrl parseOne(String url) {
         URI uri = toUri(url);
         String scheme = uri.getScheme();

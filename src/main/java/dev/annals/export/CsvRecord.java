@@ -106,21 +106,8 @@ final class CsvRecord {
         out.append('"');
     }
 
-    /** The text of a cell, without the apostrophes that were put in. */
-    static String text(String cell) {
-        StringBuilder text = new StringBuilder(cell.length());
-        for (int i = 0; i < cell.length(); i++) {
-            // In front of a formula there is always one of ours, whatever follows it.
-            if (isFormula(cell, i)) {
-                i++;
-            }
-            text.append(cell.charAt(i));
-        }
-        return text.toString();
-    }
-
     /** Whether a spreadsheet might begin a cell at this place of the text, and run it. */
-    private static boolean isFormula(String text, int start) {
+    static boolean isFormula(String text, int start) {
         if (start > 0 && SEPARATORS.indexOf(text.charAt(start - 1)) < 0) {
             return false;
         }

@@ -127,16 +127,16 @@ class ExportFormatTest {
             put(record.putObject("number"), "sequence", row.get("number_sequence"));
             ((ObjectNode) record.get("number")).put("value", Integer.parseInt(row.get("number_value")));
         }
-        record.set("metadata", ExportClient.JSON.readTree(CsvRecord.text(row.get("metadata"))));
+        record.set("metadata", ExportClient.JSON.readTree(CsvCells.text(row.get("metadata"))));
         if (row.get("redacted") != null) {
-            record.set("redacted", ExportClient.JSON.readTree(CsvRecord.text(row.get("redacted"))));
+            record.set("redacted", ExportClient.JSON.readTree(CsvCells.text(row.get("redacted"))));
         }
         return record;
     }
 
     private static void put(ObjectNode record, String name, String cell) {
         if (cell != null) {
-            record.put(name, CsvRecord.text(cell));
+            record.put(name, CsvCells.text(cell));
         }
     }
 

@@ -1,8 +1,9 @@
--- Takes feeds of streams that have something to deliver, that nobody else delivers, and whose turn it is. What another instance is just
--- taking is skipped, and so is what an instance held that has not said for the time of a lease that it lives.
+-- Takes feeds of streams that have something to deliver, that no instance delivers, and whose turn it is. Feeds that another instance is
+-- just taking are skipped. Leases that have run out are ended before: see note_stream_deaths.sql.
 --
 -- :instance      uuid
 -- :lease_millis  bigint   for how long, unless it is renewed
+-- :only          uuid     only feeds of this stream; null for all
 -- :full          uuid[]   projects of whose streams no more are taken
 -- :most          integer  how many at most
 --
@@ -12,7 +13,8 @@ with due as materialized (
   from annals.stream_progress as p
   join annals.stream as s on s.id = p.stream_id
   where s.paused_at is null and s.stopped_at is null and s.project_id <> all (:full::uuid[])
-    and (p.leased_until is null or p.leased_until < clock_timestamp())
+    and (:only::uuid is null or s.id = :only)
+    and p.leased_until is null
     and p.retry_at <= clock_timestamp()
     and split_part(p.cursor, '-', 1)::bigint <> coalesce(
       (select last_sequence_id from annals.feed_segment

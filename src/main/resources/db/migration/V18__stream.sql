@@ -87,6 +87,15 @@ create table annals.stream_dead_letter (
   constraint stream_dead_letter_range check (sequence_id >= 1)
 );
 
+-- Instances that died while they delivered a stream, since its sink has last acknowledged a record.
+create table annals.stream_death (
+  stream_id  uuid         not null,
+  instance   uuid         not null,
+  died_at    timestamptz  not null default clock_timestamp(),
+  constraint stream_death_pkey primary key (stream_id, instance),
+  constraint stream_death_stream_fkey foreign key (stream_id) references annals.stream (id) on delete cascade
+);
+
 -- Of the secret only a digest of how it is encrypted: it tells that the secret was changed, and nothing of it.
 create function annals.stream_state(stream annals.stream) returns jsonb
 language sql stable set timezone = 'UTC'
@@ -215,6 +224,7 @@ begin
     update annals.stream_progress as p
     set epoch = p.epoch + 1, leased_by = null, leased_until = null, failures = 0, refusals = 0, retry_at = '-infinity'
     where p.stream_id = id;
+    delete from annals.stream_death as d where d.stream_id = id;
   end if;
   perform annals.record_stream_change('annals.stream.set', old_row, new_row, actor_token, address);
 end $$;
@@ -250,6 +260,7 @@ begin
   old_row := annals.lock_stream(project_id, name, actor_token);
   update annals.stream_progress as p set failures = 0, refusals = 0, retry_at = '-infinity'
   where p.stream_id = old_row.id;
+  delete from annals.stream_death as d where d.stream_id = old_row.id;
   if old_row.paused_at is null and old_row.stopped_at is null then
     return;
   end if;
@@ -282,6 +293,7 @@ begin
       message = format('stream %s does not follow the feed of project %s', name, feed),
       constraint = 'stream_feed_known', schema = 'annals', table = 'stream_progress';
   end if;
+  delete from annals.stream_death as d where d.stream_id = old_row.id;
   update annals.stream as s
   set rewound_to = concat_ws(' ', cursor, feed), rewinds = s.rewinds + 1, stopped_at = null, stop_reason = null
   where s.id = old_row.id returning * into new_row;
@@ -324,6 +336,64 @@ begin
   where s.id = stream_id returning * into new_row;
   perform annals.record_stream_change('annals.stream.stop', old_row, new_row, null, null);
   return true;
+end $$;
+
+-- Ends the leases of instances that are gone, and notes for each stream which of them died while they delivered it. An instance that
+-- stops gives its leases back before. What lives takes its own deaths back: it was frozen, or the database was out of its reach.
+--
+-- instance  the one that asks
+-- most      how many deaths stop a stream
+--
+-- The streams that are stopped now; and one to deliver with nothing beside it, for with one more death it would be stopped.
+create function annals.note_stream_deaths(instance uuid, most integer) returns setof annals.stream
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_variable
+declare
+  old_row annals.stream;
+  new_row annals.stream;
+begin
+  delete from annals.stream_death as d where d.instance = instance;
+  -- A stream that is just being changed waits for the next look: the change locks the two the other way round.
+  with expired as materialized (
+    select p.stream_id, p.project_id, p.leased_by
+    from annals.stream_progress as p
+    join annals.stream as s on s.id = p.stream_id
+    where p.leased_until < clock_timestamp()
+    for no key update of p skip locked
+    for key share of s skip locked
+  ), ended as (
+    update annals.stream_progress as p set epoch = p.epoch + 1, leased_by = null, leased_until = null
+    from expired as e where p.stream_id = e.stream_id and p.project_id = e.project_id
+    returning e.stream_id, e.leased_by
+  )
+  insert into annals.stream_death (stream_id, instance)
+  select distinct e.stream_id, e.leased_by from ended as e where e.leased_by <> instance
+  on conflict do nothing;
+  for old_row in
+    select s.* from annals.stream as s
+    where s.stopped_at is null
+      and s.id in (select d.stream_id from annals.stream_death as d group by d.stream_id having count(*) >= most)
+    for update skip locked
+  loop
+    update annals.stream as s
+    set stopped_at = clock_timestamp(), stop_reason = format('The service died %s times while it delivered this stream, and delivered'
+      ' nothing in between. Look at the sink and at the log of the service, and resume the stream then.', most)
+    where s.id = old_row.id returning * into new_row;
+    perform annals.record_stream_change('annals.stream.stop', old_row, new_row, null, null);
+    return next new_row;
+  end loop;
+  return query
+  select s.* from annals.stream as s
+  where s.paused_at is null and s.stopped_at is null
+    and s.id in (select d.stream_id from annals.stream_death as d group by d.stream_id having count(*) = most - 1)
+    and exists (
+      select from annals.stream_progress as p
+      where p.stream_id = s.id and p.leased_until is null and p.retry_at <= clock_timestamp()
+        and split_part(p.cursor, '-', 1)::bigint <> coalesce(
+          (select last_sequence_id from annals.feed_segment
+           where project_id = p.project_id order by first_sequence_id desc limit 1), 0))
+  limit 1;
 end $$;
 
 -- A new project is followed by the streams of all projects.

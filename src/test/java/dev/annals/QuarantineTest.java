@@ -35,6 +35,10 @@ class QuarantineTest {
             "io.vertx.sqlclient.impl.SocketConnectionBase", REACH_SOCKET,
             "io.vertx.sqlclient.impl.SqlConnectionInternal", REACH_SOCKET,
             "io.vertx.core.net.impl.NetSocketInternal", REACH_SOCKET,
+            "io.vertx.core.impl.VertxBuilder",
+                    new Use(
+                            "ClientLoops gives connections to sinks event loops and a transport of their own",
+                            "VertxBuilder.withTransport, which Vert.x 5 publishes"),
             "io.vertx.core.net.impl.ConnectionBase",
                     new Use(
                             "ClientConnection drops a client together with the answers that it does not read",
@@ -51,6 +55,11 @@ class QuarantineTest {
                     new Use(
                             "sees connections before their first request, and those that log in",
                             "a handler for new connections of Quarkus' HTTP server, given the address, that can refuse"),
+            "PostgresGuard",
+                    new Use(
+                            "refuses what a sink's PostgreSQL sends before the client's codec pays for it",
+                            "limits on messages, iterations and rows in PgConnectOptions"),
+            "ClientLoops", new Use("gives each connection a PostgresGuard", "as for PostgresGuard"),
             "ConnectionGuard",
                     new Use(
                             "ends slow heads, limits large ones, and hands over one request at a time",

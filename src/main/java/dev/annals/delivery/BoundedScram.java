@@ -53,6 +53,18 @@ final class BoundedScram extends Provider {
         Security.insertProviderAt(new BoundedScram(), 1);
     }
 
+    /** Whether a message of a server, such as its first one, asks for no more iterations than it may. */
+    static boolean isBounded(byte[] message) {
+        Matcher iterations = ITERATIONS.matcher(new String(message, StandardCharsets.UTF_8));
+        while (iterations.find()) {
+            if (!BOUNDED.matcher(iterations.group(1)).matches()
+                    || Integer.parseInt(iterations.group(1)) > MAX_ITERATIONS) {
+                return false;
+            }
+        }
+        return true;
+    }
+
     private static final class Factory implements SaslClientFactory {
 
         @Override
@@ -99,12 +111,8 @@ final class BoundedScram extends Provider {
 
         @Override
         public byte[] evaluateChallenge(byte[] challenge) throws SaslException {
-            Matcher iterations = ITERATIONS.matcher(new String(challenge, StandardCharsets.UTF_8));
-            while (iterations.find()) {
-                if (!BOUNDED.matcher(iterations.group(1)).matches()
-                        || Integer.parseInt(iterations.group(1)) > MAX_ITERATIONS) {
-                    throw new SaslException("too many iterations");
-                }
+            if (!isBounded(challenge)) {
+                throw new SaslException("too many iterations");
             }
             return client.evaluateChallenge(challenge);
         }

@@ -29,10 +29,12 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
 import org.jboss.logging.Logger;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Delivers streams: looks from time to time for those that have something to deliver and that nobody else delivers, and gives each a
@@ -44,6 +46,8 @@ class Deliveries {
 
     private static final Logger LOG = Logger.getLogger(Deliveries.class);
     private static final Sql CLAIM_STREAMS = Sql.named("claim_streams");
+    private static final Sql NOTE_STREAM_DEATHS = Sql.named("note_stream_deaths");
+    private static final Sql RELEASE_STREAMS = Sql.named("release_streams");
     private static final Sql WATCH_STREAMS = Sql.named("watch_streams");
     private static final Duration WATCH_INTERVAL = Duration.ofSeconds(15);
     /** A stream of a hundred thousand projects takes a third of a second to look at: looks take a fifth of the time at most. */
@@ -54,6 +58,10 @@ class Deliveries {
     private static final List<String> STATES = List.of("active", "failing", "paused", "stopped");
     private static final String LAG = "lag";
     private static final int LOOKS = 60;
+    /** With so many deaths of instances, and no record delivered in between, a stream stops. */
+    private static final int MOST_DEATHS = 3;
+
+    private static final Duration STOP_LIMIT = Duration.ofSeconds(2);
 
     /** The feed of a project, of a stream. */
     private record Turn(UUID streamId, UUID projectId) {
@@ -64,7 +72,7 @@ class Deliveries {
     }
 
     private final UUID instance = UUID.randomUUID();
-    private final Map<Turn, NamedStream> running = new ConcurrentHashMap<>();
+    private final Map<Turn, Delivery> running = new ConcurrentHashMap<>();
     private final Pool pool;
     private final FeedReader reader;
     private final Bulkhead reading;
@@ -77,6 +85,10 @@ class Deliveries {
     private final Counter failures;
     private final RepeatedLook looks;
     private volatile Map<String, Long> watched = Map.of();
+    /** Whether turns end with their batch, for a stream that is to be delivered with nothing beside it. */
+    private volatile boolean makesRoom;
+    /** That stream, until its sink has acknowledged a record. */
+    private volatile @Nullable UUID alone;
 
     Deliveries(
             @Reads Pool pool,
@@ -94,7 +106,7 @@ class Deliveries {
         this.streams = streams;
         this.vertx = vertx;
         this.config = config;
-        this.looks = new RepeatedLook(this::claim, config.interval(), Duration.ZERO, LOG, "Streams");
+        this.looks = new RepeatedLook(this::look, config.interval(), Duration.ZERO, LOG, "Streams");
         this.reading = new Bulkhead(
                 config.reading(), config.concurrent(), READ_WAIT, "Too many streams read at a time: they try again.");
         this.delivered = Counter.builder("annals.streams.delivered.records")
@@ -136,12 +148,23 @@ class Deliveries {
         looks.stop();
     }
 
+    /** Gives all leases back: otherwise it would look as if this instance had died with them. */
     void stop(@Observes ShutdownEvent event) {
         looks.stop();
+        if (running.isEmpty()) {
+            return;
+        }
+        running.values().forEach(Delivery::breakOff);
+        try {
+            RELEASE_STREAMS.bind("instance", instance).execute(pool).await().atMost(STOP_LIMIT);
+        } catch (RuntimeException e) {
+            LOG.debug("The leases end by themselves", e);
+        }
     }
 
-    boolean isStopped() {
-        return looks.stopped();
+    /** Whether turns end with their batch. */
+    boolean endsTurns() {
+        return makesRoom || looks.stopped();
     }
 
     private void watch() {
@@ -158,16 +181,44 @@ class Deliveries {
         watched = now;
     }
 
-    /** Looks for streams to deliver. There is never more to do: those that are not claimed are somebody else's, or wait. */
-    private Uni<Boolean> claim() {
-        int room = config.concurrent() - running.size();
-        if (room <= 0) {
+    /** Looks for streams to deliver. There is never more to do: those that are not claimed are another instance's, or wait. */
+    private Uni<Boolean> look() {
+        return NOTE_STREAM_DEATHS
+                .bind("instance", instance)
+                .bind("most", MOST_DEATHS)
+                .execute(pool)
+                .map(this::suspect)
+                .chain(suspect -> claim(suspect.orElse(null)));
+    }
+
+    /** A stream to deliver with nothing beside it. */
+    private Optional<UUID> suspect(RowSet<Row> rows) {
+        UUID suspect = null;
+        for (Row row : rows) {
+            if (row.getString("stop_reason") == null) {
+                suspect = row.getUUID("id");
+            } else {
+                noteFailure();
+                LOG.warnf(
+                        "The stream %s of project %s is stopped: %s",
+                        row.getString("name"), row.getUUID("project_id"), row.getString("stop_reason"));
+            }
+        }
+        return Optional.ofNullable(suspect);
+    }
+
+    private Uni<Boolean> claim(@Nullable UUID suspect) {
+        makesRoom = suspect != null && !running.isEmpty();
+        int room = suspect == null ? config.concurrent() - running.size() : 1;
+        if (room <= 0 || makesRoom || alone != null) {
             return Uni.createFrom().item(false);
         }
+        alone = suspect;
         long asked = System.nanoTime();
         return CLAIM_STREAMS
                 .bind("instance", instance)
                 .bind("lease_millis", config.lease().toMillis())
+                .bind("only", suspect)
                 .bind(
                         "full",
                         ofProjects().entrySet().stream()
@@ -177,6 +228,12 @@ class Deliveries {
                 .bind("most", room)
                 .execute(pool)
                 .invoke(rows -> begin(rows, asked))
+                .onTermination()
+                .invoke(() -> {
+                    if (running.isEmpty()) {
+                        alone = null;
+                    }
+                })
                 .chain(rows -> Uni.createFrom()
                         .item(false)
                         .onItem()
@@ -186,7 +243,7 @@ class Deliveries {
 
     private Map<UUID, Integer> ofProjects() {
         Map<UUID, Integer> count = new LinkedHashMap<>();
-        running.values().forEach(stream -> count.merge(stream.ownerId(), 1, Integer::sum));
+        running.values().forEach(delivery -> count.merge(delivery.stream().ownerId(), 1, Integer::sum));
         return count;
     }
 
@@ -197,7 +254,7 @@ class Deliveries {
             Delivery delivery = new Delivery(this, pool, stream, asked, vertx, config);
             if (looks.stopped()
                     || ofProject >= config.concurrentPerProject()
-                    || running.putIfAbsent(Turn.of(stream), stream) != null) {
+                    || running.putIfAbsent(Turn.of(stream), delivery) != null) {
                 delivery.release()
                         .subscribe()
                         .with(done -> {}, failure -> LOG.debug("A lease ends by itself", failure));
@@ -209,11 +266,21 @@ class Deliveries {
 
     /** A turn has ended. */
     void ended(NamedStream stream) {
-        running.remove(Turn.of(stream), stream);
+        running.remove(Turn.of(stream));
+        endsAlone(stream);
     }
 
-    void noteDelivered(int records) {
+    private void endsAlone(NamedStream stream) {
+        if (stream.id().equals(alone)) {
+            alone = null;
+        }
+    }
+
+    void noteDelivered(NamedStream stream, int records) {
         delivered.increment(records);
+        if (records > 0) {
+            endsAlone(stream);
+        }
     }
 
     void noteFailure() {
@@ -223,6 +290,11 @@ class Deliveries {
     /** @throws SinkSecrets.UnreadableSecretException as {@link Sinks#open} */
     Sink open(NamedStream stream) {
         return sinks.open(stream);
+    }
+
+    /** Goes on where requests are served: connections to sinks have event loops of their own. */
+    <T> Uni<T> back(Uni<T> answer) {
+        return answer.emitOn(command -> vertx.runOnContext(ready -> command.run()));
     }
 
     /** What a stream reads of its feed; from where on and how much, the caller says. */

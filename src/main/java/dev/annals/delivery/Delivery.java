@@ -82,6 +82,10 @@ final class Delivery {
         this.failedBefore = stream.progress().failures() > 0;
     }
 
+    NamedStream stream() {
+        return stream;
+    }
+
     void start() {
         timer = vertx.setPeriodic(Math.max(1, config.lease().toMillis() / RENEWALS), tick -> renew());
         turn = Uni.createFrom()
@@ -138,12 +142,17 @@ final class Delivery {
     private void lose() {
         if (!ended.get()) {
             LOG.debugf("The lease of stream %s is lost", stream.name());
-            Cancellable running = turn;
-            if (running != null) {
-                running.cancel();
-            }
-            end();
+            breakOff();
         }
+    }
+
+    /** Ends a turn at once, and leaves the lease to the caller. */
+    void breakOff() {
+        Cancellable running = turn;
+        if (running != null) {
+            running.cancel();
+        }
+        end();
     }
 
     private Binds lease(Sql statement) {
@@ -167,7 +176,7 @@ final class Delivery {
         }
         sink = opened;
         FeedQuery query = all.query(stream);
-        return opened.begin(stream.progress().cursor())
+        return all.back(opened.begin(stream.progress().cursor()))
                 .map(Begun::new)
                 .onFailure()
                 .recoverWithItem(failure -> new Begun(null, opened.told(failure)))
@@ -189,7 +198,7 @@ final class Delivery {
     }
 
     private Uni<Void> batches(Sink to, FeedQuery query, Cursor at, int left) {
-        if (left == 0 || all.isStopped() || isLost()) {
+        if (left == 0 || all.endsTurns() || isLost()) {
             return release();
         }
         FeedQuery next = at.equals(Cursor.START) ? query : query.from(at);
@@ -220,7 +229,7 @@ final class Delivery {
         if (!wait.isZero()) {
             return over(at, defer(wait));
         }
-        return to.deliver(batch).chain(outcome -> {
+        return all.back(to.deliver(batch)).chain(outcome -> {
             if (outcome instanceof Sink.Outcome.Taken) {
                 return taken(batch, page.next() != null);
             } else if (outcome instanceof Sink.Outcome.Failed failed) {
@@ -261,7 +270,7 @@ final class Delivery {
     }
 
     private void succeeded(int records) {
-        all.noteDelivered(records);
+        all.noteDelivered(stream, records);
         if (records > 0) {
             delivered = Instant.now();
         }
@@ -308,7 +317,7 @@ final class Delivery {
                 "The stream %s of project %s passes by record %d: %s",
                 stream.name(), stream.projectId(), record.sequenceId(), refused.why());
         long asked = System.nanoTime();
-        return to.deliver(new Batch(stream, List.of(), batch.before(), batch.after()))
+        return all.back(to.deliver(new Batch(stream, List.of(), batch.before(), batch.after())))
                 .chain(outcome -> outcome instanceof Sink.Outcome.Taken
                         ? lease(PASS_BY_RECORD)
                                 .bind("cursor", batch.after().toString())

@@ -6,6 +6,7 @@ import dev.annals.database.DatabaseUrl;
 import dev.annals.database.Sql;
 import dev.annals.feed.Cursor;
 import dev.annals.quarantine.AnswerDeadline;
+import dev.annals.quarantine.RefusedAnswerException;
 import dev.annals.record.EncodedRecord;
 import io.smallrye.mutiny.Uni;
 import io.vertx.core.Vertx;
@@ -23,6 +24,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.function.BiConsumer;
 import java.util.function.Function;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -36,6 +38,7 @@ final class PostgresSink implements Sink {
     private static final Sql FIND_SINK_CURSOR = Sql.named("find_sink_cursor");
     private static final Sql ADD_TO_SINK = Sql.named("add_to_sink");
     private static final String SSL_MODE = "sslmode";
+    private static final Pattern STATE = Pattern.compile("[0-9A-Z]{5}");
     /** Of the driver's settings this is the only one that a URL may have. */
     private static final String VERIFIED = "verify-full";
 
@@ -95,7 +98,7 @@ final class PostgresSink implements Sink {
                                 .orElse(known)))
                 .ifNoItem()
                 .after(limit)
-                .fail();
+                .failWith(() -> new SinkException(late()));
     }
 
     private Binds place(Cursor known) {
@@ -109,17 +112,20 @@ final class PostgresSink implements Sink {
     private Uni<SqlConnection> connect(InetAddress address) {
         return Uni.createFrom()
                 .emitter(emitter -> PgConnection.connect(vertx, options(address))
-                        .onSuccess(opened -> emitter.complete(keep(SqlConnection.newInstance(deadline.on(opened)))))
+                        .onSuccess(opened -> emitter.complete(keep(opened)))
                         .onFailure(emitter::fail));
     }
 
     /** One that comes after the time for it is over is closed, too. */
-    private synchronized SqlConnection keep(SqlConnection opened) {
-        connection = opened;
+    private synchronized SqlConnection keep(PgConnection opened) {
+        // Otherwise the driver prints what a server says and does wrong.
+        opened.noticeHandler(notice -> {}).exceptionHandler(failure -> {});
+        SqlConnection watched = SqlConnection.newInstance(deadline.on(opened));
+        connection = watched;
         if (isClosed) {
             close();
         }
-        return opened;
+        return watched;
     }
 
     private PgConnectOptions options(InetAddress address) {
@@ -186,10 +192,13 @@ final class PostgresSink implements Sink {
         return work.apply(open)
                 .ifNoItem()
                 .after(limit)
-                .recoverWithItem(
-                        () -> new Outcome.Failed("It did not answer within " + limit.toMillis() + " ms.", null))
+                .recoverWithItem(() -> new Outcome.Failed(late(), null))
                 .onFailure()
                 .recoverWithItem(failure -> outcome(failure, batch));
+    }
+
+    private String late() {
+        return "It did not answer within " + limit.toMillis() + " ms.";
     }
 
     private synchronized SqlConnection open() {
@@ -226,12 +235,12 @@ final class PostgresSink implements Sink {
     /** What a failure of the sink means; its messages may have what is in a record, so only the code is shown. */
     static Outcome outcome(Throwable failure, Batch batch) {
         if (failure instanceof PgException error) {
-            String why = "It answered with the error " + error.getSqlState() + ".";
-            boolean refused = error.getSqlState().startsWith("22")
-                    || (error.getSqlState().startsWith("23") && !DatabaseFailure.isTransient(failure));
-            return refused && !batch.records().isEmpty()
-                    ? new Outcome.Refused(why, false)
-                    : new Outcome.Failed(why, null);
+            String state = state(error);
+            boolean refused =
+                    state.startsWith("22") || (state.startsWith("23") && !DatabaseFailure.isTransient(failure));
+            if (refused && !batch.records().isEmpty()) {
+                return new Outcome.Refused(why(failure), false);
+            }
         }
         return new Outcome.Failed(why(failure), null);
     }
@@ -243,13 +252,21 @@ final class PostgresSink implements Sink {
 
     private static String why(Throwable failure) {
         if (failure instanceof PgException error) {
-            return "It answered with the error " + error.getSqlState() + ".";
-        } else if (failure instanceof Targets.RefusedTargetException refused) {
-            return String.valueOf(refused.getMessage());
+            return "It answered with the error " + state(error) + ".";
+        } else if (failure instanceof Targets.RefusedTargetException
+                || failure instanceof RefusedAnswerException
+                || failure instanceof SinkException) {
+            return String.valueOf(failure.getMessage());
         } else if (failure instanceof UnknownHostException) {
             return "Its host is not known.";
         }
         return "No connection can be made, or it broke.";
+    }
+
+    /** The code of an error as PostgreSQL has them, and nothing else that a server may say. */
+    private static String state(PgException error) {
+        String state = String.valueOf(error.getSqlState());
+        return STATE.matcher(state).matches() ? state : "without a code";
     }
 
     @Override
@@ -259,6 +276,8 @@ final class PostgresSink implements Sink {
         connection = null;
         if (open != null) {
             open.close().subscribe().with(closed -> {}, failure -> {});
+            // It may not answer the goodbye.
+            vertx.setTimer(limit.toMillis(), late -> AnswerDeadline.giveUp(open.getDelegate()));
         }
     }
 }

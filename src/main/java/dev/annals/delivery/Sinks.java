@@ -20,22 +20,31 @@ class Sinks {
     private final DeliveryConfig config;
     private final Checkpoints checkpoints;
     private final Vertx vertx;
+    private final SinkLoops loops;
     private final HttpClient client;
     private final HttpExchange http;
     private final WorkerExecutor syslogWorkers;
 
-    Sinks(Targets targets, SinkSecrets secrets, DeliveryConfig config, Checkpoints checkpoints, Vertx vertx) {
+    Sinks(
+            Targets targets,
+            SinkSecrets secrets,
+            DeliveryConfig config,
+            Checkpoints checkpoints,
+            Vertx vertx,
+            SinkLoops loops) {
         this.targets = targets;
         this.secrets = secrets;
         this.config = config;
         this.checkpoints = checkpoints;
         this.vertx = vertx;
-        this.client = vertx.createHttpClient(new HttpClientOptions()
-                .setVerifyHost(true)
-                .setMaxPoolSize(config.concurrent())
-                .setMaxWaitQueueSize(config.concurrent())
-                .setKeepAliveTimeout(IDLE_SECONDS)
-                .setConnectTimeout((int) config.timeout().toMillis()));
+        this.loops = loops;
+        this.client = loops.vertx()
+                .createHttpClient(new HttpClientOptions()
+                        .setVerifyHost(true)
+                        .setMaxPoolSize(config.concurrent())
+                        .setMaxWaitQueueSize(config.concurrent())
+                        .setKeepAliveTimeout(IDLE_SECONDS)
+                        .setConnectTimeout((int) config.timeout().toMillis()));
         this.http = new HttpExchange(targets, client, config.timeout());
         this.syslogWorkers = vertx.createSharedWorkerExecutor("syslog-sink", config.concurrent());
     }
@@ -54,7 +63,7 @@ class Sinks {
         String secret = stream.secret() == null ? "" : secrets.decrypt(stream.ownerId(), stream.id(), stream.secret());
         return switch (stream.sinkType()) {
             case WEBHOOK -> new WebhookSink(stream, secret, http);
-            case POSTGRESQL -> new PostgresSink(stream, secret, targets, vertx, config.timeout());
+            case POSTGRESQL -> new PostgresSink(stream, secret, targets, loops.vertx(), config.timeout());
             case OTLP -> new OtlpSink(stream, secret, http);
             case KAFKA -> new KafkaSink(stream, secret, targets, vertx, config);
             case S3 -> new S3Sink(stream, secret, http, checkpoints, vertx, config.timeout());

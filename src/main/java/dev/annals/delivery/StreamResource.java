@@ -173,7 +173,8 @@ public class StreamResource {
                 .withPage(
                         stream,
                         at.equals(Cursor.START) ? query : query.from(at),
-                        page -> sink.test(new Batch(stream, page.records(), at, page.pollMore()))
+                        page -> deliveries
+                                .back(sink.test(new Batch(stream, page.records(), at, page.pollMore())))
                                 .map(outcome -> tested(
                                         outcome,
                                         page.records().isEmpty()

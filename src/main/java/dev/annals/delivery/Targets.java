@@ -71,8 +71,8 @@ class Targets {
     }
 
     @Inject
-    Targets(DeliveryConfig config, Vertx vertx) {
-        this(config.allowedHosts().orElse(List.of()), InetAddress::getAllByName, vertx);
+    Targets(DeliveryConfig config, SinkLoops loops) {
+        this(config.allowedHosts().orElse(List.of()), InetAddress::getAllByName, loops.vertx());
     }
 
     Targets(List<String> allowed, Resolver resolver, Vertx vertx) {

@@ -20,8 +20,8 @@ final class LoginDeadline extends ChannelOutboundHandlerAdapter {
     private static final Logger LOG = Logger.getLogger(LoginDeadline.class);
 
     // PostgreSQL's documentation, "Message Formats": the first message has its length, and then one of these.
-    private static final int SSL_REQUEST = 80_877_103;
-    private static final int VERSION_3 = 196_608;
+    static final int SSL_REQUEST = 80_877_103;
+    static final int VERSION_3 = 196_608;
 
     private final long nanos;
     private @Nullable ScheduledFuture<?> end;
@@ -43,11 +43,15 @@ final class LoginDeadline extends ChannelOutboundHandlerAdapter {
     }
 
     private static boolean beginsLogin(Object message) {
-        if (!(message instanceof ByteBuf bytes) || bytes.readableBytes() < 2 * Integer.BYTES) {
-            return false;
-        }
-        int code = bytes.getInt(bytes.readerIndex() + Integer.BYTES);
+        int code = code(message);
         return code == SSL_REQUEST || code == VERSION_3;
+    }
+
+    /** Of a connection's first message: one of the above if a login begins. */
+    static int code(Object message) {
+        return message instanceof ByteBuf bytes && bytes.readableBytes() >= 2 * Integer.BYTES
+                ? bytes.getInt(bytes.readerIndex() + Integer.BYTES)
+                : 0;
     }
 
     private void giveUp(ChannelHandlerContext context) {

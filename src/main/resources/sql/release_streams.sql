@@ -1,0 +1,6 @@
+-- Gives back all leases of an instance that stops. Nothing is written any more with them.
+--
+-- :instance  uuid
+update annals.stream_progress
+set epoch = epoch + 1, leased_by = null, leased_until = null
+where leased_by = :instance

@@ -19,6 +19,7 @@ import java.time.ZoneOffset;
 import java.time.temporal.ChronoUnit;
 import java.util.List;
 import java.util.Locale;
+import java.util.function.Supplier;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -82,6 +83,19 @@ public final class FeedParameters {
      */
     public static FeedQuery read(MultivaluedMap<String, String> parameters, FeedConfig config, Caller caller) {
         return new FeedParameters(parameters, config, caller.view(), now()).feedQuery();
+    }
+
+    /**
+     * The filter of these parameters for a client that follows a feed: each call moves the range of {@code last:} on to the moment.
+     *
+     * @throws ProblemException {@code invalid-parameter}
+     */
+    public static Supplier<Filter> moving(MultivaluedMap<String, String> parameters, FeedConfig config, Caller caller) {
+        OffsetDateTime now = now();
+        Filter filter = new FeedParameters(parameters, config, caller.view(), now).filter();
+        boolean moves =
+                !filter.equals(new FeedParameters(parameters, config, caller.view(), now.plusSeconds(1)).filter());
+        return moves ? () -> new FeedParameters(parameters, config, caller.view(), now()).filter() : () -> filter;
     }
 
     /** Whole seconds, so that clients who ask for the same within one share a read. */

@@ -63,6 +63,11 @@ public record FeedQuery(
         return new FeedQuery(order, place, head, limit, maxBytes, filter, seen);
     }
 
+    /** The same query with another filter. */
+    public FeedQuery with(Filter other) {
+        return new FeedQuery(order, cursor, head, limit, maxBytes, other, seen);
+    }
+
     /** The same query with at most this many bytes. */
     public FeedQuery atMost(int bytes) {
         return new FeedQuery(order, cursor, head, limit, bytes, filter, seen);

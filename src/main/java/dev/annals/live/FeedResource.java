@@ -16,6 +16,7 @@ import dev.annals.project.Limit;
 import dev.annals.project.Requires;
 import dev.annals.project.TokenWatch;
 import dev.annals.project.Usage;
+import dev.annals.search.Filter;
 import io.smallrye.mutiny.Uni;
 import io.vertx.core.http.HttpMethod;
 import io.vertx.core.http.HttpServerRequest;
@@ -30,6 +31,7 @@ import jakarta.ws.rs.core.Response;
 import jakarta.ws.rs.core.UriInfo;
 import java.time.Duration;
 import java.util.UUID;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -107,7 +109,10 @@ public class FeedResource {
                     held -> reader.read(projectId, query, held)
                             .map(page -> answers.page(http, uri, query, page, held)));
         }
-        return usage.within(caller, Limit.STREAMS, tokens.whileValid(caller, http, live.poll(projectId, query, wait)))
+        return usage.within(
+                        caller,
+                        Limit.STREAMS,
+                        tokens.whileValid(caller, http, live.poll(projectId, query, moving(uri, caller), wait)))
                 .chain(page -> answers.within(
                         projectId,
                         page.answerAtMost(),
@@ -153,9 +158,16 @@ public class FeedResource {
             return Uni.createFrom()
                     .item(Response.ok().type(MediaType.SERVER_SENT_EVENTS).build());
         }
-        return usage.within(caller, Limit.STREAMS, tokens.whileValid(caller, http, live.stream(projectId, query, http)))
+        return usage.within(
+                        caller,
+                        Limit.STREAMS,
+                        tokens.whileValid(caller, http, live.stream(projectId, query, moving(uri, caller), http)))
                 .onFailure()
                 .transform(failure -> links.withOldest(http, uri, failure));
+    }
+
+    private Supplier<Filter> moving(UriInfo uri, Caller caller) {
+        return FeedParameters.moving(uri.getQueryParameters(), config, caller);
     }
 
     private static void requireAccepted(HttpHeaders headers, MediaType type, String otherwise) {

@@ -11,6 +11,7 @@ import dev.annals.live.HeadWatch.Kind;
 import dev.annals.memory.MemoryBudget;
 import dev.annals.memory.Reservation;
 import dev.annals.quarantine.ClientConnection;
+import dev.annals.search.Filter;
 import io.smallrye.mutiny.subscription.UniEmitter;
 import io.vertx.core.Context;
 import io.vertx.core.buffer.Buffer;
@@ -22,6 +23,7 @@ import jakarta.ws.rs.core.Response;
 import java.nio.charset.StandardCharsets;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -66,6 +68,7 @@ final class FeedStream extends Follower {
     FeedStream(
             UUID projectId,
             FeedQuery query,
+            Supplier<Filter> filter,
             HttpServerRequest request,
             HeadWatch watch,
             ReadCoalescer<SharedPage.Key, SharedPage> reads,
@@ -73,7 +76,7 @@ final class FeedStream extends Follower {
             MemoryBudget memory,
             Context context,
             UniEmitter<? super Response> answer) {
-        super(Kind.STREAM, projectId, query.atMost(config.streamBytes()), watch, reads, context);
+        super(Kind.STREAM, projectId, query.atMost(config.streamBytes()), filter, watch, reads, context);
         this.request = request;
         this.response = request.response();
         this.context = context;

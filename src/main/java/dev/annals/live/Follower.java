@@ -5,8 +5,10 @@ import dev.annals.feed.FeedQuery;
 import dev.annals.live.HeadWatch.Kind;
 import dev.annals.live.HeadWatch.Waiter;
 import dev.annals.live.ReadCoalescer.Caller;
+import dev.annals.search.Filter;
 import io.vertx.core.Context;
 import java.util.UUID;
+import java.util.function.Supplier;
 
 /**
  * A client that follows a feed: reads what is there, then waits until there is more, and reads on.
@@ -17,9 +19,10 @@ abstract sealed class Follower permits LongPoll, FeedStream {
 
     final UUID projectId;
 
-    /** What is read next: its cursor moves on. */
+    /** What is read next: its cursor moves on, and its filter with the clock. */
     private FeedQuery query;
 
+    private final Supplier<Filter> filter;
     private final HeadWatch watch;
     private final Waiter waiter;
     private final ReadCoalescer<SharedPage.Key, SharedPage> reads;
@@ -33,11 +36,13 @@ abstract sealed class Follower permits LongPoll, FeedStream {
             Kind kind,
             UUID projectId,
             FeedQuery query,
+            Supplier<Filter> filter,
             HeadWatch watch,
             ReadCoalescer<SharedPage.Key, SharedPage> reads,
             Context context) {
         this.projectId = projectId;
         this.query = query;
+        this.filter = filter;
         this.watch = watch;
         this.reads = reads;
         this.context = context;
@@ -71,6 +76,7 @@ abstract sealed class Follower permits LongPoll, FeedStream {
             return;
         }
         reading = true;
+        query = query.with(filter.get());
         reads.read(new SharedPage.Key(projectId, query), asOf, caller);
     }
 

@@ -4,6 +4,7 @@ import dev.annals.feed.FeedPage;
 import dev.annals.feed.FeedQuery;
 import dev.annals.feed.FeedReader;
 import dev.annals.memory.MemoryBudget;
+import dev.annals.search.Filter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.smallrye.mutiny.Uni;
 import io.vertx.core.Vertx;
@@ -12,6 +13,7 @@ import jakarta.enterprise.context.ApplicationScoped;
 import jakarta.ws.rs.core.Response;
 import java.time.Duration;
 import java.util.UUID;
+import java.util.function.Supplier;
 
 /** Reading that waits for records: long polls and streams. A client that waits holds no connection to the database. */
 @ApplicationScoped
@@ -57,30 +59,33 @@ class LiveFeed {
      * Reads a page, in ascending order, as soon as it has a record. Gives an empty page when the time is up or the service
      * stops. To be subscribed to on the request's event loop.
      *
+     * @param filter asked before each read, in place of the query's own
      * @return fails like {@link FeedReader#read}, and with {@code too-many-readers}
      */
-    Uni<FeedPage> poll(UUID projectId, FeedQuery query, Duration wait) {
+    Uni<FeedPage> poll(UUID projectId, FeedQuery query, Supplier<Filter> filter, Duration wait) {
         if (watch.isStopping()) {
             return reader.read(projectId, query);
         }
         return Uni.createFrom()
-                .emitter(
-                        answer -> new LongPoll(projectId, query, wait, watch, reads, vertx.getOrCreateContext(), answer)
-                                .follow());
+                .emitter(answer -> new LongPoll(
+                                projectId, query, filter, wait, watch, reads, vertx.getOrCreateContext(), answer)
+                        .follow());
     }
 
     /**
      * Answers a request with the stream of a feed's records, in ascending order. To be subscribed to on the request's
      * event loop.
      *
+     * @param filter asked before each read, in place of the query's own
      * @return completes when the stream has ended; the response itself is not used. Fails like {@link #poll} as long as
      *     nothing has been written
      */
-    Uni<Response> stream(UUID projectId, FeedQuery query, HttpServerRequest request) {
+    Uni<Response> stream(UUID projectId, FeedQuery query, Supplier<Filter> filter, HttpServerRequest request) {
         return Uni.createFrom()
                 .emitter(answer -> new FeedStream(
                                 projectId,
                                 query,
+                                filter,
                                 request,
                                 watch,
                                 reads,

@@ -3,10 +3,12 @@ package dev.annals.live;
 import dev.annals.feed.FeedPage;
 import dev.annals.feed.FeedQuery;
 import dev.annals.live.HeadWatch.Kind;
+import dev.annals.search.Filter;
 import io.smallrye.mutiny.subscription.UniEmitter;
 import io.vertx.core.Context;
 import java.time.Duration;
 import java.util.UUID;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** A request for a page that waits until there is a record for it or its time is up. */
@@ -21,12 +23,13 @@ final class LongPoll extends Follower {
     LongPoll(
             UUID projectId,
             FeedQuery query,
+            Supplier<Filter> filter,
             Duration wait,
             HeadWatch watch,
             ReadCoalescer<SharedPage.Key, SharedPage> reads,
             Context context,
             UniEmitter<? super FeedPage> answer) {
-        super(Kind.LONG_POLL, projectId, query, watch, reads, context);
+        super(Kind.LONG_POLL, projectId, query, filter, watch, reads, context);
         this.answer = answer;
         this.context = context;
         this.timer = context.owner().setTimer(wait.toMillis(), up -> timeIsUp());

@@ -34,6 +34,9 @@ public final class QueryParser {
     /** How many exclusions and parentheses may stand in one another. */
     public static final int MAX_DEPTH = 8;
 
+    /** How far ahead of the clock {@code last:} reaches: the clocks of writers differ. */
+    public static final Duration AHEAD = Duration.ofMinutes(1);
+
     private static final Pattern NAME = Pattern.compile("[A-Za-z_][A-Za-z0-9_.]*");
     private static final Pattern METADATA = Pattern.compile("metadata\\.", Pattern.CASE_INSENSITIVE);
     private static final Pattern OPERATOR = Pattern.compile("OR|AND|NOT");
@@ -57,7 +60,7 @@ public final class QueryParser {
     /**
      * Reads a query.
      *
-     * @param now what {@code last:} counts back from; null where a query outlives the moment, and only fixed times will do
+     * @param now what {@code last:} counts back from, up to {@link #AHEAD} of it; null where a query outlives the moment, and only fixed times will do
      * @throws QueryException if the text is no query, has no word and no value, or exceeds {@link #MAX_LENGTH}, {@link #MAX_TERMS}
      *     or {@link #MAX_DEPTH}
      */
@@ -465,7 +468,7 @@ public final class QueryParser {
             case "d" -> Duration.ofDays(count);
             default -> Duration.ofDays(7 * count);
         };
-        return new Query.Time(false, now.minus(duration), null);
+        return new Query.Time(false, now.minus(duration), now.plus(AHEAD));
     }
 
     /** What stands between quotes, where a backslash stands before a quote or a backslash that is meant itself. */

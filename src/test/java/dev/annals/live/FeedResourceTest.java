@@ -11,13 +11,19 @@ import dev.annals.AuditLogFixture;
 import dev.annals.feed.FeedClient;
 import dev.annals.feed.FeedClient.Page;
 import dev.annals.feed.FeedTest;
+import dev.annals.query.QueryParser;
+import io.quarkus.test.common.http.TestHTTPResource;
 import io.quarkus.test.junit.QuarkusTest;
 import io.restassured.response.ExtractableResponse;
 import io.restassured.response.Response;
+import java.net.URI;
 import java.net.URLEncoder;
+import java.net.http.HttpRequest;
 import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
+import java.time.Instant;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.stream.Collectors;
 import java.util.stream.LongStream;
 import java.util.stream.Stream;
@@ -30,6 +36,9 @@ import org.junit.jupiter.params.provider.ValueSource;
 @QuarkusTest
 @SuppressWarnings("OrphanedFormatString") // queries are percent-encoded
 class FeedResourceTest extends FeedTest {
+
+    @TestHTTPResource("/")
+    URI service;
 
     @Test
     void anEmptyFeedHasAPollMoreThatDeliversWhatComesLater() {
@@ -343,6 +352,60 @@ class FeedResourceTest extends FeedTest {
     void aFilterThatIsTooLongIsNamed() {
         assertThat(feed.page(FEED + "?actor=" + "x".repeat(1024)).records()).isEmpty();
         assertInvalidParameter("actor=" + "x".repeat(1025), "actor");
+    }
+
+    @Test
+    void theLastHoursEndNow() {
+        Instant now = Instant.now();
+        append(now.minusSeconds(1_000), now, now.plusSeconds(30), now.plusSeconds(300), now.plusSeconds(86_400));
+        feed.append("{\"action\": \"a\", \"timestamp\": \"2099-01-01T00:00:00Z\"}");
+        for (String order : List.of("", "&order=desc")) {
+            assertThat(feed.page(FEED + "?q=last:1m" + order).sequenceIds()).containsExactlyInAnyOrder(2L, 3L);
+            assertThat(feed.page(FEED + "?q=last:99999w" + order).sequenceIds()).containsExactlyInAnyOrder(1L, 2L, 3L);
+            assertThat(feed.page(FEED + "?q=-last:1h" + order).sequenceIds()).containsExactlyInAnyOrder(4L, 5L, 6L);
+            assertThat(feed.page(FEED + "?q=last:1m+OR+action:none" + order).sequenceIds())
+                    .containsExactlyInAnyOrder(2L, 3L);
+        }
+        assertThat(project.request()
+                        .get(FEED + "/facets?q=last:1h")
+                        .then()
+                        .statusCode(200)
+                        .extract()
+                        .<Integer>path("total"))
+                .isEqualTo(3);
+        assertThat(project.wrongRequest()
+                        .get(FEED + "/export?q=last:1h")
+                        .then()
+                        .statusCode(200)
+                        .extract()
+                        .asString()
+                        .lines())
+                .hasSize(3);
+    }
+
+    /** What is ahead, and what lies back too far, is seen by the clock of each look, not by that of the request. */
+    @Test
+    void theLastSecondsMoveOnWhileAClientWaits() throws Exception {
+        CompletableFuture<List<Long>> poll = CompletableFuture.supplyAsync(
+                () -> feed.page(FEED + "?q=last:1s&wait=30").sequenceIds());
+        try (SseStream stream =
+                SseStream.open(HttpRequest.newBuilder(service.resolve(FEED + "/stream?q=last:1s%20OR%20action:none"))
+                        .header("Authorization", "Bearer " + project.token())
+                        .build())) {
+            Instant asked = Instant.now();
+            while (Instant.now().isBefore(asked.plusSeconds(3))) {
+                Thread.sleep(100);
+            }
+            append(asked, asked.plus(QueryParser.AHEAD).plusSeconds(1));
+            assertThat(stream.nextEvent().data()).contains("\"sequence_id\":2,");
+        }
+        assertThat(poll.get()).containsExactly(2L);
+    }
+
+    private void append(Instant... timestamps) {
+        feed.append(Stream.of(timestamps)
+                .map(time -> "{\"action\": \"a\", \"timestamp\": \"" + time + "\"}")
+                .toArray(String[]::new));
     }
 
     private void assertInvalidParameter(String query, String parameter) {

@@ -67,8 +67,8 @@ class QueryParserTest {
                 "timestamp:2026-01-31T23:59:59      | occurred_at:2026-01-31T23:59:59.000000Z..2026-02-01T00:00:00.000000Z",
                 "timestamp:2026-01-31T23:59:59.5Z   | occurred_at:2026-01-31T23:59:59.500000Z..2026-01-31T23:59:59.500001Z",
                 "timestamp:9999-12-31               | occurred_at:9999-12-31T00:00:00.000000Z..",
-                "last:24h                           | occurred_at:2026-02-02T04:05:06.000000Z..",
-                "last:2w                            | occurred_at:2026-01-20T04:05:06.000000Z..",
+                "last:24h                           | occurred_at:2026-02-02T04:05:06.000000Z..2026-02-03T04:06:06.000000Z",
+                "last:2w                            | occurred_at:2026-01-20T04:05:06.000000Z..2026-02-03T04:06:06.000000Z",
             })
     void eachTextMeansThis(String text, String meaning) throws QueryException {
         Query query = QueryParser.parse(text, NOW);

@@ -35,7 +35,7 @@ export async function loadDays({filters, labels, newest, select, signal, tries =
   if (signal.aborted) {
     return;
   }
-  view = {filters, labels, newest, select, signal};
+  const own = view = {filters, labels, newest, select, signal};
   const today = Math.floor(Date.now() / DAY_MS);
   daysBack ??= newest ? Math.max(0, today - Math.floor(Date.parse(newest.timestamp) / DAY_MS)) : 0;
   const days = matchMedia('(min-width: 60rem)').matches ? 60 : 30;
@@ -43,17 +43,22 @@ export async function loadDays({filters, labels, newest, select, signal, tries =
   try {
     const {statistics, counted} = await countRecords(start, start + days * DAY_MS, filters, signal)
       ?? await countDays(start, start + days * DAY_MS, filters, signal);
+    if (view !== own) {
+      // Others have been asked for since.
+      return;
+    }
     drawHistogram(statistics, counted, start, days);
     byId('histogram').hidden = false;
+    byId('histogram').setAttribute('aria-busy', 'false');
     byId('histogram-error').hidden = true;
     if (newest && statistics.through < newest.sequence_id && tries > 0) {
       setTimeout(loadDays, LAG_MS, {...view, tries: tries - 1});
     }
   } catch (problem) {
-    if (problem.name === 'AbortError') {
+    if (problem.name === 'AbortError' || view !== own) {
       return;
     }
-    byId('histogram').hidden = true;
+    forgetDays();
     byId('histogram-error').hidden = problem.status === 404;
     byId('histogram-error').textContent = `The days cannot be shown: ${problem.message}`;
   }
@@ -162,14 +167,14 @@ function drawDay(day, x, highest) {
     group.append(make('rect', {class: kind, x: x + 1.2, y, width: 7.6, height}));
   }
   const text = byId('histogram-text');
-  const tell = () => (text.textContent = dayText(day));
+  const tell = () => view !== null && (text.textContent = dayText(day));
   const hush = () => (text.textContent = text.dataset.text);
   for (const [type, handler] of Object.entries({pointerenter: tell, focus: tell, pointerleave: hush, blur: hush})) {
     group.addEventListener(type, handler);
   }
   group.addEventListener('click', () => {
     const {start, end, ...others} = filters;
-    view.select(selected ? others : {...others, start: from, end: to});
+    view?.filters === filters && view.select(selected ? others : {...others, start: from, end: to});
   });
   return group;
 }
@@ -187,15 +192,33 @@ function moved(event) {
   }
 }
 
-/** Of the project that was shown nothing is left, nor how far back somebody went in it. */
-export function endDays() {
+/** The bars are those of another query, until this one is counted. */
+export function awaitDays() {
   view = null;
-  daysBack = null;
-  byId('histogram').hidden = true;
+  byId('histogram').setAttribute('aria-busy', 'true');
+  byId('histogram-text').textContent = byId('histogram-text').dataset.text = 'Counting …';
   byId('histogram-error').hidden = true;
 }
 
+/** Nothing is left of what was counted. */
+export function forgetDays() {
+  view = null;
+  byId('histogram').hidden = true;
+  byId('histogram').setAttribute('aria-busy', 'false');
+  byId('histogram-error').hidden = true;
+  ['bars', 'histogram-text', 'histogram-scale', 'histogram-axis', 'histogram-note'].forEach((id) => byId(id).replaceChildren());
+}
+
+/** Nothing is left of the project that was shown, nor how far back the reader went in it. */
+export function endDays() {
+  forgetDays();
+  daysBack = null;
+}
+
 function shiftDays(days) {
+  if (view === null) {
+    return;
+  }
   const most = Math.floor(Date.now() / DAY_MS) - FIRST_DAY / DAY_MS;
   daysBack = Math.min(most, Math.max(0, daysBack - days));
   loadDays(view);

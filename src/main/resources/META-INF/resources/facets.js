@@ -36,6 +36,7 @@ export async function loadFacets(given) {
     suggest();
   }
   if (!isShown) {
+    byId('facets').setAttribute('aria-busy', 'false');
     return;
   }
   byId('facets').setAttribute('aria-busy', 'true');
@@ -50,14 +51,30 @@ export async function loadFacets(given) {
       byId('facets-text').textContent = `The values cannot be counted: ${problem.message}`;
     }
   }
-  byId('facets').setAttribute('aria-busy', 'false');
+  if (view === given) {
+    byId('facets').setAttribute('aria-busy', 'false');
+  }
 }
 
-/** Of somebody else's records nothing is left. */
+/** The values are those of another query, until this one is counted. */
+export function awaitFacets() {
+  view = null;
+  byId('facets').setAttribute('aria-busy', 'true');
+  byId('facets-text').textContent = 'Counting …';
+}
+
+/** Nothing is left of what was counted. */
+export function forgetFacets(why) {
+  view = null;
+  byId('facets').setAttribute('aria-busy', 'false');
+  byId('facets-list').replaceChildren();
+  byId('facets-text').textContent = why;
+}
+
+/** Nothing is left of the project that was shown. */
 export function endFacets() {
   offered = null;
-  byId('facets-list').replaceChildren();
-  byId('facets-text').textContent = '';
+  forgetFacets('');
   document.querySelectorAll('datalist').forEach((known) => known.replaceChildren());
 }
 
@@ -98,7 +115,8 @@ function drawFacet({field, values, distinct, missing}, complete) {
 }
 
 function drawValue(field, {value, name, count: number}, highest, complete) {
-  const {filters, select} = view;
+  const {filters} = view;
+  const select = (wanted) => view?.filters === filters && view.select(wanted);
   const [label, queried] = FIELDS[field];
   const isOn = filters[field] === value;
   const {[field]: _, ...others} = filters;
@@ -117,8 +135,9 @@ function drawValue(field, {value, name, count: number}, highest, complete) {
       icon('M10 3.5a6.5 6.5 0 1 0 0 13a6.5 6.5 0 0 0 0-13zM5.5 14.5l9-9')));
 }
 
-function timesOf({asked: {start, end}}) {
-  return new URLSearchParams(Object.entries({start, end}).filter(([, time]) => time !== undefined)).toString();
+function timesOf({filters: {start, end, last}}) {
+  const q = last === undefined ? undefined : `last:${last}`;
+  return new URLSearchParams(Object.entries({start, end, q}).filter(([, time]) => time !== undefined)).toString();
 }
 
 /** Offers the values that records have while one is typed into a filter. Before the first page is there, {@link loadFacets} does. */

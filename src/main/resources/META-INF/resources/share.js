@@ -150,10 +150,12 @@ async function exportAll() {
 /** What is shown now: the filters of the page and as the service was asked, the parameters of the page, and what was come for. */
 let shown = () => ({});
 
-function open() {
+function draw() {
   const {filters, asked, parameters, target} = shown();
-  byId('export-error').textContent = '';
-  byId('export-progress').textContent = '';
+  if (exporting === null) {
+    byId('export-error').textContent = '';
+    byId('export-progress').textContent = '';
+  }
   byId('export-note').textContent = canStream()
     ? 'The file is written as it arrives.'
     : `This browser holds all of it before it writes the file: ${MAX_HELD / MIB} MiB at most.`;
@@ -165,8 +167,19 @@ function open() {
     byId(id).textContent = command ?? 'No query can be as long as these filters.';
     byId(`copy-${id}`).replaceChildren(...(command ? [copyButton('Copy', command)] : []));
   }
+}
+
+function open() {
+  draw();
   byId('share-dialog').showModal();
   byId('share-title').focus();
+}
+
+/** Shows the commands of what is shown now, if they are shown. */
+export function refresh() {
+  if (byId('share-dialog').open) {
+    draw();
+  }
 }
 
 /** Of somebody else's records nothing is left. */

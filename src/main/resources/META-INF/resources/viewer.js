@@ -6,8 +6,8 @@ import {
   FEED, Problem, ask, askJson, events, isLink, isSession, ofBrowser, ofTab, project, queryOf, setToken, token,
 } from './api.js';
 import * as columns from './columns.js';
-import {endDays, loadDays} from './days.js';
-import {endFacets, loadFacets, suggest} from './facets.js';
+import {awaitDays, endDays, forgetDays, loadDays} from './days.js';
+import {awaitFacets, endFacets, forgetFacets, loadFacets, suggest} from './facets.js';
 import * as projects from './projects.js';
 import {wordsOf} from './query.js';
 import {recordView} from './record.js';
@@ -37,7 +37,7 @@ const SETTLED_PX = 40;
 const GATHER_MS = 150;
 const BEHIND_MS = 1_000;
 
-/** The filters' names in the API and in the page; `last` is the page's own, and becomes a start. */
+/** The filters' names in the API and in the page; `last` is the page's own, and becomes a part of the query. */
 const LABELS = {
   q: 'Search', action: 'Action', actor: 'Actor', subject: 'Subject', outcome: 'Outcome', ip_address: 'IP address',
   recorded_by: 'Recorded by', start: 'From', end: 'Until', last: 'Time',
@@ -322,10 +322,15 @@ function fail(problem) {
     signOut(problem.message);
     return;
   }
-  byId('problem-text').textContent = problem.status === 401 ? 'This link has ended. Open it again from where you found it.' : problem.message;
+  const {position, message} = problem;
+  // In the query as the reader knows it.
+  const place = position && Math.max(1, position - rangeOf(filters).length);
+  byId('problem-text').textContent = problem.status === 401
+    ? 'This link has ended. Open it again from where you found it.'
+    : message.replace(`character ${position}:`, `character ${place}:`);
   byId('problem').hidden = false;
-  if (problem.position) {
-    pointAt(problem.position);
+  if (position) {
+    pointAt(place);
   }
 }
 
@@ -357,8 +362,12 @@ let reading = null;
 const ends = {older: null, newer: null};
 /** Whether more has arrived than is kept: then only a new load shows the newest. */
 let detached = false;
-/** The filters as the service is asked: a range that moves on with the clock starts when it is asked for. */
+/** The filters as the service is asked. A range that moves on with the clock is part of the query, as the service's clock counts. */
 let asked = {};
+/** The filters that the days are counted with, for which such a range starts when it is asked for. */
+let counted = {};
+/** Whether the counts belong to these filters. */
+let isCounted = false;
 /** The words that are searched for in messages. */
 let words = [];
 
@@ -380,6 +389,15 @@ function take(end, found, follows = false) {
   }
 }
 
+/** What stands in the query before the reader's own part, so that this cannot change it. */
+const rangeOf = ({last, q}) => (last === undefined ? '' : `last:${last}${q === undefined ? '' : ' ('}`);
+
+function askFor({last, ...others}) {
+  const {q = ''} = others;
+  asked = last === undefined ? others : {...others, q: `${rangeOf(filters)}${q}${q && ')'}`};
+  counted = last === undefined ? others : {...others, start: startOf(last)};
+}
+
 /** Shows the newest records that pass the filters, or those around the one that the reader has come for, and follows the feed. */
 function load() {
   loading.abort();
@@ -387,13 +405,17 @@ function load() {
   endReading();
   byId('problem').hidden = true;
   unpoint();
-  const {last, ...others} = filters;
-  asked = last === undefined ? others : {...others, start: startOf(last)};
+  askFor(filters);
+  isCounted = false;
+  awaitDays();
+  awaitFacets();
+  share.refresh();
   words = wordsOf(filters.q ?? '');
   ends.older = target === null ? queryFrom() : queryFrom({cursor: target});
   ends.newer = target === null ? null : queryFrom({cursor: target - 1, order: 'asc'});
   clearRows();
   if (target === null) {
+    showLive('connecting');
     readOn('older', true);
   } else {
     loadAround();
@@ -470,9 +492,17 @@ async function readOn(end, isFirst = false) {
   } catch (problem) {
     if (!signal.aborted) {
       endReading();
+      isCounted || forgetCounts();
       fail(problem);
     }
   }
+}
+
+/** The counts of the query before are not those of this one, of which nothing could be read. */
+function forgetCounts() {
+  forgetDays();
+  forgetFacets('Nothing is counted, because the records could not be read.');
+  liveState === 'past' || showLive('off');
 }
 
 function endReading() {
@@ -534,12 +564,13 @@ const endInSight = new IntersectionObserver(
   }, {rootMargin: '600px'});
 
 function showCounts(signal) {
+  isCounted = true;
   loadFacets({filters, asked, signal, select: (chosen) => go(chosen, wide.matches ? openId : null)});
   if (isLink) {
     return;
   }
   const newest = ends.newer === null ? list.newest() : undefined;
-  loadDays({filters: asked, labels: LABELS, newest, select: (chosen) => go(chosen), signal});
+  loadDays({filters: counted, labels: LABELS, newest, select: (chosen) => go(chosen), signal});
 }
 
 // ---- Live ----------------------------------------------------------------------------------------------------------

@@ -10,6 +10,8 @@ import dev.annals.AuditLogFixture.Project;
 import dev.annals.Slow;
 import dev.annals.viewer.Chromium.Guarded;
 import io.quarkus.test.junit.QuarkusTest;
+import java.net.URLEncoder;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -137,5 +139,144 @@ class ViewerFacetsTest extends BrowserTest {
             assertThat(offered.first()).hasAttribute("value", "u-1");
             assertThat(page.locator("#known-action option").nth(1)).hasAttribute("value", "grant (all)");
         }
+    }
+
+    @Test
+    void nothingIsShownOfTheQueryBeforeOneThatIsRefusedOrFails() {
+        Project project = log.newProject();
+        append(project, RECORDS);
+        try (Guarded guarded = open()) {
+            Page page = guarded.page;
+            signIn(page, project);
+            page.locator("#values").click();
+            assertCounted(page, 3);
+            page.fill("input[name=q]", "acton:login");
+            page.keyboard().press("Enter");
+            assertThat(page.locator("#problem-text")).containsText("At character 1: there is no field \"acton\"");
+            assertNothingCounted(page);
+            page.goBack();
+            assertThat(page.locator("#problem")).isHidden();
+            assertCounted(page, 3);
+            page.goForward();
+            assertNothingCounted(page);
+            page.navigate(service + "#action=login");
+            assertCounted(page, 2);
+            page.navigate(service + "#start=yesterday");
+            assertNothingCounted(page);
+            page.reload();
+            assertThat(page.locator("#problem")).isVisible();
+            assertNothingCounted(page);
+            page.navigate(service + "#action=login");
+            assertCounted(page, 2);
+            page.route("**/v1/project-logs?*", Route::abort);
+            page.navigate(service + "#outcome=denied");
+            assertThat(page.locator("#problem-text")).hasText("The service cannot be reached. Is the network there?");
+            assertNothingCounted(page);
+            page.unroute("**/v1/project-logs?*");
+            page.locator("#reload").click();
+            assertCounted(page, 1);
+        }
+    }
+
+    @Test
+    void anAnswerThatComesLateIsNotShownForALaterQuery() {
+        Project project = log.newProject();
+        append(project, RECORDS);
+        try (Guarded guarded = open()) {
+            Page page = guarded.page;
+            signIn(page, project);
+            page.locator("#values").click();
+            assertCounted(page, 3);
+            List<Route> held = new ArrayList<>();
+            page.route(Pattern.compile("action=login"), held::add);
+            page.navigate(service + "#action=login");
+            page.waitForCondition(() -> !held.isEmpty());
+            assertThat(page.locator("#histogram")).hasAttribute("aria-busy", "true");
+            assertThat(page.locator("#histogram-text")).hasText("Counting …");
+            assertThat(page.locator("#facets-text")).hasText("Counting …");
+            assertThat(page.locator("#live-text")).hasText("Connecting");
+            // They are those of all records.
+            page.getByLabel("Only this Actor: <i>Jane</i>, 2").click();
+            page.locator("#bars .day").last().dispatchEvent("click");
+            page.locator("#earlier").click();
+            assertThat(page).hasURL(Pattern.compile("#action=login$"));
+
+            page.navigate(service + "#q=acton:login");
+            assertThat(page.locator("#problem")).isVisible();
+            held.forEach(Route::resume);
+            page.navigate(service + "#q=acton:log");
+            assertThat(page.locator("#problem")).isVisible();
+            assertNothingCounted(page);
+
+            page.navigate(service + "#q=login");
+            assertThat(page.locator("#histogram-text")).hasText("0 records in 60 days up to 13 Mar 2026");
+            List<Route> late = new ArrayList<>();
+            page.route("**/facets?*interval=day*", late::add);
+            page.locator("#earlier").click();
+            page.waitForCondition(() -> late.size() == 1);
+            page.unroute("**/facets?*interval=day*");
+            page.locator("#later").click();
+            page.locator("#earlier").click();
+            page.locator("#earlier").click();
+            assertThat(page.locator("#histogram-text")).hasText("0 records in 60 days up to 12 Jan 2026");
+            page.waitForResponse(response -> response.url().contains("interval=day"), late.get(0)::resume);
+            page.evaluate("() => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)))");
+            assertThat(page.locator("#histogram-text")).hasText("0 records in 60 days up to 12 Jan 2026");
+        }
+    }
+
+    /** The service's clock counts, whatever the browser's says. */
+    @Test
+    void theLastHoursEndNowAlsoWhileRecordsArrive() {
+        Project project = log.newProject();
+        append(project, "{'action': 'now'}".replace('\'', '"'), """
+                {"action": "later", "timestamp": "2099-01-01T00:00:00Z"}""");
+        try (Guarded guarded = open()) {
+            Page page = guarded.page;
+            page.clock().setSystemTime(System.currentTimeMillis() - 3_600_000);
+            signIn(page, project);
+            assertThat(page.locator("#rows tr")).hasCount(2);
+            page.locator("#values").click();
+            page.navigate(service + "#last=15m");
+            assertThat(page.locator("#rows tr")).hasCount(1);
+            assertThat(page.locator("#facets-text")).hasText("1 records up to #2");
+            assertThat(page.locator("#live-text")).hasText("Live");
+            append(project, """
+                    {"action": "later", "timestamp": "2098-01-01T00:00:00Z"}""", """
+                    {"action": "arrived"}""");
+            assertThat(page.locator("#rows tr")).hasCount(2);
+            assertThat(page.locator("#rows")).not().containsText("later");
+
+            page.navigate(service + "#last=15m&q=arrived+OR+action:arrived");
+            assertThat(page.locator("#rows tr")).hasCount(1);
+            page.navigate(service + "#last=15m&q=x+acton:arrived");
+            assertThat(page.locator("#problem-text")).containsText("At character 3: there is no field \"acton\"");
+            assertThat(page.locator("input[name=q]")).isFocused();
+            for (String refused : List.of("x) OR (y", "x NOT", "\"x")) {
+                page.navigate(service + "#last=15m&q=" + URLEncoder.encode(refused, StandardCharsets.UTF_8));
+                assertThat(page.locator("#problem")).isVisible();
+                assertThat(page.locator("#rows tr")).hasCount(0);
+            }
+        }
+    }
+
+    private static void assertCounted(Page page, int records) {
+        assertThat(page.locator("#rows tr")).hasCount(records);
+        assertThat(page.locator("#histogram-text")).containsText(records + " record");
+        assertThat(page.locator("#histogram")).hasAttribute("aria-busy", "false");
+        assertThat(page.locator("#facets-text")).containsText(records + " records up to #3");
+        assertThat(page.locator("#live-text")).hasText("Live");
+    }
+
+    private static void assertNothingCounted(Page page) {
+        assertThat(page.locator("#rows tr")).hasCount(0);
+        assertThat(page.locator("#loaded")).isEmpty();
+        assertThat(page.locator("#histogram")).isHidden();
+        assertThat(page.locator("#histogram-text")).isEmpty();
+        assertThat(page.locator("#bars .day")).hasCount(0);
+        assertThat(page.locator("#facets-text")).hasText("Nothing is counted, because the records could not be read.");
+        assertThat(page.locator("#facets-list section")).hasCount(0);
+        assertThat(page.locator("#live-text")).hasText("Not live");
+        assertThat(page.locator("#newest")).isHidden();
     }
 }

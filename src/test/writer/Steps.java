@@ -30,6 +30,9 @@ public class Steps {
                 append(log, step[1]);
             } else if (step[0].equals("flush")) {
                 System.out.println("flushed " + log.flush(Duration.ofMillis(Long.parseLong(step[1]))));
+            } else if (step[0].equals("end")) {
+                // As one that is killed once it is back.
+                Runtime.getRuntime().halt(log.close(Duration.ofMillis(Long.parseLong(step[1]))) ? 0 : 3);
             } else {
                 System.out.println("closed " + log.close(Duration.ofMillis(Long.parseLong(step[1]))));
             }

@@ -34,5 +34,8 @@ for line in sys.stdin:
         append(argument)
     elif step == "flush":
         say(f"flushed {log.flush(int(argument) / 1000)}".lower())
+    elif step == "end":
+        # As one that is killed once it is back.
+        os._exit(0 if log.close(int(argument) / 1000) else 3)
     else:
         say(f"closed {log.close(int(argument) / 1000)}".lower())

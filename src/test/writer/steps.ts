@@ -36,6 +36,9 @@ for await (const line of createInterface({ input: process.stdin })) {
     append(argument);
   } else if (step === 'flush') {
     say(`flushed ${await log.flush(Number(argument))}`);
+  } else if (step === 'end') {
+    // As one that is killed once it is back.
+    process.exit((await log.close(Number(argument))) ? 0 : 3);
   } else {
     say(`closed ${await log.close(Number(argument))}`);
   }

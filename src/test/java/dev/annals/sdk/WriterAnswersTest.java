@@ -33,8 +33,10 @@ import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
@@ -43,6 +45,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -59,6 +62,7 @@ class WriterAnswersTest {
 
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final int LONG = 50_000;
+    private static final int GIVEN = 900;
     private static final int FRAME_HEADER = 8;
     private static final Map<String, SdkProgram> PROGRAMS = new HashMap<>();
     private static final String TRACED = "trace=write,pwrite64,fsync,fdatasync";
@@ -255,6 +259,40 @@ class WriterAnswersTest {
                 .satisfiesExactly(
                         line -> assertThat(line).contains("\"action\":\"held\""),
                         line -> assertThat(line).contains("\"action\":\"a\""));
+    }
+
+    @ParameterizedTest
+    @CsvSource({"java, spool", "java, -", "python, spool", "python, -", "typescript, spool", "typescript, -"})
+    void whatWasGivenIsSafeOnceCloseIsBack(String language, String spool) throws Exception {
+        List<String> given = IntStream.range(0, GIVEN)
+                .mapToObj(number -> "m" + number + "-" + "x".repeat(200))
+                .toList();
+        start(language, spool, GIVEN + 1, spool.equals("-") ? "handler" : "file");
+        hold();
+        String appends = given.stream().map(action -> "append " + action + "\n").collect(Collectors.joining());
+        steps.write((appends + "end 0\n").getBytes(UTF_8));
+        steps.flush();
+        assertThat(client.waitFor(60, TimeUnit.SECONDS)).isTrue();
+        assertThat(client.exitValue()).isEqualTo(3);
+        if (spool.equals("-")) {
+            assertThat(said().stream().filter(line -> line.startsWith("handed back")))
+                    .hasSize(1 + GIVEN);
+            return;
+        }
+
+        released.countDown();
+        start(language, spool, GIVEN, "file");
+        does("flush " + LONG, "flushed true");
+        // The first one was held until its client had gone, and may have been stored twice by this server.
+        assertThat(stored.stream().filter(action -> !action.equals("held"))).isEqualTo(given);
+
+        stored.clear();
+        steps.write((appends + "end " + LONG + "\n").getBytes(UTF_8));
+        steps.flush();
+        assertThat(client.waitFor(60, TimeUnit.SECONDS)).isTrue();
+        assertThat(client.exitValue()).isZero();
+        assertThat(stored).isEqualTo(given);
+        assertThat(folder.resolve(spool)).isDirectoryNotContaining("glob:**.spool");
     }
 
     /** Neither an end in the middle of a request nor one in order may take anything from the spool that is not stored. */

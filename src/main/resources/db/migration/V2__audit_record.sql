@@ -142,3 +142,21 @@ create table annals.audit_record (
 -- No number twice. A record without a number has no entry here.
 create unique index audit_record_number_key on annals.audit_record (project_id, number_sequence, number_value)
   where number_value is not null;
+
+-- An address has one form, by which it is found: an IPv4 address that is mapped to IPv6 is stored as the IPv4 address. The
+-- service sends no other; writers of plain SQL may. A restored archive keeps what its log has signed.
+create function annals.unmap_address() returns trigger
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if not annals.is_restored(new.project_id) then
+    new.ip_address := substr(host(new.ip_address), 8)::inet;
+  end if;
+  return new;
+end $$;
+
+-- CASE, since IPv4 addresses have no 128 bits. (A domain can only refuse.)
+create trigger unmap_address before insert on annals.audit_record
+  for each row when (
+    case family(new.ip_address) when 6 then set_masklen(new.ip_address, 128) <<= '::ffff:0:0/96'::inet else false end)
+  execute function annals.unmap_address();

@@ -37,12 +37,15 @@ public class TrustedProxies {
 
     private static IpSubnetFilterRule rule(String proxy) {
         int slash = proxy.indexOf('/');
-        InetAddress address = IpAddress.address(slash < 0 ? proxy : proxy.substring(0, slash));
-        if (address == null) {
+        String text = slash < 0 ? proxy : proxy.substring(0, slash);
+        InetAddress address = IpAddress.address(text);
+        int bits = address == null
+                ? -1
+                : slash < 0 ? address.getAddress().length * 8 : IpAddress.prefixBits(text, proxy.substring(slash + 1));
+        if (address == null || bits < 0) {
             throw new IllegalArgumentException("annals.trusted-proxies (ANNALS_TRUSTED_PROXIES in the environment): \""
                     + proxy + "\" is neither an IP address nor a network");
         }
-        int bits = slash < 0 ? address.getAddress().length * 8 : Integer.parseInt(proxy.substring(slash + 1));
         return new IpSubnetFilterRule(address, bits, IpFilterRuleType.ACCEPT);
     }
 

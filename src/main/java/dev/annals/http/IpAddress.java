@@ -22,6 +22,8 @@ public final class IpAddress {
     private static final int SENT_HEADER = 4;
     private static final int V4_BYTES = 4;
     private static final int V6_BYTES = 16;
+    private static final int MAPPED_BITS = 96;
+    private static final Pattern LENGTH = Pattern.compile("0|[1-9][0-9]{0,2}");
 
     private IpAddress() {}
 
@@ -40,9 +42,10 @@ public final class IpAddress {
     }
 
     /**
-     * The address in the text form that PostgreSQL gives an {@code inet} of one host (as RFC 5952 has it, with the last
-     * 32 bits dotted if an IPv4 address is embedded); null if {@code text} is not an IPv4 or IPv6 address. Zones, prefixes,
-     * brackets, and leading zeros in IPv4 are not accepted.
+     * The one form in which an address is stored and compared: the text that PostgreSQL gives an {@code inet} of one host (as
+     * RFC 5952 has it, with the last 32 bits dotted if an IPv4 address is embedded), and for an IPv4 address that is mapped to
+     * IPv6, the IPv4 address. Null if {@code text} is not an IPv4 or IPv6 address. Zones, prefixes, brackets, and leading zeros
+     * in IPv4 are not accepted.
      */
     public static @Nullable String canonical(String text) {
         // Most addresses: a twentieth of the time of what follows.
@@ -50,10 +53,28 @@ public final class IpAddress {
             return text;
         }
         byte[] address = parse(text);
-        if (address == null) {
-            return null;
+        return address == null ? null : format(address);
+    }
+
+    /**
+     * How many of the first bits of {@link #parse}'s bytes a network's addresses have in common; -1 if {@code length} is no
+     * decimal prefix length for this address. Of an IPv4 address that is mapped to IPv6, the 96 bits of the mapping are part of
+     * {@code length} and not of the result.
+     *
+     * @param address an address that {@link #parse} accepts
+     */
+    public static int prefixBits(String address, String length) {
+        if (!LENGTH.matcher(length).matches()) {
+            return -1;
         }
-        return address.length == V4_BYTES && text.indexOf(':') >= 0 ? "::ffff:" + format(address) : format(address);
+        int bits = Integer.parseInt(length);
+        boolean isV6 = address.indexOf(':') >= 0;
+        if (bits > (isV6 ? V6_BYTES : V4_BYTES) * Byte.SIZE) {
+            return -1;
+        }
+        byte[] bytes = parse(address);
+        boolean isMapped = isV6 && bytes != null && bytes.length == V4_BYTES;
+        return isMapped ? Math.max(-1, bits - MAPPED_BITS) : bits;
     }
 
     /**
@@ -84,7 +105,8 @@ public final class IpAddress {
         return false;
     }
 
-    private static String format(byte[] address) {
+    /** The text of an address of 4 or 16 bytes. */
+    public static String format(byte[] address) {
         int zeros = 0;
         while (zeros < address.length && address[zeros] == 0) {
             zeros++;

@@ -13,8 +13,8 @@ import java.util.Optional;
 public record AddressRange(byte[] network, int prefix) {
 
     /**
-     * Reads one as PostgreSQL's {@code cidr} has it; a single address is a network of its own. An IPv4 address that is mapped to
-     * IPv6 is an IPv4 address.
+     * Reads one as PostgreSQL's {@code cidr} has it; a single address is a network of its own. A network of IPv4 addresses that
+     * are mapped to IPv6 is an IPv4 network.
      */
     public static Optional<AddressRange> parse(String text) {
         int slash = text.indexOf('/');
@@ -22,17 +22,24 @@ public record AddressRange(byte[] network, int prefix) {
         if (network.length == 0) {
             return Optional.empty();
         }
-        String length = slash < 0 ? Integer.toString(network.length * 8) : text.substring(slash + 1);
-        if (!length.matches("[0-9]{1,3}") || Integer.parseInt(length) > network.length * 8) {
+        int prefix = slash < 0
+                ? network.length * 8
+                : IpAddress.prefixBits(text.substring(0, slash), text.substring(slash + 1));
+        if (prefix < 0) {
             return Optional.empty();
         }
-        AddressRange range = new AddressRange(network, Integer.parseInt(length));
+        AddressRange range = new AddressRange(network, prefix);
         for (int bit = range.prefix; bit < network.length * 8; bit++) {
             if (bit(network, bit)) {
                 return Optional.empty();
             }
         }
         return Optional.of(range);
+    }
+
+    /** The network as PostgreSQL's {@code cidr} reads it. */
+    String text() {
+        return IpAddress.format(network) + "/" + prefix;
     }
 
     /** Whether an address belongs to it. */

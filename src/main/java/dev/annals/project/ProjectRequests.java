@@ -13,6 +13,7 @@ import java.util.EnumMap;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -355,13 +356,14 @@ final class ProjectRequests {
         }
         for (int i = 0; i < value.size(); i++) {
             String text = value.get(i).isTextual() ? value.get(i).textValue() : "";
-            if (text.length() > 64 || AddressRange.parse(text).isEmpty()) {
+            Optional<AddressRange> network = text.length() > 64 ? Optional.empty() : AddressRange.parse(text);
+            if (network.isEmpty()) {
                 fields.wrong(
                         "allowed_addresses/" + i,
                         "It must be an address or a network, such as \"192.0.2.0/24\" or \"2001:db8::/32\", with no bit"
                                 + " set behind its prefix.");
             }
-            addresses.add(text);
+            network.map(AddressRange::text).ifPresent(addresses::add);
         }
         return addresses;
     }

@@ -41,9 +41,9 @@ public final class QueryParser {
     private static final Pattern METADATA = Pattern.compile("metadata\\.", Pattern.CASE_INSENSITIVE);
     private static final Pattern OPERATOR = Pattern.compile("OR|AND|NOT");
     private static final Pattern LAST = Pattern.compile("([1-9][0-9]{0,4})([smhdw])");
-    private static final Pattern BITS = Pattern.compile("0|[1-9][0-9]{0,2}");
-    private static final int V4_BITS = 32;
-    private static final int V6_BITS = 128;
+    /** The beginning of an IPv4 address that is mapped to IPv6, as far as it is dotted. */
+    private static final Pattern MAPPED = Pattern.compile("::[Ff]{4}:[0-9]+\\.[0-9.]*");
+
     private static final int LAST_YEAR = 9999;
 
     private final String text;
@@ -381,21 +381,24 @@ public final class QueryParser {
     private Query address(int from, String value, boolean prefix) throws QueryException {
         int slash = value.indexOf('/');
         if (prefix && slash < 0) {
-            return new Query.Value(Field.IP, value, true);
+            boolean isMapped = MAPPED.matcher(value).matches();
+            return new Query.Value(Field.IP, isMapped ? value.substring(value.lastIndexOf(':') + 1) : value, true);
         }
-        String address = IpAddress.canonical(slash < 0 ? value : value.substring(0, slash));
+        String text = slash < 0 ? value : value.substring(0, slash);
+        String address = IpAddress.canonical(text);
         if (address == null || prefix) {
             throw wrong(from, "this is no IP address, expected one, or a network such as 10.0.0.0/8");
         }
         if (slash < 0) {
             return new Query.Value(Field.IP, address, false);
         }
-        String bits = value.substring(slash + 1);
-        int most = address.indexOf(':') < 0 ? V4_BITS : V6_BITS;
-        if (!BITS.matcher(bits).matches() || Integer.parseInt(bits) > most) {
-            throw wrong(from + slash + 1, "this is no length of a prefix, expected a number from 0 to " + most);
+        int bits = IpAddress.prefixBits(text, value.substring(slash + 1));
+        if (bits < 0) {
+            boolean isV4 = address.indexOf(':') < 0;
+            String range = text.indexOf(':') < 0 ? "0 to 32" : isV4 ? "96 to 128" : "0 to 128";
+            throw wrong(from + slash + 1, "this is no length of a prefix, expected a number from " + range);
         }
-        return new Query.Network(address, Integer.parseInt(bits));
+        return new Query.Network(address, bits);
     }
 
     private Query time(boolean recorded, int from, String value, boolean prefix) throws QueryException {

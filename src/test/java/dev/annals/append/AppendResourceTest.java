@@ -186,7 +186,6 @@ class AppendResourceTest extends ProjectTest {
                 "185.98.122.110",
                 "::",
                 "::1",
-                "::ffff:10.0.0.1",
                 "2001:db8::7",
                 "fe80::1",
                 "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"
@@ -197,6 +196,35 @@ class AppendResourceTest extends ProjectTest {
                 .isEqualTo(address);
         assertThat(project.request().get("/v1/project-logs").<String>path("results[0].ip_address"))
                 .isEqualTo(address);
+    }
+
+    /** As applications see their clients that listen on IPv6 alone. */
+    @Test
+    void anIpv4AddressThatIsMappedToIpv6IsFoundAsTheIpv4Address() throws Exception {
+        String body = "{\"id\": \"%s\", \"action\": \"a\", \"ip_address\": \"%s\"}";
+        UUID id = UUID.randomUUID();
+        assertThat(append(body.formatted(id, "::ffff:10.2.3.4"), 201).<String>path("ip_address"))
+                .isEqualTo("10.2.3.4");
+        append(body.formatted(id, "10.2.3.4"), 200);
+        append(body.formatted(id, "0:0:0:0:0:FFFF:a02:304"), 200);
+        append(body.formatted(UUID.randomUUID(), "10.2.3.4"), 201);
+        append(body.formatted(UUID.randomUUID(), "::10.2.3.4"), 201);
+        for (String filter : List.of(
+                "ip_address=10.2.3.4",
+                "ip_address=::ffff:10.2.3.4",
+                "ip_address=::FFFF:0a02:0304",
+                "q=ip:10.2.3.4",
+                "q=ip:::ffff:10.2.3.4",
+                "q=ip:10.0.0.0/8",
+                "q=ip:::ffff:10.0.0.0/104",
+                "q=ip:::ffff:10.2.*")) {
+            assertThat(project.request().get(LOGS + "?" + filter).<List<String>>path("results.ip_address"))
+                    .as(filter)
+                    .containsExactly("10.2.3.4", "10.2.3.4");
+        }
+        assertThat(project.request().get(LOGS + "?ip_address=::10.2.3.4").<List<String>>path("results.ip_address"))
+                .containsExactly("::10.2.3.4");
+        assertThat(log.checkFeed(project.id())).isEqualTo(3);
     }
 
     @ParameterizedTest

@@ -62,6 +62,23 @@ class PlainSqlWriterTest {
         assertThat(log.checkFeed(a)).isEqualTo(1);
     }
 
+    /** The filters of the service then find it by any form of the address. */
+    @Test
+    void anIpv4AddressThatIsMappedToIpv6IsStoredAsTheIpv4Address() throws SQLException {
+        try (Connection writer = log.connectAsWriter()) {
+            execute(writer, """
+                    insert into annals.audit_record (project_id, action, ip_address)
+                    select '%s', 'x', address::inet from unnest(array[
+                      '::ffff:10.2.3.4', '::ffff:10.2.3.4/96', '::ffff:a02:304/64', '10.2.3.4/8', '::10.2.3.4', '2001:db8::1', null])
+                      as address
+                    """.formatted(a));
+            writer.commit();
+        }
+        assertThat(log.texts(
+                        "select host(ip_address) from annals.feed where project_id = '" + a + "' order by sequence_id"))
+                .containsExactly("10.2.3.4", "10.2.3.4", "10.2.3.4", "10.2.3.4", "::10.2.3.4", "2001:db8::1", null);
+    }
+
     @Test
     void sequenceIdsFollowTheOrderOfCommitsAndNotThatOfInserts() throws SQLException {
         try (Connection first = log.connectAsWriter();

@@ -27,7 +27,7 @@ class ForwardedHeadersTest extends ProjectTest {
                 .oauth2(AuditLogFixture.ADMIN_TOKEN)
                 .contentType("application/json")
                 .body(
-                        "{\"scopes\": [\"read\"], \"allowed_addresses\": [\"203.0.113.9\", \"2001:db8::5\", \"127.0.0.0/8\", \"::1\"]}")
+                        "{\"scopes\": [\"read\"], \"allowed_addresses\": [\"::ffff:203.0.113.9\", \"2001:db8::5\", \"::ffff:127.0.0.0/104\", \"::1\"]}")
                 .post("/v1/projects/" + project.id() + "/tokens")
                 .then()
                 .statusCode(201)

@@ -16,7 +16,7 @@ public class SmallPages implements QuarkusTestProfile {
     public Map<String, String> getConfigOverrides() {
         return Map.of(
                 "annals.search.scan-limit", Integer.toString(SCAN_LIMIT),
-                "annals.trusted-proxies", "192.0.2.1,10.0.0.0/8",
+                "annals.trusted-proxies", "192.0.2.1,10.0.0.0/8,::ffff:198.51.100.0/120",
                 "annals.feed.page-bytes", Integer.toString(PAGE_BYTES),
                 "annals.live.stream-bytes", Integer.toString(PAGE_BYTES),
                 "annals.export.page-bytes", Integer.toString(PAGE_BYTES),

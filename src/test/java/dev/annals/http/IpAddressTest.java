@@ -33,8 +33,11 @@ class IpAddressTest {
         "2001:db8:0:0:1:0:0:1, 2001:db8::1:0:0:1",
         "2001:db8:0:1:1:1:1:1, 2001:db8:0:1:1:1:1:1",
         "1:2:3:4:5:6:7::, 1:2:3:4:5:6:7:0",
-        "0:0:0:0:0:ffff:192.0.2.1, ::ffff:192.0.2.1",
-        "::ffff:c000:201, ::ffff:192.0.2.1",
+        "0:0:0:0:0:ffff:192.0.2.1, 192.0.2.1",
+        "::ffff:192.0.2.1, 192.0.2.1",
+        "::FFFF:c000:201, 192.0.2.1",
+        "0:0:0:0:0:ffff::, 0.0.0.0",
+        "::ffff:0:192.0.2.1, ::ffff:0:c000:201",
         "::192.0.2.1, ::192.0.2.1",
         "::1:2, ::0.1.0.2",
         "64:ff9b::192.0.2.33, 64:ff9b::c000:221",
@@ -95,6 +98,26 @@ class IpAddressTest {
             })
     void whatIsNoAddressIsRefused(String text) {
         assertThat(IpAddress.canonical(text)).isNull();
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "10.0.0.0, 8, 8",
+        "10.0.0.0, 33, -1",
+        "10.0.0.0, 08, -1",
+        "::, 0, 0",
+        "2001:db8::, 128, 128",
+        "2001:db8::, 129, -1",
+        "::ffff:10.0.0.0, 104, 8",
+        "::ffff:a00:0, 128, 32",
+        "0::ffff:0:0, 96, 0",
+        "::ffff:10.0.0.0, 95, -1",
+        "::ffff:10.0.0.0, 8, -1",
+        "::ffff:10.0.0.0, 129, -1",
+        "10.0.0.0, x, -1",
+    })
+    void aNetworkOfMappedAddressesHasThePrefixOfTheIpv4Network(String address, String length, int bits) {
+        assertThat(IpAddress.prefixBits(address, length)).isEqualTo(bits);
     }
 
     @Test

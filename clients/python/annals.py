@@ -169,7 +169,14 @@ def _moment(given):
                     return None
             zone = datetime.timezone(datetime.timedelta(minutes=offset))
             fraction = int((parts[7] or "").ljust(6, "0")[:6])
-            given = datetime.datetime(*(int(part) for part in parts.groups()[:6]), fraction, zone)
+            second = int(parts[6])
+            given = datetime.datetime(*(int(part) for part in parts.groups()[:5]), min(second, 59), fraction, zone)
+            if second == 60:
+                given = given.astimezone(datetime.timezone.utc) + datetime.timedelta(seconds=1)
+                if given.month % 6 != 1 or (given.day, given.hour, given.minute, given.second) != (1, 0, 0, 0):
+                    return None
+            elif second > 60:
+                return None
         return _time(given)
     except Exception:  # Whatever it is, it is no time.
         return None

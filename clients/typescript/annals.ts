@@ -204,11 +204,14 @@ function isTime(text: string): boolean {
   const [offsetHours, offsetMinutes] = [Number(parts[8] ?? 0), Number(parts[9] ?? 0)];
   const date = new Date(0);
   date.setUTCFullYear(year, month - 1, day);
-  date.setUTCHours(hour, minute, second);
-  const isReal = date.getUTCMonth() === month - 1 && date.getUTCDate() === day && hour < 24 && minute < 60 && second < 60;
+  date.setUTCHours(hour, minute, Math.min(second, 59));
+  const isReal = date.getUTCMonth() === month - 1 && date.getUTCDate() === day && hour < 24 && minute < 60 && second <= 60;
   const offset = (offsetHours * 60 + offsetMinutes) * (parts[7] === '-' ? -60_000 : 60_000);
-  const moment = new Date(date.getTime() - offset).getUTCFullYear();
-  return isReal && offsetHours < 24 && offsetMinutes < 60 && moment >= 1 && moment <= 9999;
+  const moment = new Date(date.getTime() - offset + (second === 60 ? 1_000 : 0));
+  // A leap second, which the service takes for the second that follows it.
+  const isLeap = /-0[17]-01T00:00:00/.test(moment.toISOString());
+  const year = moment.getUTCFullYear();
+  return isReal && offsetHours < 24 && offsetMinutes < 60 && year >= 1 && year <= 9999 && (second < 60 || isLeap);
 }
 
 /** The IPv4 or IPv6 address in the text, without brackets, port and zone. */

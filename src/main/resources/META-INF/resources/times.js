@@ -23,7 +23,9 @@ const pad = (number, digits = 2) => String(Math.abs(number)).padStart(digits, '0
 /** The moment that a time of the API or of the address means, without fractions of milliseconds; NaN if it is none. */
 export function momentOf(text) {
   const [, date, time = '00:00', fraction = '', zone = 'Z'] = TIME.exec(text) ?? [];
-  return Date.parse(`${date}T${time.padEnd(8, ':00')}${fraction.slice(0, 4)}${zone.toUpperCase().replace(' ', '+')}`);
+  const isLeap = time.endsWith(':60');
+  const second = isLeap ? time.slice(0, -2) + '59' : time.padEnd(8, ':00');
+  return Date.parse(`${date}T${second}${fraction.slice(0, 4)}${zone.toUpperCase().replace(' ', '+')}`) + (isLeap ? 1_000 : 0);
 }
 
 /** A time in the chosen zone: date, time of day, fraction of a second, and zone. Null if the text is no time. */

@@ -2,6 +2,8 @@ package dev.annals.append;
 
 import dev.annals.feed.FeedLinks;
 import dev.annals.http.BodyConfig;
+import dev.annals.http.Problem;
+import dev.annals.http.ProblemType;
 import dev.annals.http.RequestBodies;
 import dev.annals.http.RequestParameters;
 import dev.annals.project.Access;
@@ -127,6 +129,15 @@ public class AppendResource {
         return tokens.whileValid(caller, http, Uni.createFrom().completionStage(upload::run))
                 .onTermination()
                 .invoke(held::close)
-                .map(summary -> Response.ok(summary.toJson()).build());
+                .map(AppendResource::answer);
+    }
+
+    private static Response answer(NdjsonUpload.Summary summary) {
+        return summary.isRefusal()
+                ? Response.status(ProblemType.ALL_LINES_REFUSED.status())
+                        .type(Problem.MEDIA_TYPE)
+                        .entity(summary.toJson())
+                        .build()
+                : Response.ok(summary.toJson()).build();
     }
 }

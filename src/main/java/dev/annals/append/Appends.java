@@ -22,6 +22,7 @@ import jakarta.ws.rs.core.MediaType;
 import jakarta.ws.rs.core.Response;
 import jakarta.ws.rs.core.UriInfo;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -60,10 +61,10 @@ public class Appends {
      * A body that is appended whole or not at all.
      *
      * @param via how metrics call this way in
-     * @param type what its media type has to be
+     * @param type what its media type has to be; a wildcard if it may be any
      * @param otherwise what people are told to do if it is not
      * @param maxBytes how long it may be
-     * @param read takes its records from it, or fails with what is wrong
+     * @param read takes its records from it, or fails with what is wrong; one that is there twice, with its id, is appended once
      * @param pointer where a record stands in it, as a JSON pointer, by the record's index
      * @param batch whether it is answered with the places of its records rather than with its one record
      */
@@ -76,6 +77,32 @@ public class Appends {
             IntFunction<String> pointer,
             boolean batch) {}
 
+    /**
+     * The records of a body without those that are there twice.
+     *
+     * @param places of each record of the body, its index in {@code records}
+     */
+    private record Distinct(List<AuditRecord> records, List<Integer> places) {
+
+        static Distinct of(List<AuditRecord> read) {
+            Map<UUID, Integer> byId = new HashMap<>();
+            List<AuditRecord> records = new ArrayList<>(read.size());
+            List<Integer> places = new ArrayList<>(read.size());
+            for (AuditRecord record : read) {
+                Integer there = byId.putIfAbsent(record.id(), records.size());
+                places.add(there == null ? records.size() : there);
+                if (there == null) {
+                    records.add(record);
+                }
+            }
+            return new Distinct(records, places);
+        }
+
+        List<StoredRecord> each(List<StoredRecord> stored) {
+            return places.stream().map(stored::get).toList();
+        }
+    }
+
     /** Reads a body of this form, appends its records, and answers with what is stored. */
     public Uni<Response> append(HttpServerRequest http, UriInfo uri, ContainerRequestContext request, Form form) {
         Caller caller = Caller.of(request);
@@ -83,14 +110,15 @@ public class Appends {
         // Before the body is read: it would be in vain.
         usage.requireRoom(caller);
         return bodies.read(http, form.type(), form.otherwise(), form.maxBytes(), caller.projectId(), body -> {
-            List<AuditRecord> records = form.read().apply(body);
-            long bytes = body.length + (long) records.size() * RECORD_OVERHEAD_BYTES;
-            usage.append(caller, records.size(), body.length);
-            AppendRequest append = new AppendRequest(caller.projectId(), caller.tokenId(), records, bytes);
+            List<AuditRecord> read = form.read().apply(body);
+            Distinct distinct = Distinct.of(read);
+            long bytes = body.length + (long) read.size() * RECORD_OVERHEAD_BYTES;
+            usage.append(caller, read.size(), body.length);
+            AppendRequest append = new AppendRequest(caller.projectId(), caller.tokenId(), distinct.records(), bytes);
             return Uni.createFrom()
                     .completionStage(() -> queues.append(append))
                     .invoke(outcome -> count(outcome, form.via(), body.length))
-                    .map(outcome -> answer(http, outcome, form));
+                    .map(outcome -> answer(http, outcome, form, distinct));
         });
     }
 
@@ -182,14 +210,15 @@ public class Appends {
         }
     }
 
-    private Response answer(HttpServerRequest http, AppendOutcome outcome, Form form) {
+    private Response answer(HttpServerRequest http, AppendOutcome outcome, Form form, Distinct distinct) {
         if (outcome instanceof AppendOutcome.Stored stored) {
-            return answer(http, Response.Status.CREATED, stored.records(), form);
+            return answer(http, Response.Status.CREATED, distinct.each(stored.records()), form);
         }
         if (outcome instanceof AppendOutcome.Duplicate duplicate) {
-            return answer(http, Response.Status.OK, duplicate.records(), form);
+            return answer(http, Response.Status.OK, distinct.each(duplicate.records()), form);
         }
-        throw AppendProblems.of(outcome, form.pointer());
+        throw AppendProblems.of(
+                outcome, index -> form.pointer().apply(distinct.places().indexOf(index)));
     }
 
     private Response answer(HttpServerRequest http, Response.Status status, List<StoredRecord> records, Form form) {

@@ -52,6 +52,9 @@ final class NdjsonUpload {
     static final int NAMED_REFUSALS = 100;
 
     private static final int BATCHES_IN_FLIGHT = 2;
+    /** With some white space around the record. */
+    private static final int MAX_LINE_BYTES = RecordReader.MAX_SENT_BYTES + RecordReader.MAX_RECORD_BYTES;
+
     private static final long FULL_QUEUE_DELAY_MILLIS = 50;
     private static final int FULL_QUEUE_TRIES = 200;
     /** After that, a batch asks again: the limit may have been raised. */
@@ -128,7 +131,7 @@ final class NdjsonUpload {
 
     /** How much of a body is held at a time at most: what is in flight, what is being gathered, and the incomplete line. */
     static long mostBytes(AppendConfig config) {
-        return (BATCHES_IN_FLIGHT + 2) * config.bulkBytes() + 4L * RecordReader.MAX_RECORD_BYTES;
+        return (BATCHES_IN_FLIGHT + 2) * config.bulkBytes() + 2L * MAX_LINE_BYTES;
     }
 
     /** A line that was not stored, counted from 1. */
@@ -152,9 +155,21 @@ final class NdjsonUpload {
             long refused,
             List<Refusal> refusals) {
 
+        /** Whether nothing of the body is stored: a sender that looks at the status alone must not take that for success. */
+        boolean isRefusal() {
+            return refused > 0 && stored + storedBefore == 0;
+        }
+
+        /** The members of a problem come first if it is a refusal. */
         byte[] toJson() {
             return JsonBody.toBytes(256 + refusals.size() * 256, json -> {
                 json.writeStartObject();
+                if (isRefusal()) {
+                    Problem.of(
+                                    ProblemType.ALL_LINES_REFUSED,
+                                    "Nothing was stored: correct what refusals names, and send these lines again.")
+                            .writeMembers(json);
+                }
                 json.writeNumberField("stored", stored);
                 json.writeNumberField("stored_before", storedBefore);
                 if (lastSequenceId > 0) {
@@ -244,7 +259,7 @@ final class NdjsonUpload {
             }
         }
         rest = from == 0 ? bytes : Arrays.copyOfRange(bytes, from, bytes.length);
-        if (rest.length > 2 * RecordReader.MAX_RECORD_BYTES) {
+        if (rest.length > MAX_LINE_BYTES) {
             // No record is that long, so the rest of this line need not be kept.
             skippingLine = true;
             rest = new byte[0];
@@ -265,8 +280,7 @@ final class NdjsonUpload {
                     lines,
                     Problem.of(
                             ProblemType.INVALID_RECORD,
-                            "The line has more than " + RecordReader.MAX_RECORD_BYTES
-                                    + " bytes: shorten its message or metadata."));
+                            "The line has more than " + MAX_LINE_BYTES + " bytes: shorten its message or metadata."));
             return;
         }
         int begin = lines == 1 && beginsWithMark(bytes, from, to) ? from + BYTE_ORDER_MARK.length : from;

@@ -220,7 +220,7 @@ final class Connection {
         return URLEncoder.encode(text, StandardCharsets.UTF_8).replace("+", "%20");
     }
 
-    /** Sends a request until it is answered with success, and returns the body. */
+    /** Sends a request until it is answered with success, or an import with its summary, and returns the body. */
     byte[] send(Request request, Duration wait) throws InterruptedException {
         byte[] body = ask(request, wait);
         worked();
@@ -234,7 +234,8 @@ final class Connection {
                 Answer<byte[]> answer = request.mayRepeat
                         ? onceByOldClient(request, ANSWER.plus(wait))
                         : once(request, BodyHandlers.ofByteArray(), ANSWER.plus(wait));
-                if (answer.status / 100 == 2) {
+                if (answer.status / 100 == 2
+                        || Problem.of(answer.status, answer.body).isOfAllLines()) {
                     return answer.body;
                 }
                 refuseOrPause(answer, answer.body);
@@ -460,6 +461,11 @@ final class Connection {
                     problem.path("title").asText(),
                     String.join(" ", details),
                     problem.path("position").asInt());
+        }
+
+        /** Whether it has the summary of an import of which nothing is stored. */
+        boolean isOfAllLines() {
+            return type.equals("urn:annals:problem:all-lines-refused");
         }
 
         boolean isRewound() {

@@ -69,6 +69,8 @@ public enum ProblemType {
     UNSUPPORTED_MEDIA_TYPE(415, "Unsupported media type"),
     /** The JSON is well-formed, but a record breaks a rule; {@code errors} names each wrong field. */
     INVALID_RECORD(422, "Invalid record"),
+    /** No line of an import is stored; {@code refusals} names the first of them, and what is wrong with each. */
+    ALL_LINES_REFUSED(422, "All lines refused"),
     /** One request contains more records than it may. */
     TOO_MANY_RECORDS(422, "Too many records"),
     /** As {@link #INVALID_RECORD}, for a body that is not a record. */

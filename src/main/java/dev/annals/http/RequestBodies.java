@@ -62,7 +62,7 @@ public class RequestBodies {
     /**
      * Reads a whole body and makes an answer from it. Its memory is held until the answer is made.
      *
-     * @param type what it has to be declared as
+     * @param type what it has to be declared as; a wildcard allows anything, and nothing
      * @param otherwise what people are told to do if it is not
      * @param caller whose memory it is: a project's id, or something else that identifies the caller
      * @return fails with {@code unsupported-media-type} if the body is declared as something else, with {@code
@@ -76,7 +76,9 @@ public class RequestBodies {
             int maxBytes,
             Object caller,
             Function<byte[], Uni<T>> answer) {
-        requireType(request, List.of(type), otherwise);
+        if (!type.isWildcardType()) {
+            requireType(request, List.of(type), otherwise);
+        }
         BodyParts parts = parts(request);
         // With a small heap a caller may have less memory than the largest body needs.
         int most = (int) Math.min(maxBytes, memory.holderLimit() / BYTES_HELD_PER_BYTE);

@@ -16,6 +16,8 @@ import dev.annals.http.ProblemType;
 import dev.annals.record.AuditRecord;
 import dev.annals.record.RecordReader;
 import dev.annals.record.Utf8;
+import io.vertx.core.MultiMap;
+import jakarta.ws.rs.core.HttpHeaders;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -23,10 +25,12 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.util.ArrayList;
+import java.util.Base64;
 import java.util.HashMap;
 import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
@@ -41,6 +45,9 @@ import org.jspecify.annotations.Nullable;
  * <p>Values are passed on as the bytes that came, so that no number changes on the way.
  */
 final class CloudEventReader {
+
+    /** What the names of headers begin with that are attributes in binary mode. */
+    static final String HEADER = "ce-";
 
     private static final String OWN = "dev.annals.record.";
     /** What only the service says of a record; where it is taken in again, that is said anew. */
@@ -89,6 +96,88 @@ final class CloudEventReader {
         });
     }
 
+    /** Reads an event in binary mode: its attributes are in the headers, and the body is its data. */
+    AuditRecord readBinary(MultiMap headers, byte[] body) {
+        Map<String, String> texts = new LinkedHashMap<>();
+        for (Map.Entry<String, String> header : headers) {
+            String name = header.getKey().toLowerCase(Locale.ROOT);
+            if (name.startsWith(HEADER)) {
+                String attribute = name.substring(HEADER.length());
+                require(
+                        ATTRIBUTE.matcher(attribute).matches() && !attribute.equals("data"),
+                        "",
+                        "has an attribute whose name is none: it has 1 to 64 letters from a to z and digits");
+                require(texts.size() < MAX_ATTRIBUTES, "", "may have " + MAX_ATTRIBUTES + " attributes");
+                String text = decoded(header.getValue(), "/" + attribute);
+                require(texts.put(attribute, text) == null, "/" + attribute, "is there twice");
+            }
+        }
+        String type = headers.get(HttpHeaders.CONTENT_TYPE);
+        if (type != null) {
+            texts.put("datacontenttype", type.strip());
+        }
+        return record(binary(texts, type, body));
+    }
+
+    private static Event binary(Map<String, String> texts, @Nullable String type, byte[] body) {
+        String essence =
+                type == null ? "" : type.replaceFirst(";.*", "").strip().toLowerCase(Locale.ROOT);
+        boolean isXml = essence.endsWith("/xml") || essence.endsWith("+xml");
+        if (body.length == 0) {
+            return new Event("", texts, null, null);
+        }
+        // As in JSON mode, data without a type is JSON.
+        if (type == null || essence.endsWith("/json") || essence.endsWith("+json")) {
+            return parse(body, json -> {
+                if (json.currentToken() != JsonToken.START_OBJECT) {
+                    return new Event("", texts, raw(json, body), null);
+                }
+                int from = (int) json.currentTokenLocation().getByteOffset();
+                Map<String, Raw> fields = fields(json, body);
+                return new Event(
+                        "",
+                        texts,
+                        new Raw(body, from, (int) json.currentLocation().getByteOffset()),
+                        fields);
+            });
+        }
+        if ((isXml || essence.startsWith("text/")) && Utf8.scan(body, 0, body.length) < 0) {
+            byte[] text = quoted(new String(body, StandardCharsets.UTF_8));
+            return new Event("", texts, new Raw(text, 0, text.length), null);
+        }
+        texts.put("data_base64", Base64.getEncoder().encodeToString(body));
+        return new Event("", texts, null, null);
+    }
+
+    /**
+     * The value of a header as the HTTP binding of CloudEvents has it: quotes are taken off, and what is percent-encoded is
+     * decoded once. A percent sign without two hexadecimal digits is itself, and bytes may stand as they are: some senders do not
+     * encode them.
+     */
+    private static String decoded(String value, String pointer) {
+        String text = value.strip();
+        boolean isQuoted = text.length() > 1 && text.startsWith("\"") && text.endsWith("\"");
+        text = isQuoted ? text.substring(1, text.length() - 1).replaceAll("\\\\(.)", "$1") : text;
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream(text.length());
+        for (int i = 0; i < text.length(); i++) {
+            char c = text.charAt(i);
+            boolean isEncoded = c == '%'
+                    && i + 2 < text.length()
+                    && HexFormat.isHexDigit(text.charAt(i + 1))
+                    && HexFormat.isHexDigit(text.charAt(i + 2));
+            bytes.write(isEncoded ? HexFormat.fromHexDigits(text, i + 1, i + 3) : c);
+            i += isEncoded ? 2 : 0;
+        }
+        byte[] utf8 = bytes.toByteArray();
+        require(Utf8.scan(utf8, 0, utf8.length) < 0, pointer, "must be UTF-8, percent-encoded");
+        String decoded = new String(utf8, StandardCharsets.UTF_8);
+        require(
+                decoded.length() <= MAX_ATTRIBUTE_CHARACTERS,
+                pointer,
+                "must have at most " + MAX_ATTRIBUTE_CHARACTERS + " characters");
+        return decoded;
+    }
+
     /** Reads a body that is an array of events. */
     List<AuditRecord> readBatch(byte[] body) {
         return parse(body, json -> {
@@ -105,7 +194,10 @@ final class CloudEventReader {
                 require(json.currentToken() == JsonToken.START_OBJECT, pointer, "must be an event, an object");
                 AuditRecord record = record(event(json, body, pointer));
                 Integer earlier = placeById.putIfAbsent(record.id(), records.size());
-                require(earlier == null, pointer + "/id", "is the id of /" + earlier + " too: send each event once");
+                require(
+                        earlier == null || record.sameContentAs(records.get(earlier)),
+                        pointer + "/id",
+                        "is the id of /" + earlier + " too, which has other content");
                 records.add(record);
             }
             require(!records.isEmpty(), "", "must hold at least one event");
@@ -280,7 +372,7 @@ final class CloudEventReader {
                 !own || read.id().equals(CanonicalGuid.parse(id)),
                 event.pointer() + "/id",
                 "must be the id of the record in data");
-        return read;
+        return own ? read : read.asEvent();
     }
 
     /** The record that one of the service's own events holds, without what the service has set. */
@@ -383,7 +475,7 @@ final class CloudEventReader {
             name("actor", out);
             out.writeBytes(object(actor));
         }
-        if (eventId != null && !eventId.equals(id.toString())) {
+        if (eventId != null) {
             left.put("id", eventId);
         }
         name("metadata", out);
@@ -413,12 +505,8 @@ final class CloudEventReader {
         return out.toByteArray();
     }
 
-    /** An event's id, or one that source and id always give: together they say which event it is. */
+    /** The id that source and id always give: together they say which event it is, also where the id is a UUID. */
     private static UUID id(String id, String source) {
-        UUID canonical = CanonicalGuid.parse(id);
-        if (canonical != null) {
-            return canonical;
-        }
         MessageDigest digest = LogMapping.sha256();
         byte[] from = source.getBytes(StandardCharsets.UTF_8);
         digest.update("annals cloudevents 1\n".getBytes(StandardCharsets.US_ASCII));

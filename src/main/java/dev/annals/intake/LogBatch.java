@@ -66,7 +66,7 @@ final class LogBatch {
 
     /** How many bytes of records are made at a time at most. */
     static long mostBytes(AppendConfig config) {
-        return config.bulkBytes() + RecordReader.MAX_RECORD_BYTES;
+        return config.bulkBytes() + RecordReader.MAX_SENT_BYTES;
     }
 
     /** What became of those that are not stored: how many there are, and what is wrong with the first. */

@@ -14,7 +14,7 @@ import java.util.List;
 sealed interface LogEncoding permits LogProtobuf, LogJson {
 
     /** How long a log record, a resource or a scope may be. As JSON, which says the type of each value, it is longer than a record. */
-    int MAX_BYTES = 262_140;
+    int MAX_BYTES = 524_280;
     /** How deeply values may be nested: more than metadata may. */
     int MAX_DEPTH = 40;
     /** How many values a log record, a resource or a scope may have: as many as metadata may. */

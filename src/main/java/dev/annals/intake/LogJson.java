@@ -27,12 +27,15 @@ import dev.annals.intake.LogRecord.Shared;
 import jakarta.ws.rs.core.MediaType;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.math.BigDecimal;
+import java.math.BigInteger;
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Base64;
 import java.util.List;
-import java.util.Locale;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -54,7 +57,7 @@ final class LogJson implements LogEncoding {
     private static final ObjectReader READER = JsonMapper.builder(FACTORY.rebuild()
                     .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
                     .build())
-            .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
+            .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS, DeserializationFeature.USE_BIG_DECIMAL_FOR_FLOATS)
             .build()
             .readerFor(JsonNode.class);
 
@@ -235,14 +238,25 @@ final class LogJson implements LogEncoding {
                 Values.text(log, "severityText"),
                 logBody.isMissingNode() || logBody.isNull() ? null : values.value(logBody, 1),
                 values.attributes(log),
-                LogMapping.idOrNull(Values.text(log, "traceId").toLowerCase(Locale.ROOT)),
-                LogMapping.idOrNull(Values.text(log, "spanId").toLowerCase(Locale.ROOT)),
+                id(log, "traceId", LogMapping.TRACE_BYTES),
+                id(log, "spanId", LogMapping.SPAN_BYTES),
                 Values.text(log, "eventName"),
                 Values.number(log, "droppedAttributesCount", false));
     }
 
+    private static @Nullable String id(JsonNode log, String field, int bytes) {
+        JsonNode id = log.path(field);
+        return id.isTextual() ? LogMapping.idOrNull(id.textValue(), bytes) : null;
+    }
+
     /** Takes the values of one log record, resource or scope, and counts them. */
     private static final class Values {
+
+        /** More than 64 bits have. */
+        private static final int MAX_DIGITS = 20;
+
+        private static final Pattern NUMBER =
+                Pattern.compile("-?[0-9]{1,1000}(\\.[0-9]{1,1000})?([eE][+-]?[0-9]{1,9})?");
 
         private final String what;
         private int count;
@@ -259,18 +273,32 @@ final class LogJson implements LogEncoding {
             return value.asText("");
         }
 
-        /** A whole number, which protobuf's JSON mapping writes as a text from 64 bits on, and accepts as either. */
+        /**
+         * A whole number. Protobuf's JSON mapping takes a number and a text, with or without an exponent, as long as nothing is left
+         * behind the decimal point.
+         */
         static long number(JsonNode object, String field, boolean unsigned) throws Refusal {
             JsonNode value = object.path(field);
             if (value.isMissingNode() || value.isNull()) {
                 return 0;
             }
-            try {
-                String digits = value.isTextual() || value.isIntegralNumber() ? value.asText() : "";
-                return unsigned ? Long.parseUnsignedLong(digits) : Long.parseLong(digits);
-            } catch (NumberFormatException e) {
-                throw new Refusal(field + " must be a whole number of 64 bits");
+            if (value.isNumber()
+                    || (value.isTextual() && NUMBER.matcher(value.asText()).matches())) {
+                try {
+                    BigDecimal number = value.isNumber() ? value.decimalValue() : new BigDecimal(value.asText());
+                    long digits = (long) number.precision() - number.scale();
+                    // What is far out of the range is not written out.
+                    BigInteger whole = digits > MAX_DIGITS && number.signum() != 0
+                            ? BigInteger.ONE.shiftLeft(Long.SIZE)
+                            : number.toBigIntegerExact();
+                    if (whole.bitLength() < Long.SIZE + (unsigned ? 1 : 0) && !(unsigned && whole.signum() < 0)) {
+                        return whole.longValue();
+                    }
+                } catch (ArithmeticException | NumberFormatException e) {
+                    // As below.
+                }
             }
+            throw new Refusal(field + " must be a whole number of 64 bits");
         }
 
         ObjectNode attributes(JsonNode holder) throws Refusal {
@@ -307,7 +335,7 @@ final class LogJson implements LogEncoding {
                 return TextNode.valueOf(text(any, "stringValue"));
             }
             if (any.hasNonNull("bytesValue")) {
-                return TextNode.valueOf(text(any, "bytesValue"));
+                return TextNode.valueOf(base64(text(any, "bytesValue")));
             }
             if (any.hasNonNull("intValue")) {
                 return LongNode.valueOf(number(any, "intValue", false));
@@ -331,6 +359,16 @@ final class LogJson implements LogEncoding {
             return any.hasNonNull("kvlistValue")
                     ? pairs(any.path("kvlistValue").path("values"), "values", depth + 1)
                     : NullNode.instance;
+        }
+
+        /** Protobuf's JSON mapping takes either alphabet, with or without padding; LogProtobuf writes the usual one. */
+        private static String base64(String text) {
+            try {
+                byte[] bytes = Base64.getDecoder().decode(text.replace('-', '+').replace('_', '/'));
+                return Base64.getEncoder().encodeToString(bytes);
+            } catch (IllegalArgumentException e) {
+                return text;
+            }
         }
 
         private static JsonNode floating(JsonNode value) throws Refusal {

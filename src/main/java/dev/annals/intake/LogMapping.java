@@ -26,7 +26,9 @@ import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.time.Instant;
 import java.time.ZoneOffset;
+import java.util.HexFormat;
 import java.util.Iterator;
+import java.util.Locale;
 import java.util.Map;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
@@ -58,6 +60,9 @@ final class LogMapping {
 
     /** Ids that are drawn otherwise have to begin with another name here: retries go on across releases. */
     private static final byte[] HASHED = "annals otlp 1\n".getBytes(StandardCharsets.US_ASCII);
+
+    static final int TRACE_BYTES = 16;
+    static final int SPAN_BYTES = 8;
 
     private static final int NANOS = 1_000_000_000;
     private static final int NANOS_PER_MILLI = 1_000_000;
@@ -257,9 +262,10 @@ final class LogMapping {
         return Double.isFinite(value) ? DoubleNode.valueOf(value) : TextNode.valueOf(Double.toString(value));
     }
 
-    /** A trace's or span's id; none if it is empty, or all zeros. */
-    static @Nullable String idOrNull(String hex) {
-        return hex.chars().allMatch(c -> c == '0') ? null : hex;
+    /** A trace's or span's id, in lower case; none if it is not this many bytes in hexadecimal digits, or all zeros. */
+    static @Nullable String idOrNull(String hex, int bytes) {
+        boolean isHex = hex.length() == 2 * bytes && hex.chars().allMatch(HexFormat::isHexDigit);
+        return isHex && hex.chars().anyMatch(c -> c != '0') ? hex.toLowerCase(Locale.ROOT) : null;
     }
 
     /** A resource or scope as JSON. */

@@ -204,8 +204,8 @@ final class LogProtobuf implements LogEncoding {
                 texts.path("severity_text").textValue(),
                 body,
                 attributes,
-                LogMapping.idOrNull(trace),
-                LogMapping.idOrNull(span),
+                LogMapping.idOrNull(trace, LogMapping.TRACE_BYTES),
+                LogMapping.idOrNull(span, LogMapping.SPAN_BYTES),
                 texts.path("event_name").textValue(),
                 dropped);
     }

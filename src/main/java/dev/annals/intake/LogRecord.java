@@ -11,8 +11,8 @@ import org.jspecify.annotations.Nullable;
  * @param observedTime when it was collected, likewise
  * @param severityNumber 0 if it has none
  * @param body null if it has none
- * @param traceId in hexadecimal digits
- * @param spanId in hexadecimal digits
+ * @param traceId 32 hexadecimal digits in lower case; null if it has none, or an invalid one
+ * @param spanId 16 of them; likewise
  * @param droppedAttributes how many attributes the sender had, and did not send
  */
 record LogRecord(

@@ -22,6 +22,7 @@ import org.jspecify.annotations.Nullable;
  * @param timestampAssigned whether the service set the timestamp because the client sent none
  * @param metadata the JSON text of an object that is not empty, or null
  * @param numberSequence the sequence that the record takes its number from, if it wants one; its name
+ * @param isEvent whether it came as a CloudEvent, which attributes that were added on the way do not make another one
  */
 public record AuditRecord(
         UUID id,
@@ -35,7 +36,8 @@ public record AuditRecord(
         OffsetDateTime timestamp,
         boolean timestampAssigned,
         @Nullable String metadata,
-        @Nullable String numberSequence) {
+        @Nullable String numberSequence,
+        boolean isEvent) {
 
     /** With what the actions begin that only the database records: what was done to records themselves. */
     public static final String RESERVED = "annals.";
@@ -67,6 +69,54 @@ public record AuditRecord(
                 null);
     }
 
+    /** A record that did not come as a CloudEvent. */
+    public AuditRecord(
+            UUID id,
+            boolean idAssigned,
+            String action,
+            @Nullable Party actor,
+            @Nullable Party subject,
+            @Nullable String outcome,
+            @Nullable String ipAddress,
+            @Nullable String message,
+            OffsetDateTime timestamp,
+            boolean timestampAssigned,
+            @Nullable String metadata,
+            @Nullable String numberSequence) {
+        this(
+                id,
+                idAssigned,
+                action,
+                actor,
+                subject,
+                outcome,
+                ipAddress,
+                message,
+                timestamp,
+                timestampAssigned,
+                metadata,
+                numberSequence,
+                false);
+    }
+
+    /** This record as one that came as a CloudEvent. */
+    public AuditRecord asEvent() {
+        return new AuditRecord(
+                id,
+                idAssigned,
+                action,
+                actor,
+                subject,
+                outcome,
+                ipAddress,
+                message,
+                timestamp,
+                timestampAssigned,
+                metadata,
+                numberSequence,
+                true);
+    }
+
     /** This record with another id drawn by the service. */
     public AuditRecord withId(UUID drawn) {
         return new AuditRecord(
@@ -81,7 +131,8 @@ public record AuditRecord(
                 timestamp,
                 timestampAssigned,
                 metadata,
-                numberSequence);
+                numberSequence,
+                isEvent);
     }
 
     /** This record without some of its fields, by the names that docs/leaf-format.md gives them. */
@@ -98,7 +149,8 @@ public record AuditRecord(
                 timestamp,
                 timestampAssigned,
                 fields.contains("metadata") ? null : metadata,
-                numberSequence);
+                numberSequence,
+                isEvent);
     }
 
     private static @Nullable Party without(String prefix, @Nullable Party party, Set<String> fields) {
@@ -116,7 +168,7 @@ public record AuditRecord(
      * Whether this record, as a client sent it, has the same content as {@code stored}, and so is a retry of it. A timestamp
      * that the client did not send makes no difference, unless it sent no id either: then the retry is the service's own, and
      * has the timestamp too. Metadata is compared as JSON values: white space, the order of keys and the spelling of a number
-     * do not count, and an empty object equals none.
+     * do not count, and an empty object equals none. Of a CloudEvent's attributes in it, only the event's own count.
      */
     public boolean sameContentAs(AuditRecord stored) {
         return id.equals(stored.id)
@@ -128,6 +180,8 @@ public record AuditRecord(
                 && Objects.equals(message, stored.message)
                 && ((timestampAssigned && !idAssigned) || timestamp.isEqual(stored.timestamp))
                 && Objects.equals(numberSequence, stored.numberSequence)
-                && JsonValues.sameObject(metadata, stored.metadata);
+                && (isEvent
+                        ? JsonValues.sameEvent(metadata, stored.metadata)
+                        : JsonValues.sameObject(metadata, stored.metadata));
     }
 }

@@ -47,8 +47,8 @@ final class RecordParser {
 
     private static final int MAX_MAGNITUDE_DIGITS = 309;
     /**
-     * How many bytes metadata may have when it is written out, as in the schema. Numbers in a short text may be long when
-     * they are written out.
+     * How many bytes metadata may have when it is written out, as in the schema. Numbers and control characters in a short text
+     * may be long when they are written out.
      */
     private static final int MAX_METADATA_BYTES = 131_072;
 
@@ -135,14 +135,23 @@ final class RecordParser {
                 read(field, draft);
             }
         }
-        if (json.currentLocation().getByteOffset() - start > RecordReader.MAX_RECORD_BYTES) {
-            wrong("is a record of more than " + RecordReader.MAX_RECORD_BYTES
-                    + " bytes: shorten its message or metadata");
-        }
+        checkSize((int) start, (int) json.currentLocation().getByteOffset());
         if (!seen.contains(Field.ACTION)) {
             wrongField("action", "is required: a string of 1 to " + MAX_ACTION + " characters");
         }
         return errors.size() > errorsBefore ? null : draft.finish(guids, now);
+    }
+
+    private void checkSize(int start, int end) {
+        int sent = end - start;
+        if (sent > RecordReader.MAX_SENT_BYTES) {
+            wrong("is a record of more than " + RecordReader.MAX_SENT_BYTES
+                    + " bytes as it is sent: shorten its message or metadata");
+        } else if (sent > RecordReader.MAX_RECORD_BYTES
+                && StoredSize.of(bytes, from + start, from + end) > RecordReader.MAX_RECORD_BYTES) {
+            wrong("is a record of more than " + RecordReader.MAX_RECORD_BYTES
+                    + " bytes: shorten its message or metadata");
+        }
     }
 
     private void read(Field field, Draft draft) throws IOException {
@@ -210,8 +219,9 @@ final class RecordParser {
         }
         OffsetDateTime timestamp = Timestamps.parse(text);
         if (timestamp == null) {
-            wrong("must be an RFC 3339 timestamp with an offset in the years 0001 to 9999,"
-                    + " such as 2025-09-03T11:15:19.391447Z");
+            wrong(
+                    "must be an RFC 3339 timestamp with an offset in the years 0001 to 9999,"
+                            + " such as 2025-09-03T11:15:19.391447Z, and with a second 60 only at the end of June or December in UTC");
         }
         return timestamp;
     }
@@ -326,8 +336,9 @@ final class RecordParser {
         if (length + count + growth > MAX_METADATA_BYTES && errors.size() == errorsBefore) {
             long written = WrittenJson.object(text);
             if (written > MAX_METADATA_BYTES) {
-                wrong("has " + written + " bytes when its numbers are written without exponents: at most "
-                        + MAX_METADATA_BYTES + " are taken");
+                wrong("has " + written
+                        + " bytes as the database writes it, with control characters escaped and numbers without"
+                        + " exponents: at most " + MAX_METADATA_BYTES + " are taken");
             }
         }
         return text;

@@ -39,8 +39,13 @@ public final class RecordReader {
 
     /** The largest number of records in one batch. */
     public static final int MAX_RECORDS = 1_000;
-    /** The largest number of bytes that the JSON of one record may have, from its opening to its closing brace. */
+    /**
+     * The largest number of bytes that one record may have as JSON in UTF-8, from its opening to its closing brace, without white
+     * space between values and with each character as itself, however it is escaped.
+     */
     public static final int MAX_RECORD_BYTES = 65_535;
+    /** The largest number of bytes that it may have as it is sent: six for each, as an escape has. */
+    public static final int MAX_SENT_BYTES = 6 * MAX_RECORD_BYTES;
     /** The largest number of wrong fields that one problem names. */
     public static final int MAX_ERRORS = 100;
 

@@ -3,6 +3,7 @@ package dev.annals.record;
 import java.nio.charset.StandardCharsets;
 import java.time.LocalDate;
 import java.time.LocalDateTime;
+import java.time.LocalTime;
 import java.time.OffsetDateTime;
 import java.time.YearMonth;
 import java.time.ZoneOffset;
@@ -47,7 +48,8 @@ public final class Timestamps {
 
     /**
      * Reads {@code YYYY-MM-DDThh:mm:ss[.fraction](Z|±hh:mm)}. The fraction has up to nine digits; those beyond microseconds
-     * are dropped. Leap seconds are not accepted.
+     * are dropped. A leap second, which is second 60 at the end of June or December in UTC, becomes the second that follows it,
+     * as PostgreSQL has it.
      *
      * @return in UTC; null if the text is anything else, or outside the years 0001 to 9999
      */
@@ -70,7 +72,7 @@ public final class Timestamps {
         }
         int fractionDigits = Math.max(0, zone - 20);
         int offset = offsetSeconds(text, zone);
-        if (year < 0 || !isDay(year, month, day) || !within(hour, 23) || !within(minute, 59) || !within(second, 59)) {
+        if (year < 0 || !isDay(year, month, day) || !within(hour, 23) || !within(minute, 59) || !within(second, 60)) {
             return null;
         }
         if (offset == Integer.MIN_VALUE || zone == 20 || fractionDigits > MAX_FRACTION_DIGITS) {
@@ -78,7 +80,7 @@ public final class Timestamps {
         }
         long seconds =
                 LocalDate.of(year, month, day).toEpochDay() * 86_400 + hour * 3_600L + minute * 60L + second - offset;
-        if (seconds < FIRST_SECOND || seconds > LAST_SECOND) {
+        if (seconds < FIRST_SECOND || seconds > LAST_SECOND || (second == 60 && !beginsHalfYear(seconds))) {
             return null;
         }
         return LocalDateTime.ofEpochSecond(seconds, micros(text, fractionDigits) * 1_000, ZoneOffset.UTC)
@@ -135,6 +137,13 @@ public final class Timestamps {
                 && month <= 12
                 && day >= 1
                 && (day <= 28 || day <= YearMonth.of(year, month).lengthOfMonth());
+    }
+
+    private static boolean beginsHalfYear(long seconds) {
+        LocalDateTime time = LocalDateTime.ofEpochSecond(seconds, 0, ZoneOffset.UTC);
+        return time.getDayOfMonth() == 1
+                && time.getMonthValue() % 6 == 1
+                && time.toLocalTime().equals(LocalTime.MIDNIGHT);
     }
 
     private static boolean within(int value, int highest) {

@@ -198,6 +198,61 @@ class AppendResourceTest extends ProjectTest {
                 .isEqualTo(address);
     }
 
+    /** Python and PHP write JSON so by themselves. */
+    @Test
+    void thirtyThousandEscapedLettersAreStoredWhicheverWayTheyCome() throws Exception {
+        String text = "\\u00e9".repeat(30_000);
+        String record = "{\"action\": \"a\", \"message\": \"" + text + "\"}";
+        append(record, 201);
+        project.request()
+                .contentType("application/json")
+                .body(batch(record))
+                .post(BATCH)
+                .then()
+                .statusCode(201);
+        project.wrongRequest()
+                .contentType("application/x-ndjson")
+                .body(record.getBytes(StandardCharsets.UTF_8))
+                .post(IMPORT)
+                .then()
+                .statusCode(200)
+                .body("stored", equalTo(1));
+        project.wrongRequest()
+                .contentType("application/cloudevents+json; charset=UTF-8")
+                .body("{\"specversion\": \"1.0\", \"id\": \"1\", \"source\": \"s\", \"type\": \"a\", \"data\": \""
+                        + text + "\"}")
+                .post("/v1/cloudevents")
+                .then()
+                .statusCode(201)
+                .body("metadata.data", equalTo("é".repeat(30_000)));
+        project.wrongRequest()
+                .contentType("application/json")
+                .body(
+                        ("{\"resourceLogs\": [{\"scopeLogs\": [{\"logRecords\": [{\"timeUnixNano\": 5, \"body\": {\"stringValue\":"
+                                        + " \"%s\"}, \"attributes\": [{\"key\": \"audit.action\", \"value\": {\"stringValue\": \"a\"}}]}]}]}]}")
+                                .formatted(text))
+                .post("/v1/logs")
+                .then()
+                .statusCode(200)
+                .body(equalTo("{}"));
+        assertThat(project.request().get(LOGS).<List<String>>path("results.message"))
+                .containsExactly("é".repeat(30_000), "é".repeat(30_000), "é".repeat(30_000), null, "é".repeat(30_000));
+        assertThat(log.checkFeed(project.id())).isEqualTo(5);
+    }
+
+    @Test
+    void aLeapSecondIsTheSecondThatFollowsIt() throws Exception {
+        for (String time : List.of("1990-12-31T23:59:60Z", "1990-12-31T15:59:60-08:00")) {
+            assertThat(append("{\"action\": \"a\", \"timestamp\": \"" + time + "\"}", 201)
+                            .<String>path("timestamp"))
+                    .isEqualTo("1991-01-01T00:00:00.000000Z");
+        }
+        assertThat(project.request()
+                        .get(LOGS + "?start=1990-12-31T23:59:60Z&end=1991-01-01T00:00:00.000001Z")
+                        .<List<String>>path("results.action"))
+                .hasSize(2);
+    }
+
     /** As applications see their clients that listen on IPv6 alone. */
     @Test
     void anIpv4AddressThatIsMappedToIpv6IsFoundAsTheIpv4Address() throws Exception {

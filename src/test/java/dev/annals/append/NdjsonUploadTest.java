@@ -59,7 +59,7 @@ class NdjsonUploadTest extends ProjectTest {
         UUID first = UUID.randomUUID();
         UUID last = UUID.randomUUID();
         String body = line(first) + "\n  \r\n" + "not json\n" + "{\"action\": 7}\n" + "{\"action\": \"x\", \"y\": 1}\n"
-                + "{\"action\": \"long\", \"message\": \"" + "x".repeat(300_000) + "\"}\n"
+                + "{\"action\": \"long\", \"message\": \"" + "x".repeat(600_000) + "\"}\n"
                 + line(last).strip();
         send(body)
                 .statusCode(200)
@@ -75,9 +75,32 @@ class NdjsonUploadTest extends ProjectTest {
     @Test
     void onlyTheFirstHundredRefusalsAreNamed() {
         send("no\n".repeat(250))
-                .statusCode(200)
+                .statusCode(422)
                 .body("refused", equalTo(250))
                 .body("refusals", hasSize(NdjsonUpload.NAMED_REFUSALS));
+    }
+
+    /** Shippers look at the status alone. */
+    @Test
+    void anImportOfWhichEveryLineIsRefusedIsNoSuccess() throws Exception {
+        UUID id = UUID.randomUUID();
+        send("\n{\"action\": 7}\n \nno\n")
+                .statusCode(422)
+                .contentType("application/problem+json")
+                .body("type", equalTo("urn:annals:problem:all-lines-refused"))
+                .body("status", equalTo(422))
+                .body("stored", equalTo(0))
+                .body("stored_before", equalTo(0))
+                .body("refused", equalTo(2))
+                .body("refusals.line", contains(2, 4))
+                .body("refusals[0].problem.errors[0].pointer", equalTo("/action"));
+        send(line(id) + "no\n").statusCode(200).body("refused", equalTo(1));
+        send(line(id) + "no\n").statusCode(200).body("stored_before", equalTo(1));
+        send("{\"action\": \"other\", \"id\": \"" + id + "\"}\n")
+                .statusCode(422)
+                .body("refusals[0].problem.type", equalTo("urn:annals:problem:record-id-taken"));
+        send("\n \n").statusCode(200).body("refused", equalTo(0));
+        assertThat(log.feed(project.id())).containsExactly(id);
     }
 
     @Test

@@ -331,6 +331,15 @@ class ClientIT {
                 .contains("2 are refused");
     }
 
+    /** Alone in its request, it is answered with an error and not with a summary. */
+    @Test
+    @Order(3)
+    void aRecordThatIsRefusedAloneIsNamed() throws Exception {
+        Result result = run(service.client("append"), "{\"action\": 7}\n");
+        assertThat(result.exitCode()).isEqualTo(5);
+        assertThat(result.error()).contains("Line 1 is refused", "/action", "0 records are stored; 1 is refused.");
+    }
+
     @Test
     @Order(4)
     void hostileTextSteersNoTerminal() throws Exception {

@@ -12,8 +12,11 @@ import dev.annals.AuditLogFixture.Project;
 import dev.annals.ProjectTest;
 import io.quarkus.test.common.http.TestHTTPResource;
 import io.quarkus.test.junit.QuarkusTest;
+import io.restassured.config.EncoderConfig;
+import io.restassured.config.RestAssuredConfig;
 import io.restassured.response.ExtractableResponse;
 import io.restassured.response.Response;
+import io.restassured.specification.RequestSpecification;
 import java.net.URI;
 import java.util.ArrayList;
 import java.util.List;
@@ -120,7 +123,7 @@ class CloudEventsRoundTripTest extends ProjectTest {
         String id = UUID.randomUUID().toString();
         assertThat(send("{\"specversion\": \"1.0\", \"id\": \"" + id
                                 + "\", \"source\": \"s\", \"type\": \"a\", \"data_base64\":" + " \"AQID\"}")
-                        .<String>path("id"))
+                        .<String>path("metadata.cloudevent.id"))
                 .isEqualTo(id);
         JsonNode record = new ExportClient(project, service).feed().get(0);
         ((ObjectNode) record).remove(List.of("id", "recorded_at", "recorded_by"));
@@ -213,12 +216,15 @@ class CloudEventsRoundTripTest extends ProjectTest {
                 422,
                 "invalid-record");
         String event = large.formatted("m");
-        assertProblem(send(project, BATCH, ("[" + event + "," + event + "]").getBytes(UTF_8)), 422, "invalid-record");
+        assertProblem(
+                send(project, BATCH, ("[" + event + "," + event.replace("\"m\"", "\"n\"") + "]").getBytes(UTF_8)),
+                422,
+                "invalid-record");
         assertProblem(send(project, BATCH, "[]".getBytes(UTF_8)), 422, "invalid-record");
         assertProblem(
                 send(project, BATCH, ("[" + (event + ",").repeat(1_000) + event + "]").getBytes(UTF_8)),
                 422,
-                "invalid-record");
+                "too-many-records");
         assertThat(log.checkFeed(project.id())).isZero();
     }
 
@@ -248,5 +254,113 @@ class CloudEventsRoundTripTest extends ProjectTest {
                 .post(BATCH)
                 .then()
                 .statusCode(200);
+    }
+
+    @Test
+    void eventsAreTheSameBySourceAndIdTogether() throws Exception {
+        String id = UUID.randomUUID().toString();
+        String event = """
+                {"specversion": "1.0", "id": "%s", "source": "%s", "type": "a", "data": {"x": 1}%s}""";
+        String first = event.formatted(id, "s", ", \"traceparent\": \"00-1\"");
+        assertThat(send(first).statusCode()).isEqualTo(201);
+        assertThat(send(event.formatted(id, "other", "")).statusCode()).isEqualTo(201);
+        for (String more :
+                List.of("", ", \"traceparent\": \"00-2\"", ", \"tracestate\": \"x=1\", \"sampledrate\": 3")) {
+            assertThat(send(event.formatted(id, "s", more)).statusCode())
+                    .as(more)
+                    .isEqualTo(200);
+        }
+        assertProblem(send(event.formatted(id, "s", "").replace("1}", "2}")), 409, "record-id-taken");
+        assertProblem(send(event.formatted(id, "s", ", \"dataschema\": \"d\"")), 409, "record-id-taken");
+
+        String third = event.formatted("3", "s", "");
+        String batch = "["
+                + String.join(
+                        ", ",
+                        third,
+                        first,
+                        third,
+                        event.formatted("3", "s", ", \"traceparent\": \"9\""),
+                        event.formatted("4", "s", ""))
+                + "]";
+        ExtractableResponse<Response> answer = send(project, BATCH, batch.getBytes(UTF_8));
+        assertThat(answer.statusCode()).isEqualTo(201);
+        assertThat(answer.<List<Integer>>path("results.sequence_id")).containsExactly(3, 1, 3, 3, 4);
+        assertProblem(
+                send(project, BATCH, ("[" + third + ", " + third.replace("1}", "2}") + "]").getBytes(UTF_8)),
+                422,
+                "invalid-record");
+        ExtractableResponse<Response> taken = assertProblem(
+                send(
+                        project,
+                        BATCH,
+                        ("[" + third + ", " + third + ", " + first.replace("1}", "2}") + "]").getBytes(UTF_8)),
+                409,
+                "record-id-taken");
+        assertThat(pointers(taken)).containsExactly("/2/data/id");
+        assertThat(log.checkFeed(project.id())).isEqualTo(4);
+    }
+
+    private ExtractableResponse<Response> binary(String type, byte[] body, String... headers) {
+        RequestSpecification request = project.wrongRequest()
+                .config(RestAssuredConfig.config()
+                        .encoderConfig(EncoderConfig.encoderConfig()
+                                .appendDefaultContentCharsetToContentTypeIfUndefined(false)))
+                .header("Ce-SpecVersion", "1.0")
+                .header("ce-source", "s")
+                .header("ce-type", "a");
+        for (int i = 0; i < headers.length; i += 2) {
+            request = request.header(headers[i], headers[i + 1]);
+        }
+        return request.contentType(type).body(body).post(ONE).then().extract();
+    }
+
+    @Test
+    void binaryModeIsTaken() throws Exception {
+        String id = UUID.randomUUID().toString();
+        assertThat(binary(
+                                "application/json",
+                                "{\"x\": [1.50]}".getBytes(UTF_8),
+                                "ce-id",
+                                id,
+                                "ce-subject",
+                                "\"Euro %E2%82%AC \\\"%F0%9F%98%80\\\" 50%25 100% %zz\"",
+                                "ce-time",
+                                "2025-09-03T11:15:19Z",
+                                "CE-Retries",
+                                "3")
+                        .statusCode())
+                .isEqualTo(201);
+        assertThat(send("""
+                {"specversion": "1.0", "id": "%s", "source": "s", "type": "a", "datacontenttype": "application/json",
+                 "subject": "Euro € \\"\uD83D\uDE00\\" 50%% 100%% %%zz", "time": "2025-09-03T11:15:19Z", "data": {"x": [1.5]}}""".formatted(id)).statusCode()).isEqualTo(200);
+        assertThat(binary("text/plain", "Zürich".getBytes(UTF_8), "ce-id", "2").<String>path("metadata.data"))
+                .isEqualTo("Zürich");
+        assertThat(binary("application/octet-stream", new byte[] {1, 2, -1}, "ce-id", "3")
+                        .<String>path("metadata.cloudevent.data_base64"))
+                .isEqualTo("AQL/");
+        assertThat(binary("text/plain", new byte[] {-1}, "ce-id", "4").<String>path("metadata.cloudevent.data_base64"))
+                .isEqualTo("/w==");
+        assertThat(binary("application/vnd.x+json", "7".getBytes(UTF_8), "ce-id", "5")
+                        .<Integer>path("metadata.data"))
+                .isEqualTo(7);
+        assertThat(binary("application/json", new byte[0], "ce-id", "6").<Object>path("metadata.data"))
+                .isNull();
+        assertThat(binary(
+                                "application/json",
+                                ("{\"id\": \"" + id + "\", \"action\": \"own\"}").getBytes(UTF_8),
+                                "ce-id",
+                                UUID.randomUUID().toString(),
+                                "ce-type",
+                                "x")
+                        .statusCode())
+                .isEqualTo(422); // ce-type twice
+        assertProblem(binary("application/json", "{".getBytes(UTF_8), "ce-id", "7"), 400, "malformed-json");
+        assertThat(pointers(binary("application/json", "{}".getBytes(UTF_8)))).containsExactly("/id");
+        assertThat(pointers(binary("application/json", "{}".getBytes(UTF_8), "ce-id", "8", "ce-subject", "%ff")))
+                .containsExactly("/subject");
+        assertThat(pointers(binary("application/json", "{}".getBytes(UTF_8), "ce-id", "8", "ce-x_y", "1")))
+                .containsExactly("");
+        assertThat(log.checkFeed(project.id())).isEqualTo(6);
     }
 }

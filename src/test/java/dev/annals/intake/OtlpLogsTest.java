@@ -10,6 +10,7 @@ import static dev.annals.intake.OtlpWire.request;
 import static io.restassured.RestAssured.given;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.hamcrest.Matchers.equalTo;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
@@ -175,6 +176,93 @@ class OtlpLogsTest extends ProjectTest {
         assertThat(record).isEqualTo(expected);
     }
 
+    /** As protobuf's JSON mapping has it: a number or a text, with or without an exponent. */
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "1758000000000000000",
+                "\"1758000000000000000\"",
+                "1.758e18",
+                "\"1.758e18\"",
+                "1.758E+18",
+                "17580000000e8",
+                "1758000000000000000.0",
+                "\"175800000000000000000e-2\""
+            })
+    void wholeNumbersMayBeWrittenInEveryWayOfProtobufsJson(String time) throws Exception {
+        project.request()
+                .contentType("application/json")
+                .body(logs(log("\"timeUnixNano\": " + time + ", \"body\": {\"intValue\": 1.5e1}", "audit.action", "a")))
+                .post(LOGS)
+                .then()
+                .statusCode(200)
+                .body(equalTo("{}"));
+        assertThat(feed().get(0).get("timestamp").textValue()).isEqualTo("2025-09-16T05:20:00.000000Z");
+        assertThat(feed().get(0).at("/metadata/body").longValue()).isEqualTo(15);
+    }
+
+    @Test
+    void anInvalidTraceIsNoTraceAndTheRecordIsStored() throws Exception {
+        String good = "5b8efff798038103d269b633813fc60c";
+        List<String> bad = List.of(
+                "\"\"",
+                "\"" + "0".repeat(32) + "\"",
+                "\"ABC\"",
+                "\"" + good.substring(1) + "\"",
+                "\"" + good + "00\"",
+                "\"" + good.replace('5', 'G') + "\"",
+                "\"" + good.replace('5', '\u0665') + "\"",
+                "\"W47/95gDgQPSabYzgT/GDA==\"",
+                "7",
+                "null",
+                "{}");
+        for (String id : bad) {
+            project.request()
+                    .contentType("application/json")
+                    .body(logs(timed(
+                                    "audit.action",
+                                    "a",
+                                    "audit.id",
+                                    UUID.randomUUID().toString())
+                            .replaceFirst("\\{", "{\"traceId\": " + id + ", \"spanId\": " + id + ",")))
+                    .post(LOGS)
+                    .then()
+                    .statusCode(200)
+                    .body(equalTo("{}"));
+        }
+        for (int length : new int[] {0, 1, 15, 17}) {
+            byte[] log = join(
+                    OtlpWire.log(
+                            TIME,
+                            "audit.action",
+                            "a",
+                            "audit.id",
+                            UUID.randomUUID().toString()),
+                    field(9, new byte[length]),
+                    field(10, "x".repeat(length).getBytes(UTF_8)));
+            assertThat(refused(protobuf(request(log)))).isEqualTo("0");
+        }
+        assertThat(feed())
+                .hasSize(bad.size() + 4)
+                .noneMatch(record -> record.at("/metadata/trace_id").isTextual()
+                        || record.at("/metadata/span_id").isTextual());
+    }
+
+    @Test
+    void bytesAreTheSameInEitherAlphabetOfBase64() throws Exception {
+        for (String bytes : List.of("-_8=", "-_8", "+/8=", "+/8")) {
+            project.request()
+                    .contentType("application/json")
+                    .body(logs(log(
+                            "\"timeUnixNano\": 5, \"body\": {\"bytesValue\": \"" + bytes + "\"}", "audit.action", "a")))
+                    .post(LOGS)
+                    .then()
+                    .statusCode(200);
+        }
+        assertThat(feed()).hasSize(1);
+        assertThat(feed().get(0).at("/metadata/body").textValue()).isEqualTo("+/8=");
+    }
+
     @Test
     void everyKindOfValueIsKept() throws Exception {
         byte[] list =
@@ -234,7 +322,14 @@ class OtlpLogsTest extends ProjectTest {
                 "timeUnixNano": "5" | audit.action=a,x=\\ud800 | half of a surrogate pair
                 "timeUnixNano": "-5" | audit.action=a | timeUnixNano must be a whole number
                 "timeUnixNano": "5.5" | audit.action=a | timeUnixNano must be a whole number
-                "timeUnixNano": "5", "traceId": 7 | audit.action=a | traceId must be a string
+                "timeUnixNano": 5.5 | audit.action=a | timeUnixNano must be a whole number
+                "timeUnixNano": -1e0 | audit.action=a | timeUnixNano must be a whole number
+                "timeUnixNano": "18446744073709551616" | audit.action=a | timeUnixNano must be a whole number
+                "timeUnixNano": 1e999999999 | audit.action=a | timeUnixNano must be a whole number
+                "timeUnixNano": "1e-999999999" | audit.action=a | timeUnixNano must be a whole number
+                "timeUnixNano": "" | audit.action=a | timeUnixNano must be a whole number
+                "timeUnixNano": "+5" | audit.action=a | timeUnixNano must be a whole number
+                "timeUnixNano": "5", "body": {"intValue": 9223372036854775808} | audit.action=a | intValue must be a whole number
                 "timeUnixNano": "5", "body": {"intValue": "x"} | audit.action=a | intValue must be a whole number
                 "timeUnixNano": "5", "body": {"boolValue": "true"} | audit.action=a | boolValue must be
                 "timeUnixNano": "5", "body": {"doubleValue": []} | audit.action=a | doubleValue must be a number

@@ -372,6 +372,33 @@ class RecordReaderTest {
     }
 
     @Test
+    void escapesAndWhiteSpaceDoNotCountAsBytesOfARecord() {
+        String frame = "{\"action\":\"a\",\"message\":\"%s\"}";
+        int most = 65_535 - frame.length() + 2;
+        for (String escaped :
+                List.of("\\u0001", "\\n", "\\\"", "\\\\", "\\u00e9", "\\u20AC", "\\ud83d\\ude00", "\\/")) {
+            int bytes = utf8(one("{\"action\":\"" + escaped + "\"}").action()).length;
+            String largest = frame.formatted(escaped.repeat(most / bytes) + "x".repeat(most % bytes));
+            one(largest);
+            one(largest.replace(",", " ,\r\n\t" + " ".repeat(1_000)));
+            assertThat(refused(largest.replace("\"a\"", "\"ab\"")).errors())
+                    .as(escaped)
+                    .containsExactly(new FieldError(
+                            "", "is a record of more than 65535 bytes: shorten its message or metadata"));
+        }
+        one("{\"action\":\"a\",\"metadata\":{\"\\u00e9\\u00e9\":\"" + "\\u00e9".repeat(32_000) + "\"}}");
+        assertThat(refused("{\"action\":\"a\",\"metadata\":{\"x\":\"" + "\\u0001".repeat(32_000) + "\"}}")
+                        .errors())
+                .extracting(FieldError::pointer)
+                .containsExactly("/metadata");
+        assertThat(refused("{\"action\":" + " ".repeat(RecordReader.MAX_SENT_BYTES) + "\"a\"}")
+                        .errors())
+                .extracting(FieldError::detail)
+                .containsExactly(
+                        "is a record of more than 393210 bytes as it is sent: shorten its message or metadata");
+    }
+
+    @Test
     void metadataMayHave32LevelsAndNoMore() {
         one("{\"action\":\"a\",\"metadata\":" + nested(32) + "}");
         assertThat(refused("{\"action\":\"a\",\"metadata\":" + nested(33) + "}").errors())

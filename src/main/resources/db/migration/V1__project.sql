@@ -46,6 +46,46 @@ return jsonb_typeof(limits) = 'object' and not exists (
     else true
   end);
 
+-- Names that look like the schema's own are refused, so that no reader takes another event for one of the administration's.
+--
+-- A name as a reader sees it: without what is invisible, accents and space, and in place of each character that looks like a letter
+-- of "annals." that letter. The tables are confusables.txt of UTS #39 (15.0) for those letters, as far as NFKD does not cover it, some
+-- more that look alike, and what Unicode got later, which an older PostgreSQL does not decompose. Letters of other scripts stay, so
+-- that a name may say more than "annals" with them. Neither the database's locale nor its version matters. The service has
+-- the same in LookAlikes.
+create function annals.skeleton(name text) returns text
+language sql immutable strict parallel safe
+return regexp_replace(
+  translate(translate(translate(translate(translate(
+    replace(replace(normalize(name, nfkd), E'\u02AA', 'ls'), E'\U00010799', 'ls'),
+      E'A\u023A\u0251\u0252\u0391\u03B1\u0410\u0430\u13AA\u15C5\u15E9\u1D00\u1D8F\u2376\u237A\u2C65\u2C6D\u2C80'
+       '\u2C81\uA4EE\uAB30\uAB7A\U000102A0\U00010300\U00016F40\U0001CCD6\U0001E030\U0001E051\U0001F150\U0001F170'
+       '\U0001F1E6', repeat('a', 99)),
+      E'N\u014A\u014B\u019D\u019E\u0220\u0235\u0272\u0273\u0274\u039D\u03B7\u043F\u0578\u057C\u144E\u1D70\u1D87'
+       '\u2C9A\u2C9B\uA4E0\uA790\uA791\uA7A4\uA7A5\U0001018E\U00010513\U0001CCE3\U0001E03D\U0001E05D\U0001F15D'
+       '\U0001F17D\U0001F1F3', repeat('n', 99)),
+      E'1IL|\u0131\u0141\u0142\u0196\u0197\u019A\u01C0\u0234\u023D\u026B\u026C\u026D\u029F\u0399\u0406\u04C0\u04CF'
+       '\u05C0\u05D5\u05DF\u0627\u0661\u06F1\u07CA\u13DE\u14AA\u16C1\u18F3\u1D0C\u1D85\u2223\u23AE\u23D0\u23FD\u2502'
+       '\u2503\u2758\u2759\u2C60\u2C61\u2C62\u2C92\u2CD0\u2CD1\u2D4F\uA4E1\uA4F2\uA748\uA749\uA78E\uA7AD\uABAE'
+       '\U0001028A\U00010309\U00010320\U0001041B\U00010443\U00010526\U0001079B\U0001079D\U000107B6\U000118A3'
+       '\U000118B2\U00016F16\U00016F28\U0001CCDE\U0001CCE1\U0001CCF1\U0001D22A\U0001E050\U0001E8C7\U0001F158'
+       '\U0001F15B\U0001F178\U0001F17B\U0001F1EE\U0001F1F1', repeat('l', 99)),
+      E'S\u01A7\u01A8\u01BD\u023F\u0282\u0405\u0455\u054F\u0D1F\u13D5\u13DA\u1515\u18F5\u1D74\u1D8A\u2C7E\uA4E2'
+       '\uA731\uA784\uA785\uA7A8\uA7A9\uA7C5\uA7C9\uA7CA\uA7F1\uAB95\uABAA\U00010296\U00010420\U00010448\U000118C1'
+       '\U00016F3A\U0001CCE8\U0001E069\U0001F162\U0001F182\U0001F1F8', repeat('s', 99)),
+      E'\u00B7\u0660\u06D4\u06F0\u0701\u0702\u1362\u1427\u166E\u2022\u2027\u2219\u22C5\u2E31\u2E33\u2E3C\u3002\u30FB'
+       '\uA4F8\uA4FA\uA60E\uA78F\U00010A50\U0001D16D', repeat('.', 99)) collate "C",
+  E'[^!-~\u00C0-\u02AF\u0370-\u0481\u048A-\u058F\u05D0-\u05EA\u0620-\u064A\u0671-\u06D3\u0904-\u0939\u0E01-\u0E30'
+    || E'\u10A0-\u115E\u1161-\u11FF\u3041-\u3096\u30A1-\u30FA\u3105-\u312F\u3400-\uA4CF\U00020000-\U0003FFFF]', '', 'g');
+
+-- Whether it begins like what only the schema's functions record. Few actions begin with a letter that has to be looked at closely.
+create function annals.is_reserved(action text) returns boolean
+language sql immutable strict parallel safe
+return case
+  when ascii(action) between 33 and 126 and ascii(action) <> all (array[65, 97]) then false
+  else starts_with(annals.skeleton(action), 'annals.')
+end;
+
 create table annals.project (
   id          uuid        not null,
   -- The project annals is the schema's own: its feed holds what was done to projects and tokens (see V11).
@@ -64,7 +104,7 @@ create table annals.project (
   constraint project_name_length check (char_length(name) between 1 and 255),
   -- Projects are named by their id or by their name.
   constraint project_name_no_other_id check (name = id::text or name !~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'),
-  constraint project_name_reserved check (name = 'annals' or lower(btrim(name)) <> 'annals'),
+  constraint project_name_reserved check (name = 'annals' or annals.skeleton(name) <> 'annals'),
   constraint project_retention_days check (retention_days between 1 and 36500),
   constraint project_retention_reserved check (name <> 'annals' or retention_days is null and not archive_required),
   constraint project_limits check (annals.are_limits(limits))

@@ -12,7 +12,7 @@ grant insert (project_id, id, "timestamp", action, actor_type, actor_id, actor_n
   on annals.audit_record to annals_writer;
 -- Defaults and the checks of types are evaluated as the writer.
 grant execute on function annals.sequential_guid(), annals.shared_append_id(), annals.is_servable_metadata(jsonb),
-  annals.is_owner()
+  annals.is_owner(), annals.is_reserved(text), annals.skeleton(text)
   to annals_writer;
 grant usage on sequence annals.shared_append_number to annals_writer;
 
@@ -28,7 +28,7 @@ grant insert (project_id, id, placed_with, "timestamp", recorded_at, action, act
 -- An instance that does not migrate looks whether the schema is old.
 grant select on annals.flyway_schema_history to annals_service;
 grant execute on function annals.recorder(uuid, text), annals.is_identity_id(uuid), annals.sequence_id(uuid, uuid, uuid), annals.places(uuid, bigint, bigint),
-  annals.is_servable_metadata(jsonb), annals.is_owner(), annals.is_held_id(text),
+  annals.is_servable_metadata(jsonb), annals.is_owner(), annals.is_reserved(text), annals.skeleton(text), annals.is_held_id(text),
   annals.held_ids(uuid, integer[], uuid[]), annals.append_apart to annals_service;
 
 grant execute on function annals.administration(), annals.create_project(text, uuid, uuid, inet),

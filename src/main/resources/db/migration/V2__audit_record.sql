@@ -37,13 +37,13 @@ return ('0000000000008000' || to_hex(nextval('annals.shared_append_number') / 25
 -- Years that a four-digit year can name; neither infinity nor BC.
 create domain annals.moment as timestamptz
   constraint moment_range check (value >= '0001-01-01 00:00:00+00' and value < '10000-01-01 00:00:00+00');
--- Actions that begin with annals. are the schema's own: what only its functions do, and nobody can claim to have done.
+-- Actions that begin with annals., or look as if they did, are the schema's own: what only its functions record.
 create function annals.is_owner() returns boolean
 language sql stable
 return pg_has_role(current_user, (select nspowner from pg_namespace where nspname = 'annals'), 'member');
 create domain annals.action as varchar(255)
   constraint action_not_empty check (value <> '')
-  constraint action_reserved check (not starts_with(value::text, 'annals.') or annals.is_owner());
+  constraint action_reserved check (not annals.is_reserved(value::text) or annals.is_owner());
 create domain annals.outcome as varchar(64)
   constraint outcome_not_empty check (value <> '');
 create domain annals.message as text

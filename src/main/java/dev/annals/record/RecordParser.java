@@ -193,8 +193,9 @@ final class RecordParser {
             return null;
         }
         String text = string(1, MAX_ACTION);
-        if (text != null && text.startsWith(AuditRecord.RESERVED)) {
-            wrong("must not begin with " + AuditRecord.RESERVED + ": these are the service's own");
+        if (text != null && LookAlikes.isReserved(text)) {
+            wrong("must not begin with " + AuditRecord.RESERVED
+                    + ", or look as if it did: these are the service's own");
             return null;
         }
         return text;

@@ -98,7 +98,7 @@ return case
     from generate_series(1, 256) as place)
 end;
 
--- Redacts fields of a record, all of which are set, and appends the record that says so. The caller holds the checkpoints of
+-- Redacts fields of a record, all of which are set, and appends the record that says so; without fields, it only looks for a legal hold. The caller holds the checkpoints of
 -- the projections 'search' and 'statistics', so that redactions of a project follow one another, and corrects what these two
 -- have derived from the record, in the same transaction.
 --
@@ -125,11 +125,14 @@ begin
   if not found then
     raise no_data_found using message = format('project %s has no record %s', project_id, record_id);
   end if;
-  if starts_with(record.action, 'annals.') and fields <> array['message'] then
+  if starts_with(record.action, 'annals.') and not fields <@ array['message'] then
     raise restrict_violation using
       message = format('record %s is one of the schema''s own: only its message can be redacted', record_id);
   end if;
   perform annals.refuse_held(record);
+  if fields = '{}' then
+    return;
+  end if;
   if canonical_metadata::jsonb <> record.metadata then
     raise data_exception using message = format('this is not the metadata of record %s', record_id);
   end if;

@@ -98,7 +98,7 @@ public record Caller(
     }
 
     /** Whether the token allows what needs this scope. Auditors read the feed of their project, as admins do, who may also have it delivered. */
-    boolean may(Scope scope) {
+    public boolean may(Scope scope) {
         return switch (scope) {
             case READ -> scopes.contains(Scope.READ) || may(Scope.AUDIT);
             case VIEW -> scopes.contains(Scope.VIEW) || may(Scope.READ);

@@ -9,12 +9,14 @@ import dev.annals.http.RequestFields;
 import dev.annals.proof.CanonicalJson;
 import dev.annals.proof.LeafRecord;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.SortedSet;
 import java.util.TreeSet;
+import java.util.stream.Stream;
 
 /**
  * The body of {@code POST /v1/project-logs/{id}/redactions}: {@code {"fields": ["actor.name", …], "reason": "…"}}.
@@ -70,11 +72,13 @@ record RedactionRequest(Set<String> fields, String reason) {
      * The fields that are still to be redacted.
      *
      * @param own whether it is one of the service's own records, which say what was redacted elsewhere
+     * @param mayRead whether the caller may read the record. Otherwise no refusal depends on its values
      * @param set the fields of the record that are set, each in canonical JSON
      * @param gone those that were redacted before
-     * @throws ProblemException {@code invalid-body} if a field is neither, or the reason tells what is to go
+     * @throws ProblemException {@code invalid-body} if it is an own record's field that stays, or, for a caller who may read, if a field is
+     *     neither set nor gone, or the reason tells what is to go
      */
-    SortedSet<String> left(boolean own, Map<String, String> set, Set<String> gone) {
+    SortedSet<String> left(boolean own, boolean mayRead, Map<String, String> set, Set<String> gone) {
         List<FieldError> errors = new ArrayList<>();
         SortedSet<String> left = new TreeSet<>();
         int at = 0;
@@ -86,10 +90,10 @@ record RedactionRequest(Set<String> fields, String reason) {
                         "This record says what was redacted: only its message, the reason, can be redacted."));
             } else if (value != null) {
                 left.add(field);
-                if (tells(value)) {
+                if (mayRead && tells(value)) {
                     errors.add(new FieldError("/reason", "It contains the value of " + field + ", which is to go."));
                 }
-            } else if (!gone.contains(field)) {
+            } else if (mayRead && !gone.contains(field)) {
                 errors.add(new FieldError("/fields/" + at, "The record has no " + field + "."));
             }
             at++;
@@ -100,6 +104,18 @@ record RedactionRequest(Set<String> fields, String reason) {
                             .withErrors(errors));
         }
         return left;
+    }
+
+    /**
+     * The reason, with {@code […]} in place of each value: a caller who may not read is not refused for it, which would tell the value.
+     *
+     * @param values that are to go, in canonical JSON
+     */
+    String reasonWithout(Stream<String> values) {
+        return values.filter(this::tells)
+                .map(CanonicalJson::string)
+                .sorted(Comparator.comparing(String::length).reversed())
+                .reduce(reason, (left, value) -> left.replace(value, "[…]"));
     }
 
     private boolean tells(String canonicalValue) {

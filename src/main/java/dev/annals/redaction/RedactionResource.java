@@ -8,6 +8,7 @@ import dev.annals.http.RequestBodies;
 import dev.annals.project.Access;
 import dev.annals.project.Caller;
 import dev.annals.project.Requires;
+import dev.annals.project.Scope;
 import dev.annals.record.RecordWriter;
 import io.smallrye.mutiny.Uni;
 import io.vertx.core.http.HttpServerRequest;
@@ -38,7 +39,7 @@ public class RedactionResource {
         this.answers = answers;
     }
 
-    /** Redacts fields of one record of the token's project; the same may be sent again. */
+    /** Redacts fields of one record of the token's project; the same may be sent again. A token that may not read gets no record. */
     @POST
     @Requires(Access.REDACT)
     public Uni<Response> redactProjectLog(
@@ -47,15 +48,16 @@ public class RedactionResource {
         UUID projectId = caller.projectId();
         return bodies.readCommand(http, projectId, body -> {
             RedactionRequest redaction = RedactionRequest.read(body);
-            Redactions.Target target =
-                    new Redactions.Target(projectId, FeedReader.id(id), caller.tokenId(), Caller.addressOf(request));
+            Redactions.Target target = new Redactions.Target(
+                    projectId, FeedReader.id(id), caller.tokenId(), Caller.addressOf(request), caller.may(Scope.READ));
             return answers.within(
                     projectId,
                     FeedQuery.LARGEST_RECORD,
                     held -> redactions
                             .redact(target, redaction)
-                            .map(record -> answers.body(
-                                    http, RecordWriter.toBytes(record), MediaType.APPLICATION_JSON, held)));
+                            .map(record -> target.mayRead()
+                                    ? answers.body(http, RecordWriter.toBytes(record), MediaType.APPLICATION_JSON, held)
+                                    : Response.noContent().build()));
         });
     }
 }

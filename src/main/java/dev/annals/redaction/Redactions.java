@@ -24,9 +24,11 @@ import io.vertx.pgclient.PgException;
 import jakarta.enterprise.context.ApplicationScoped;
 import java.nio.charset.StandardCharsets;
 import java.security.SecureRandom;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.SortedSet;
+import java.util.TreeSet;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
@@ -54,8 +56,12 @@ class Redactions {
         this.guids = guids;
     }
 
-    /** Which record to redact, and who asks for it. */
-    record Target(UUID projectId, UUID recordId, UUID tokenId, String address) {}
+    /**
+     * Which record to redact, and who asks for it.
+     *
+     * @param mayRead whether the caller may read the record. Otherwise success and refusal alike tell nothing of its values, nor which are set
+     */
+    record Target(UUID projectId, UUID recordId, UUID tokenId, String address, boolean mayRead) {}
 
     /**
      * Redacts what of these fields is still there.
@@ -66,8 +72,8 @@ class Redactions {
     Uni<StoredRecord> redact(Target target, RedactionRequest request) {
         return DatabaseFailure.retried(Uni.createFrom()
                 .deferred(() -> pool.withTransaction(connection -> find(connection, target)
-                        .chain(record -> left(record, request).isEmpty()
-                                ? Uni.createFrom().item(record)
+                        .chain(record -> left(record, target, request).isEmpty()
+                                ? nothing(connection, target, request, record)
                                 : projector.around(
                                         connection,
                                         target.projectId,
@@ -89,10 +95,20 @@ class Redactions {
                 });
     }
 
-    private static SortedSet<String> left(StoredRecord record, RedactionRequest request) {
+    // A legal hold refuses the caller also where no field is left, so that the answer does not tell which are.
+    private Uni<StoredRecord> nothing(
+            SqlConnection connection, Target target, RedactionRequest request, StoredRecord record) {
+        Uni<StoredRecord> as = Uni.createFrom().item(record);
+        return target.mayRead
+                ? as
+                : write(connection, target, request, record, new TreeSet<>()).chain(() -> as);
+    }
+
+    private static SortedSet<String> left(StoredRecord record, Target target, RedactionRequest request) {
         Redaction redaction = record.redaction();
         return request.left(
                 record.record().action().startsWith(AuditRecord.RESERVED),
+                target.mayRead,
                 leaf(record).fields(),
                 redaction == null ? Set.of() : redaction.digests().keySet());
     }
@@ -105,9 +121,9 @@ class Redactions {
     // Nobody else redacts anything of the project now.
     private Uni<StoredRecord> redact(SqlConnection connection, Target target, RedactionRequest request) {
         return find(connection, target).chain(before -> {
-            SortedSet<String> fields = left(before, request);
+            SortedSet<String> fields = left(before, target, request);
             return fields.isEmpty()
-                    ? Uni.createFrom().item(before)
+                    ? nothing(connection, target, request, before)
                     : entry(connection, target, before)
                             .chain(entry -> write(connection, target, request, before, fields)
                                     .chain(() -> find(connection, target))
@@ -123,13 +139,12 @@ class Redactions {
             SortedSet<String> fields) {
         byte[] drawn = new byte[Seed.BYTES];
         random.nextBytes(drawn);
+        Map<String, String> values = leaf(before).fields();
         return REDACT.bind("project_id", target.projectId)
                 .bind("record_id", target.recordId)
                 .bind("fields", fields.toArray(String[]::new))
-                .bind("reason", request.reason())
-                .bind(
-                        "canonical_metadata",
-                        fields.contains("metadata") ? leaf(before).fields().get("metadata") : null)
+                .bind("reason", request.reasonWithout(fields.stream().map(values::get)))
+                .bind("canonical_metadata", fields.contains("metadata") ? values.get("metadata") : null)
                 .bind("drawn_seed", Buffer.buffer(drawn))
                 .bind("event_id", guids.next())
                 .bind("recorded_by_token", target.tokenId)

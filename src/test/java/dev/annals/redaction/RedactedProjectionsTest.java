@@ -73,7 +73,7 @@ class RedactedProjectionsTest {
             try {
                 redactions
                         .redact(
-                                new Redactions.Target(project, recordAt(sequenceId), token, "192.0.2.1"),
+                                new Redactions.Target(project, recordAt(sequenceId), token, "192.0.2.1", true),
                                 new RedactionRequest(Set.of(field), "as the test wants it"))
                         .await()
                         .atMost(LIMIT);
@@ -112,7 +112,7 @@ class RedactedProjectionsTest {
         for (int place = 1; place <= 2; place++) {
             redactions
                     .redact(
-                            new Redactions.Target(project, recordAt(place), token, "192.0.2.1"),
+                            new Redactions.Target(project, recordAt(place), token, "192.0.2.1", true),
                             new RedactionRequest(Set.of("actor.name"), "a reason"))
                     .await()
                     .atMost(LIMIT);

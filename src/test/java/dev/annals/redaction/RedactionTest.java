@@ -7,6 +7,7 @@ import static org.hamcrest.Matchers.equalTo;
 import dev.annals.AuditLogFixture;
 import dev.annals.AuditLogFixture.Project;
 import dev.annals.Await;
+import dev.annals.SqlFixture;
 import dev.annals.embedded.TestDatabase;
 import dev.annals.log.LogReader;
 import dev.annals.proof.Checkpoint;
@@ -14,8 +15,10 @@ import dev.annals.proof.ProvedRecord;
 import io.quarkus.test.common.QuarkusTestResource;
 import io.quarkus.test.junit.QuarkusTest;
 import io.restassured.response.Response;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.UUID;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterEach;
@@ -217,6 +220,54 @@ class RedactionTest {
                     403,
                     "forbidden");
         }
+    }
+
+    @Test
+    void aTokenThatMayNotReadLearnsNothingOfARecord() throws Exception {
+        Project blind = new Project(project.id(), log.newToken(project.id(), "redact"));
+        String right = "{\"fields\": [%s], \"reason\": \"u-4711, Secret Room or Jane Ümit\"}";
+        String wrong = "{\"fields\": [%s], \"reason\": \"u-4712, Secret Hall or Jack Ümit\"}";
+        for (String fields : List.of("\"subject.id\"", "\"subject.type\", \"subject.id\"")) {
+            for (String body : List.of(right, wrong)) {
+                assertThat(redactAs(blind, id, body.formatted(fields)))
+                        .as("nothing that is set")
+                        .isEqualTo("204 ");
+            }
+        }
+        assertThat(get(LOGS).<List<?>>path("results")).as("no event").hasSize(3);
+        new SqlFixture()
+                .run("select annals.set_hold('" + project.id() + "', '" + UUID.randomUUID()
+                        + "', null, null, 'case', null, '10.0.0.1')");
+        Set<String> held = new HashSet<>();
+        for (String fields : List.of("\"subject.id\"", "\"actor.id\"", "\"actor.id\", \"subject.id\"")) {
+            for (String body : List.of(right, wrong)) {
+                held.add(redactAs(blind, id, body.formatted(fields)).replaceAll("\"instance\":\"[^\"]*\"", ""));
+            }
+        }
+        assertThat(held).singleElement().asString().startsWith("409 ").contains("legal-hold");
+        new SqlFixture()
+                .run("select annals.lift_hold('" + project.id() + "', h.id, 'over', null, '10.0.0.1')"
+                        + " from annals.legal_hold as h where h.project_id = '" + project.id() + "'");
+
+        String all = right.formatted("\"actor.id\", \"subject.name\", \"subject.id\"");
+        assertThat(redactAs(blind, id, all)).isEqualTo("204 ");
+        assertThat(redactAs(blind, id, all)).isEqualTo("204 ");
+        assertThat(get(LOGS + "?order=desc&limit=1").<String>path("results[0].message"))
+                .isEqualTo("[…], […] or Jane Ümit");
+        assertThat(get(LOGS + "/" + id).<Map<String, Object>>path("redacted"))
+                .containsOnlyKeys("actor.id", "subject.name");
+        String event = get(LOGS + "?order=desc&limit=1").path("results[0].id");
+        assertThat(redactAs(blind, event, fields("subject.id"))).startsWith("422 ");
+        assertThat(redactAs(blind, event, fields("message"))).isEqualTo("204 ");
+        assertThat(redactAs(blind, event, fields("message"))).isEqualTo("204 ");
+    }
+
+    private static String redactAs(Project token, String record, String body) {
+        Response answer = token.wrongRequest()
+                .contentType("application/json")
+                .body(body)
+                .post(LOGS + "/" + record + "/redactions");
+        return answer.statusCode() + " " + answer.asString();
     }
 
     @Test

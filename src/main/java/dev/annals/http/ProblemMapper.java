@@ -33,6 +33,12 @@ public final class ProblemMapper {
 
     private static final MediaType PROBLEM_JSON = MediaType.valueOf(Problem.MEDIA_TYPE);
 
+    private final AllowedMethods methods;
+
+    ProblemMapper(AllowedMethods methods) {
+        this.methods = methods;
+    }
+
     @ServerExceptionMapper
     public Response ownProblem(ProblemException e, RoutingContext routing) {
         return response(routing, e.problem());
@@ -48,9 +54,12 @@ public final class ProblemMapper {
         return response(routing, of(e));
     }
 
+    /** The framework also finds nothing where an address below another resource's takes other methods. */
     @ServerExceptionMapper
-    public Response notFound(NotFoundException e, RoutingContext routing) {
-        return response(routing, ofStatus(404));
+    public Response notFound(NotFoundException e, ContainerRequestContext request, RoutingContext routing) {
+        boolean other =
+                methods.areOthers(request.getMethod(), request.getUriInfo().getPath());
+        return response(routing, ofStatus(other ? 405 : 404));
     }
 
     @ServerExceptionMapper

@@ -169,9 +169,12 @@ public final class ContractFilter implements Filter {
 
     private static Optional<ApiOperation> operation(String path, Request.Method method) {
         var match = OPERATIONS.findApiOperation(path, method);
-        return match.isPathFound() && match.isOperationAllowed()
+        Optional<ApiOperation> operation = match.isPathFound() && match.isOperationAllowed()
                 ? Optional.of(match.getApiOperation())
                 : Optional.empty();
+        // A path without parameters comes before those with, whatever its methods.
+        return operation.filter(o -> !CONTRACT.getPaths().containsKey(path)
+                || o.getApiPath().original().equals(path));
     }
 
     /** HEAD and OPTIONS come with HTTP, whatever a contract says. */

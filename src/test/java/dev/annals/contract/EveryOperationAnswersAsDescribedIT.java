@@ -152,7 +152,8 @@ class EveryOperationAnswersAsDescribedIT extends ProjectTest {
                 .statusCode(201)
                 .extract()
                 .path("id");
-        RequestSpecification redacting = given().auth().preemptive().oauth2(log.newToken(project.id(), "redact"));
+        RequestSpecification redacting =
+                given().auth().preemptive().oauth2(log.newToken(project.id(), "read", "redact"));
         json(redacting, "{\"fields\": [\"message\"], \"reason\": \"By request\"}")
                 .post(LOGS + "/" + id + "/redactions")
                 .then()

@@ -110,7 +110,7 @@ class EveryOperationAnswersAsDescribedTest {
 
     @Test
     void aRedactionIsAnsweredWithTheRecord() {
-        String token = log.newProject("write", "redact").token();
+        String token = log.newProject("read", "write", "redact").token();
         Map<String, Object> sent = record();
         json(client(token)).body(sent).post(LOGS).then().statusCode(201);
         ValidatableResponse redacted = json(client(token))

@@ -123,7 +123,7 @@ class FacetsOverHttpTest extends ProjectTest {
         append(project, "{'action': 'a', 'actor': {'id': 'joe'}}");
         given().auth()
                 .preemptive()
-                .oauth2(log.newToken(project.id(), "redact"))
+                .oauth2(log.newToken(project.id(), "read", "redact"))
                 .contentType("application/json")
                 .body(
                         "{\"fields\": [\"actor.id\", \"actor.name\", \"outcome\", \"ip_address\"], \"reason\": \"a reason\"}")

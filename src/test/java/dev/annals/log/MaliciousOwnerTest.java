@@ -164,7 +164,7 @@ class MaliciousOwnerTest {
     }
 
     private String redact(Project project, String id) {
-        Project redacting = new Project(project.id(), log.newToken(project.id(), "redact"));
+        Project redacting = new Project(project.id(), log.newToken(project.id(), "read", "redact"));
         for (String field : List.of("message", "outcome", "actor.id")) {
             int status = redacting
                     .wrongRequest()

@@ -176,7 +176,7 @@ class OtherVerifiersTest {
     void theyAcceptRedactedRecordsAndRefuseOthersInTheirPlace() throws Exception {
         String record = log.text("select id from annals.feed where project_id = '" + project.id()
                 + "' and message is not null order by sequence_id limit 1");
-        Project redacting = new Project(project.id(), log.newToken(project.id(), "redact"));
+        Project redacting = new Project(project.id(), log.newToken(project.id(), "read", "redact"));
         redacting
                 .wrongRequest()
                 .contentType("application/json")

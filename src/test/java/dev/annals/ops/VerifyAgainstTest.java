@@ -94,7 +94,7 @@ class VerifyAgainstTest {
 
     /** A field that the record has. */
     private String redact(int sequenceId) throws Exception {
-        Project redacting = new Project(project.id(), log.newToken(project.id(), "redact"));
+        Project redacting = new Project(project.id(), log.newToken(project.id(), "read", "redact"));
         for (String field : List.of("message", "outcome", "actor.id", "subject.id", "ip_address")) {
             int status = redacting
                     .wrongRequest()

@@ -172,7 +172,7 @@ class ViewerProofTest extends BrowserTest {
             Page page = guarded.page;
             signIn(page, project);
             openNewest(page);
-            Project redacting = new Project(project.id(), log.newToken(project.id(), "redact"));
+            Project redacting = new Project(project.id(), log.newToken(project.id(), "read", "redact"));
             for (int sequenceId : new int[] {249, 250}) {
                 redact(redacting, sequenceId);
             }

@@ -90,7 +90,8 @@ public interface AnnalsConfig {
      * header is read.
      */
     @WithDefault("127.0.0.1,::1/128")
-    @Texts("[0-9.]+(/([0-9]|[12][0-9]|3[0-2]))?|[0-9A-Fa-f]*:[0-9A-Fa-f:.]*/([0-9]{1,2}|1[01][0-9]|12[0-8])")
+    @Texts("((25[0-5]|2[0-4][0-9]|1?[0-9]?[0-9])(\\.(?=[0-9])|(?=/|$))){4}(/([0-9]|[12][0-9]|3[0-2]))?"
+            + "|[0-9A-Fa-f]*:[0-9A-Fa-f:.]*/([0-9]{1,2}|1[01][0-9]|12[0-8])")
     List<String> trustedProxies();
 
     /** The TCP port of the HTTP API; 0 takes a free one. */

@@ -219,6 +219,12 @@ public final class EmbeddedDatabase implements AutoCloseable {
 
     private static Path ownDirectory(Path directory) {
         Path absolute = directory.toAbsolutePath().normalize();
+        if (absolute.toString().chars().anyMatch(c -> c < ' ')) {
+            throw new EmbeddedDatabaseException(
+                    "The name of the data directory " + absolute.toString().replaceAll("\\p{Cntrl}", "?")
+                            + " has a line break or another control character, which PostgreSQL's files cannot hold. Set ANNALS_DATA_DIR to"
+                            + " another.");
+        }
         try {
             if (!Files.isDirectory(absolute)) {
                 Files.createDirectories(absolute);
@@ -227,7 +233,11 @@ public final class EmbeddedDatabase implements AutoCloseable {
                         + " Annals; it is left as it is. Set ANNALS_DATA_DIR to an empty directory, or to one that is not"
                         + " there yet.");
             }
-            Files.setPosixFilePermissions(absolute, PosixFilePermissions.fromString("rwx------"));
+            // A volume of Kubernetes is root's and its group's, and what PostgreSQL makes in it is the user's alone.
+            if (!Files.getAttribute(absolute, "unix:uid").equals(0)
+                    || PostgresBinaries.userId().equals(Optional.of(0))) {
+                Files.setPosixFilePermissions(absolute, PosixFilePermissions.fromString("rwx------"));
+            }
             // The real path, to be comparable with the path that the server reports.
             return absolute.toRealPath();
         } catch (IOException e) {
@@ -365,6 +375,9 @@ public final class EmbeddedDatabase implements AutoCloseable {
     // First in a directory of another name, with the password on disk before that: an interrupted start leaves either
     // nothing, or a database that the next start can open.
     private void initialize() throws IOException {
+        // initdb gives its own path to a shell, in double quotes.
+        Path elsewhere =
+                PostgresBinaries.isPlain(binaries.directory()) ? null : Files.createTempDirectory("annals-postgresql-");
         Path partial = directory.resolve("postgresql.partial");
         PostgresBinaries.deleteTree(partial);
         Path passwordFile = directory.resolve("password");
@@ -383,8 +396,8 @@ public final class EmbeddedDatabase implements AutoCloseable {
                 "--data-checksums"));
         INITIAL_SETTINGS.forEach(setting -> arguments.addAll(List.of("--set", setting)));
         try {
-            PostgresBinaries.Outcome outcome =
-                    binaries.run(INITIALIZE_LIMIT, "initdb", arguments.toArray(String[]::new));
+            PostgresBinaries plain = elsewhere == null ? binaries : PostgresBinaries.unpack(elsewhere);
+            PostgresBinaries.Outcome outcome = plain.initialize(INITIALIZE_LIMIT, arguments);
             if (outcome.exitCode() != 0) {
                 throw new EmbeddedDatabaseException("A new database could not be made in " + directory + " ("
                         + complaint(outcome.output()) + "). Check its free space and permissions, or set"
@@ -394,6 +407,9 @@ public final class EmbeddedDatabase implements AutoCloseable {
         } finally {
             Files.deleteIfExists(passwordFile);
             PostgresBinaries.deleteTree(partial);
+            if (elsewhere != null) {
+                PostgresBinaries.deleteTree(elsewhere);
+            }
         }
     }
 
@@ -440,14 +456,17 @@ public final class EmbeddedDatabase implements AutoCloseable {
         CompletableFuture<PostgresBinaries.Outcome> start = new CompletableFuture<PostgresBinaries.Outcome>()
                 .completeAsync(
                         () -> binaries.run(
+                                directory,
                                 START_LIMIT.plusSeconds(10),
                                 "pg_ctl",
                                 "start",
-                                "--pgdata=" + cluster,
+                                "-p",
+                                forShell(binaries.directory().resolve("bin/postgres")),
+                                "--pgdata=" + forShell(cluster),
                                 "--wait",
                                 "--timeout=" + START_LIMIT.toSeconds(),
                                 "--silent",
-                                "--log=" + log,
+                                "--log=" + forShell(log),
                                 "--options=" + serverOptions()),
                         EmbeddedDatabase::runBeside);
         while (!start.isDone()) {
@@ -463,6 +482,11 @@ public final class EmbeddedDatabase implements AutoCloseable {
         } catch (CompletionException e) {
             throw e.getCause() instanceof EmbeddedDatabaseException known ? known : e;
         }
+    }
+
+    /** A path that pg_ctl gives to a shell, in double quotes; it runs in the data directory. */
+    private String forShell(Path path) {
+        return (PostgresBinaries.isPlain(path) ? path : directory.relativize(path)).toString();
     }
 
     private static void runBeside(Runnable command) {
@@ -552,6 +576,7 @@ public final class EmbeddedDatabase implements AutoCloseable {
     private void stopServer() {
         for (String mode : List.of("fast", "immediate")) {
             PostgresBinaries.Outcome outcome = binaries.run(
+                    directory,
                     STOP_LIMIT.plusSeconds(10),
                     "pg_ctl",
                     "stop",

@@ -16,6 +16,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.Properties;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
@@ -23,6 +24,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.apache.commons.compress.archivers.tar.TarArchiveEntry;
 import org.apache.commons.compress.archivers.tar.TarArchiveInputStream;
+import org.jspecify.annotations.Nullable;
 import org.tukaani.xz.XZInputStream;
 
 /**
@@ -36,6 +38,8 @@ record PostgresBinaries(Path directory, int majorVersion) {
     private static final String PREFIX = "postgresql-binaries-";
     private static final Duration VERSION_LIMIT = Duration.ofSeconds(30);
     private static final Pattern VERSION = Pattern.compile("postgres \\(PostgreSQL\\) (\\d+).*");
+    /** Java's name of a user who has none. */
+    private static final String NAMELESS = "?";
 
     /** What a program printed (standard output and error together) and its exit code. */
     record Outcome(int exitCode, String output) {}
@@ -97,14 +101,39 @@ record PostgresBinaries(Path directory, int majorVersion) {
     /**
      * Runs one of the programs to its end.
      *
+     * @param workingDirectory from where it finds files that are named relatively
      * @param limit after which it is killed
      * @throws EmbeddedDatabaseException if it cannot be started, or does not end in time
      */
-    Outcome run(Duration limit, String program, String... arguments) {
+    Outcome run(Path workingDirectory, Duration limit, String program, String... arguments) {
         List<String> command = new ArrayList<>();
         command.add(directory.resolve("bin").resolve(program).toString());
         command.addAll(List.of(arguments));
-        return run(directory, limit, command);
+        return run(workingDirectory, limit, command);
+    }
+
+    /**
+     * Runs initdb, which asks for the name of the user. A user id without one, as containers may have it, becomes {@code nobody}, whose name
+     * nearly every system knows, in a user namespace of its own.
+     *
+     * @throws EmbeddedDatabaseException if it cannot be started, or does not end in time, or there is no name
+     */
+    Outcome initialize(Duration limit, List<String> arguments) {
+        List<String> command = new ArrayList<>(isNameless() ? List.of("unshare", "--user") : List.of());
+        command.add(directory.resolve("bin/initdb").toString());
+        command.addAll(arguments);
+        Outcome outcome = run(directory, limit, command);
+        if (outcome.exitCode() != 0
+                && (outcome.output().contains("effective user ID")
+                        || outcome.output().contains("unshare"))) {
+            throw nameless(firstLine(outcome.output()));
+        }
+        return outcome;
+    }
+
+    /** Whether programs that hand a path to a shell, in double quotes, can be given this one. */
+    static boolean isPlain(Path path) {
+        return path.toString().chars().noneMatch(c -> "\"$`\\".indexOf(c) >= 0);
     }
 
     private static Outcome versionOf(Path directory) {
@@ -134,6 +163,9 @@ record PostgresBinaries(Path directory, int majorVersion) {
             process.getOutputStream().close();
             return await(process, program, limit);
         } catch (IOException e) {
+            if (isNameless() && program.get(0).equals("unshare")) {
+                throw nameless(e.getMessage());
+            }
             throw new EmbeddedDatabaseException(
                     "The embedded PostgreSQL cannot be started (" + e.getMessage()
                             + "). Run the service as a user other"
@@ -143,7 +175,30 @@ record PostgresBinaries(Path directory, int majorVersion) {
     }
 
     private static boolean isRoot() {
-        return System.getProperty("user.name").equals("root");
+        return userId().map(id -> id == 0)
+                .orElse(System.getProperty("user.name").equals("root"));
+    }
+
+    private static boolean isNameless() {
+        return System.getProperty("user.name").equals(NAMELESS) && !isRoot();
+    }
+
+    private static EmbeddedDatabaseException nameless(@Nullable String complaint) {
+        String id = userId().map(Object::toString).orElse(NAMELESS);
+        return new EmbeddedDatabaseException(
+                "A new database cannot be made: PostgreSQL asks for the name of the user with the"
+                        + " id " + id + ", and there is none (" + complaint + "). Add the line annals:x:" + id
+                        + ":0::/:/sbin/nologin to"
+                        + " /etc/passwd, run the service as a user with a name, or set ANNALS_DATABASE_URL to use another PostgreSQL.");
+    }
+
+    /** Of this process; empty where the system does not tell. */
+    static Optional<Integer> userId() {
+        try {
+            return Optional.of((Integer) Files.getAttribute(Path.of("/proc/self"), "unix:uid"));
+        } catch (IOException | UnsupportedOperationException | IllegalArgumentException e) {
+            return Optional.empty();
+        }
     }
 
     private static Outcome await(Process process, List<String> program, Duration limit) throws IOException {

@@ -361,6 +361,46 @@ class EmbeddedDatabaseTest {
         }
     }
 
+    @Test
+    void theDirectoryMayHaveAnyNameButControlCharacters() throws Exception {
+        Path parent = Files.createTempDirectory("annals-embedded-");
+        directory = parent;
+        Path odd = parent.resolve("it's \"here\" \\ 50% $HOME $(id) `id` ; & # ~ dätä");
+        for (int round = 0; round < 2; round++) {
+            try (EmbeddedDatabase database = EmbeddedDatabase.start(odd)) {
+                assertThat(query(database.url(), "select 1")).isEqualTo("1");
+            }
+        }
+        assertThatThrownBy(() -> EmbeddedDatabase.start(parent.resolve("two\nlines")))
+                .isInstanceOf(EmbeddedDatabaseException.class)
+                .hasMessageContainingAll("two?lines", "control character", "ANNALS_DATA_DIR");
+    }
+
+    @Test
+    void aUserIdWithoutANameMakesADatabase() throws Exception {
+        directory = Files.createTempDirectory("annals-embedded-");
+        Process owner =
+                owner("unshare", "--user", "--map-user=12345", "--map-group=0").start();
+        owners.add(owner);
+        assertThat(outputUntilStarted(owner)).last().isEqualTo("started");
+        assertThat(query(
+                        DatabaseUrl.parse(Files.readString(directory.resolve("database-url"))
+                                .strip()),
+                        "select 1"))
+                .isEqualTo("1");
+    }
+
+    @Test
+    void aUserIdForWhichThereIsNoNameIsToldWhatToDo() throws Exception {
+        directory = Files.createTempDirectory("annals-embedded-");
+        ProcessBuilder nameless = owner("unshare", "--user", "--map-user=12345", "--map-group=0");
+        nameless.environment().put("PATH", "/nonexistent");
+        Process owner = nameless.start();
+        owners.add(owner);
+        assertThat(String.join(" ", outputUntilStarted(owner)))
+                .contains("the user with the id 12345", "annals:x:12345:0::/:/sbin/nologin", "ANNALS_DATABASE_URL");
+    }
+
     private EmbeddedDatabase start() {
         return EmbeddedDatabase.start(directory, TestDatabase.BINARIES, Set.of());
     }
@@ -381,28 +421,40 @@ class EmbeddedDatabaseTest {
     }
 
     private Process startInAnotherProcess() throws IOException {
-        Process process = new ProcessBuilder(
-                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                        "-XX:TieredStopAtLevel=1",
-                        "-XX:+UseSerialGC",
-                        "-cp",
-                        System.getProperty("java.class.path"),
-                        Owner.class.getName(),
-                        directory.toString(),
-                        TestDatabase.BINARIES.toString())
-                .redirectErrorStream(true)
-                .start();
+        Process process = owner().start();
         owners.add(process);
+        List<String> output = outputUntilStarted(process);
+        if (!output.contains("started")) {
+            throw new IllegalStateException(String.join("\n", output));
+        }
+        return process;
+    }
+
+    private ProcessBuilder owner(String... prefix) {
+        List<String> command = new ArrayList<>(List.of(prefix));
+        command.addAll(List.of(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-XX:TieredStopAtLevel=1",
+                "-XX:+UseSerialGC",
+                "-cp",
+                System.getProperty("java.class.path"),
+                Owner.class.getName(),
+                directory.toString(),
+                TestDatabase.BINARIES.toString()));
+        return new ProcessBuilder(command).redirectErrorStream(true);
+    }
+
+    private static List<String> outputUntilStarted(Process process) throws IOException {
         List<String> output = new ArrayList<>();
         BufferedReader reader =
                 new BufferedReader(new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8));
         for (String line = reader.readLine(); line != null; line = reader.readLine()) {
-            if (line.equals("started")) {
-                return process;
-            }
             output.add(line);
+            if (line.equals("started")) {
+                break;
+            }
         }
-        throw new IllegalStateException(String.join("\n", output));
+        return output;
     }
 
     private static List<InetAddress> otherAddresses() throws IOException {

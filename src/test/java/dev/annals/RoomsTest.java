@@ -22,7 +22,7 @@ class RoomsTest {
             Map.entry("command", Set.of()),
             Map.entry("config", Set.of()),
             Map.entry("guid", Set.of()),
-            Map.entry("contract", Set.of("project")),
+            Map.entry("contract", Set.of("http", "project")),
             Map.entry("follower", Set.of()),
             Map.entry("proof", Set.of()),
             Map.entry("quarantine", Set.of()),

@@ -43,6 +43,16 @@ public interface ConnectionConfig {
     @Durations(min = "1s", max = "1H")
     Duration idleTime();
 
+    /**
+     * How many bytes of answers may wait in memory until their clients take them, on all connections together; 0 means an eighth of the
+     * heap. If there are more, the clients that have taken nothing for the longest are cut off. What is the same for all clients, such
+     * as the viewer's files, does not count.
+     */
+    @WithDefault("0")
+    @Min(0)
+    @Max(1_099_511_627_776L)
+    long unsentBytes();
+
     /** How many requests may have sent more than 4 KiB of a head that is not yet complete. */
     @WithDefault("128")
     @Min(1)

@@ -45,10 +45,14 @@ public final class ConnectionLimits extends GuardedTransport {
         private static final Logger LOG = Logger.getLogger(ConnectionLimits.class);
         private static final long HEAP_BYTES_PER_CONNECTION = 32_768;
         private static final int MOST_BY_DEFAULT = 32_768;
+        /** The part of the heap whose size answers may have that wait. They are not in the heap: the network takes them from elsewhere. */
+        private static final int UNSENT_PART = 8;
+
         private static final long WARN_NANOS = TimeUnit.MINUTES.toNanos(1);
 
         private final ConnectionConfig config;
         private final int max;
+        private final long unsentBytes;
         private final TrustedProxies proxies;
         private final AtomicInteger open = new AtomicInteger();
         private final Map<String, Integer> openOf = new ConcurrentHashMap<>();
@@ -63,6 +67,9 @@ public final class ConnectionLimits extends GuardedTransport {
             this.max = config.max() > 0
                     ? config.max()
                     : (int) Math.min(MOST_BY_DEFAULT, Runtime.getRuntime().maxMemory() / HEAP_BYTES_PER_CONNECTION);
+            this.unsentBytes = config.unsentBytes() > 0
+                    ? config.unsentBytes()
+                    : Runtime.getRuntime().maxMemory() / UNSENT_PART;
             this.proxies = proxies;
         }
 
@@ -81,12 +88,12 @@ public final class ConnectionLimits extends GuardedTransport {
             String address = ClientAddress.of(from.getAddress());
             if (limited && openOf.merge(address, 1, Integer::sum) > config.perAddress()) {
                 leave(address);
-                warn("from one address (annals.connections.per-address)");
+                warn("Refusing connections: the limit is reached from one address (annals.connections.per-address)");
                 return false;
             }
             if (open.incrementAndGet() > max) {
                 left(from);
-                warn("in all (annals.connections.max)");
+                warn("Refusing connections: the limit is reached in all (annals.connections.max)");
                 return false;
             }
             return true;
@@ -104,11 +111,11 @@ public final class ConnectionLimits extends GuardedTransport {
             openOf.computeIfPresent(address, (same, count) -> count == 1 ? null : (Integer) (count - 1));
         }
 
-        private void warn(String which) {
+        private void warn(String what) {
             long now = System.nanoTime();
             long last = warned.get();
             if (now - last >= WARN_NANOS && warned.compareAndSet(last, now)) {
-                LOG.warnf("Refusing connections: the limit is reached %s", which);
+                LOG.warn(what);
             }
         }
 
@@ -125,6 +132,17 @@ public final class ConnectionLimits extends GuardedTransport {
         @Override
         public int largeHeads() {
             return config.largeHeads();
+        }
+
+        @Override
+        public long unsentBytes() {
+            return unsentBytes;
+        }
+
+        @Override
+        public void cutOff() {
+            warn(
+                    "Cutting off clients that take nothing of their answers: too much waits (annals.connections.unsent-bytes)");
         }
 
         @Override

@@ -8,6 +8,7 @@ import dev.annals.openid.BadToken;
 import dev.annals.openid.ProvenToken;
 import dev.annals.openid.Provider;
 import dev.annals.openid.SignIn;
+import io.smallrye.common.annotation.NonBlocking;
 import io.smallrye.mutiny.Uni;
 import io.vertx.ext.web.RoutingContext;
 import jakarta.ws.rs.DELETE;
@@ -135,6 +136,7 @@ public class SessionResource {
 
     /** Signs out: the browser forgets the session. The provider's own goes on. */
     @DELETE
+    @NonBlocking
     public Response signOut() {
         return Response.noContent()
                 .header(HttpHeaders.SET_COOKIE, cookie(Session.name(signIn.isSecure()), "", 0, "Strict"))

@@ -9,6 +9,7 @@ import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ChannelOutboundBuffer;
 import io.netty.channel.ChannelPipeline;
 import io.netty.channel.ChannelPromise;
+import io.netty.handler.codec.http.HttpContent;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpRequest;
 import io.netty.handler.codec.http.HttpResponse;
@@ -20,6 +21,7 @@ import io.netty.util.ReferenceCountUtil;
 import io.netty.util.concurrent.ScheduledFuture;
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
@@ -27,11 +29,12 @@ import org.jspecify.annotations.Nullable;
 /**
  * Closes a connection if the head of a request is not complete in time, if there is no request for too long, or if its client takes
  * nothing of an answer for too long. It sees the bytes as they arrive; behind the codec it sees where requests begin and answers end.
- * The service gets one request at a time: the next one waits until the answer to the last has left.
+ * The service gets one request at a time: the next one waits until the answer to the last has left. What waits in memory for the
+ * client counts in {@link UnsentAnswers}.
  */
 // The connection's other handlers see the outcome of a close or a write.
 @SuppressWarnings("FutureReturnValueIgnored")
-final class ConnectionGuard extends ChannelInboundHandlerAdapter {
+final class ConnectionGuard extends ChannelDuplexHandler {
 
     private static final int SMALL_HEAD_BYTES = 4_096;
     /** How many requests a client may send ahead of an answer; more of them would take memory that nothing accounts for. */
@@ -43,6 +46,7 @@ final class ConnectionGuard extends ChannelInboundHandlerAdapter {
     private final long headNanos;
     private final long idleNanos;
     private final AtomicInteger largeHeads;
+    private final UnsentAnswers unsentAnswers;
     private final Requests requests = new Requests();
 
     private boolean watching;
@@ -57,15 +61,27 @@ final class ConnectionGuard extends ChannelInboundHandlerAdapter {
 
     private boolean framed;
     private long deadline;
+    /** What counts in {@link #unsentAnswers}. */
+    private long counted;
+    /** How many bytes of the answer are the same in memory for all clients. */
+    private long shared;
+
+    private @Nullable ChannelHandlerContext context;
     private final Unsent unsent = new Unsent();
     private @Nullable ScheduledFuture<?> look;
 
     /** @param largeHeads how many connections have a large head that is not complete */
-    ConnectionGuard(ConnectionRules rules, AtomicInteger largeHeads) {
+    ConnectionGuard(ConnectionRules rules, AtomicInteger largeHeads, UnsentAnswers unsentAnswers) {
         this.rules = rules;
         this.headNanos = rules.headTime().toNanos();
         this.idleNanos = rules.idleTime().toNanos();
         this.largeHeads = largeHeads;
+        this.unsentAnswers = unsentAnswers;
+    }
+
+    @Override
+    public void handlerAdded(ChannelHandlerContext context) {
+        this.context = context;
     }
 
     @Override
@@ -81,7 +97,38 @@ final class ConnectionGuard extends ChannelInboundHandlerAdapter {
             look.cancel(false);
         }
         headIsComplete();
+        count(0, false);
         context.fireChannelInactive();
+    }
+
+    @Override
+    public void flush(ChannelHandlerContext context) {
+        context.flush();
+        count(context, false);
+    }
+
+    @Override
+    public void channelWritabilityChanged(ChannelHandlerContext context) {
+        count(context, context.channel().isWritable());
+        context.fireChannelWritabilityChanged();
+    }
+
+    private void count(ChannelHandlerContext context, boolean taken) {
+        ChannelOutboundBuffer out = context.channel().unsafe().outboundBuffer();
+        count(out == null ? 0 : Math.max(0, out.totalPendingWriteBytes() - shared), taken);
+    }
+
+    private void count(long waiting, boolean taken) {
+        if (counted != waiting || taken) {
+            counted = waiting;
+            unsentAnswers.count(this, waiting, taken);
+        }
+    }
+
+    /** Closes the connection together with what waits on it. */
+    void cutOff() {
+        ChannelHandlerContext there = Objects.requireNonNull(context, "it has written");
+        there.executor().execute(there::close);
     }
 
     @Override
@@ -265,6 +312,9 @@ final class ConnectionGuard extends ChannelInboundHandlerAdapter {
 
         @Override
         public void write(ChannelHandlerContext context, Object message, ChannelPromise promise) {
+            if (message instanceof HttpContent part && isShared(context, part)) {
+                shared += part.content().readableBytes();
+            }
             if (message instanceof LastHttpContent && !isInterim(message)) {
                 context.write(message, promise.unvoid().addListener(sent -> {
                     if (sent.isSuccess()) {
@@ -276,6 +326,11 @@ final class ConnectionGuard extends ChannelInboundHandlerAdapter {
             }
         }
 
+        /** A buffer that cannot be written is one for all clients, except that TLS encrypts it for each. */
+        private boolean isShared(ChannelHandlerContext context, HttpContent part) {
+            return part.content().isReadOnly() && context.pipeline().get(SslHandler.class) == null;
+        }
+
         private boolean isInterim(Object message) {
             return message instanceof HttpResponse response
                     && response.status().codeClass() == HttpStatusClass.INFORMATIONAL;
@@ -283,6 +338,11 @@ final class ConnectionGuard extends ChannelInboundHandlerAdapter {
 
         private void answered(ChannelHandlerContext context) {
             busy = false;
+            shared = 0;
+            if (counted > 0) {
+                // What has just been sent still counts as pending.
+                context.executor().execute(() -> count(context, false));
+            }
             // The rest of a body is no longer needed.
             inHead = !inBody && headBytes > 0;
             deadline = System.nanoTime() + (inBody || inHead ? headNanos : idleNanos);

@@ -21,6 +21,12 @@ public interface ConnectionRules {
     /** How many connections may have sent more than 4 KiB of a head that is not complete. */
     int largeHeads();
 
+    /** How many bytes of answers may wait in memory until their clients take them, on all connections together. */
+    long unsentBytes();
+
+    /** Called when a client is cut off because more bytes than {@link #unsentBytes} wait. */
+    void cutOff();
+
     /** A whole HTTP answer for a head that was not complete in time. */
     byte[] tooSlow();
 

@@ -87,9 +87,11 @@ public abstract class GuardedTransport implements Transport {
     private static final class Admission extends ChannelInboundHandlerAdapter {
         private final ConnectionRules rules;
         private final AtomicInteger largeHeads = new AtomicInteger();
+        private final UnsentAnswers unsentAnswers;
 
         Admission(ConnectionRules rules) {
             this.rules = rules;
+            this.unsentAnswers = new UnsentAnswers(rules);
         }
 
         @Override
@@ -101,7 +103,7 @@ public abstract class GuardedTransport implements Transport {
                 return;
             }
             var unused = connection.closeFuture().addListener(closed -> rules.left(from));
-            connection.pipeline().addLast(new ConnectionGuard(rules, largeHeads));
+            connection.pipeline().addLast(new ConnectionGuard(rules, largeHeads, unsentAnswers));
             context.fireChannelRead(message);
         }
     }

@@ -1,7 +1,8 @@
 -- What a new connection to the database is, before anything else is sent on it.
 --
 -- One row: role text and login text, who its statements run as and who logged in; backend integer, the server process that
--- answers; standby boolean, whether the server only reads; and the settings as numbers of milliseconds, lock_timeout,
+-- answers; started bigint, when its server was started, in microseconds since 1970, which no two servers share; standby boolean,
+-- whether the server only reads; and the settings as numbers of milliseconds, lock_timeout,
 -- statement_timeout and idle_in_transaction_session_timeout bigint, or as text: enable_seqscan, enable_hashjoin,
 -- enable_mergejoin, plan_cache_mode, jit, array_nulls, bytea_output, default_transaction_deferrable, default_transaction_isolation,
 -- gin_fuzzy_search_limit, intervalstyle, quote_all_identifiers, standard_conforming_strings, transform_null_equals, search_path.
@@ -9,6 +10,7 @@ select
   current_user::text as role,
   session_user::text as login,
   pg_backend_pid() as backend,
+  (extract(epoch from pg_postmaster_start_time()) * 1000000)::bigint as started,
   pg_is_in_recovery() as standby,
   (extract(epoch from current_setting('lock_timeout')::interval) * 1000)::bigint as lock_timeout,
   (extract(epoch from current_setting('statement_timeout')::interval) * 1000)::bigint as statement_timeout,

@@ -1,6 +1,7 @@
 package dev.annals.database;
 
 import io.smallrye.mutiny.Uni;
+import io.vertx.mutiny.sqlclient.Pool;
 import io.vertx.mutiny.sqlclient.PreparedQuery;
 import io.vertx.mutiny.sqlclient.Row;
 import io.vertx.mutiny.sqlclient.RowSet;
@@ -53,15 +54,22 @@ public final class Binds {
     /**
      * Runs the statement, prepared.
      *
+     * <p>A pool lends a connection for it. What a pool runs by itself keeps its timer when no connection can be made, and reports a
+     * second end of the statement as an error of its own.
+     *
      * @throws IllegalStateException if a bind is not set
      */
     public Uni<RowSet<Row>> execute(SqlClient client) {
-        return prepared(client).execute(tuple());
+        return on(client, connection -> prepared(connection).execute(tuple()));
     }
 
     /** Like {@link #execute(SqlClient)}; each row is mapped as it arrives, so that not all are held at once. */
     public <T> Uni<RowSet<T>> execute(SqlClient client, Function<Row, T> mapping) {
-        return prepared(client).mapping(mapping).execute(tuple());
+        return on(client, connection -> prepared(connection).mapping(mapping).execute(tuple()));
+    }
+
+    private static <T> Uni<T> on(SqlClient client, Function<SqlClient, Uni<T>> statement) {
+        return client instanceof Pool pool ? pool.withConnection(statement::apply) : statement.apply(client);
     }
 
     private PreparedQuery<RowSet<Row>> prepared(SqlClient client) {

@@ -91,8 +91,7 @@ public class DatabaseCheck {
      */
     void requireSession(@Observes @Priority(BEFORE_EVERYTHING) StartupEvent event) {
         try {
-            pool.query("select 1")
-                    .execute()
+            pool.withConnection(connection -> connection.query("select 1").execute())
                     .await()
                     .atMost(config.connectTimeout().multipliedBy(2));
         } catch (UnusableSessionException e) {

@@ -30,13 +30,25 @@ public final class DatabaseFailure {
     /**
      * The same, but repeated until that time is over: for what has to outlast a change of the primary.
      *
-     * @param longest from the first failure on
+     * @param longest from the first failure on, however late that comes
      */
     public static <T> Uni<T> retriedFor(Duration longest, Uni<T> read) {
         return told(read.onFailure(DatabaseFailure::isTransient)
-                .retry()
-                .withBackOff(READ_RETRY_DELAY, LONGEST_READ_RETRY_DELAY)
-                .expireIn(longest.toMillis()));
+                .recoverWithUni(first -> again(read, System.nanoTime() + longest.toNanos(), 0, first)));
+    }
+
+    private static <T> Uni<T> again(Uni<T> read, long end, int tries, Throwable failure) {
+        if (System.nanoTime() - end >= 0) {
+            return Uni.createFrom().failure(failure);
+        }
+        return Uni.createFrom()
+                .voidItem()
+                .onItem()
+                .delayIt()
+                .by(backOff(READ_RETRY_DELAY, LONGEST_READ_RETRY_DELAY, tries))
+                .chain(() -> read)
+                .onFailure(DatabaseFailure::isTransient)
+                .recoverWithUni(next -> again(read, end, tries + 1, next));
     }
 
     private static <T> Uni<T> told(Uni<T> retried) {

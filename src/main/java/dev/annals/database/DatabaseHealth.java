@@ -46,8 +46,8 @@ class DatabaseHealth implements AsyncHealthCheck {
     private Uni<Answer> answers() {
         Uni<Answer> asked = underWay.get();
         if (asked == null) {
-            Uni<Answer> question = pool.query("select pg_is_in_recovery()")
-                    .execute()
+            Uni<Answer> question = pool.withConnection(connection ->
+                            connection.query("select pg_is_in_recovery()").execute())
                     .map(rows -> new Answer(
                             true,
                             rows.iterator().next().getBoolean(0)

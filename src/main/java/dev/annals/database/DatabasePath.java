@@ -1,17 +1,26 @@
 package dev.annals.database;
 
 import dev.annals.quarantine.AnswerDeadline;
+import dev.annals.quarantine.AnswerDeadline.Waiting;
+import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.net.NetClient;
 import io.vertx.core.net.NetClientOptions;
 import io.vertx.core.net.NetSocket;
 import io.vertx.core.net.SocketAddress;
+import io.vertx.sqlclient.Row;
 import io.vertx.sqlclient.SqlConnection;
+import io.vertx.sqlclient.Tuple;
+import io.vertx.sqlclient.spi.ConnectionFactory;
 import java.net.InetSocketAddress;
 import java.time.Duration;
+import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jboss.logging.Logger;
 
@@ -20,17 +29,24 @@ import org.jboss.logging.Logger;
  * it asks the database, on a connection of its own, whether it speaks TLS: every PostgreSQL answers that with one byte, before
  * any login (PostgreSQL's documentation, "SSL Session Encryption"). Where that fails and later succeeds, whatever was silent
  * in between has lost its path and is closed, instead of waiting for its {@link AnswerDeadline}. Where there are several
- * servers, nothing waits for one of them to come back: what is silent is closed as soon as the question fails. Where it succeeds
- * at once, the answer is only slow, unless the path has forgotten that one connection. Then the answer's deadline ends it, and with it
- * the others that were silent since.
+ * servers, nothing waits for one of them to come back: what is silent is closed as soon as the question fails.
+ *
+ * <p>Where it succeeds at once, the answer is slow, or the path has forgotten that one connection. The server knows which: on a new
+ * connection it is asked whether the session is in a transaction. If twice in a row it is not, and not a byte has come in between, the
+ * statement never arrived, or its answer was lost: the connection is closed, with those that idle. A statement that the server works
+ * on, or a commit that waits for a standby, keeps its connection for as long as its {@link AnswerDeadline} lets it. Behind a pooler
+ * nobody can say which session is a connection's, and the deadline is all there is.
  *
  * <p>Safe for any thread.
  */
 final class DatabasePath {
 
     /** How long an answer may take before the database is asked. */
-    private static final Duration PATIENCE = Duration.ofSeconds(5);
+    private static final Duration PATIENCE = Duration.ofSeconds(3);
+    /** How long a part of a statement or of its answer may be under way. */
+    private static final Duration ON_THE_WAY = Duration.ofSeconds(2);
 
+    private static final Sql FIND_WORKING_SESSIONS = Sql.named("find_working_sessions");
     private static final Logger LOG = Logger.getLogger(DatabasePath.class);
     private static final int QUESTION_MILLIS = 2_000;
     private static final int INTERVAL_MILLIS = 1_000;
@@ -64,9 +80,21 @@ final class DatabasePath {
         this.severalServers = severalServers;
     }
 
+    /** The session that answers on a connection, and how to reach its server. */
+    private record Backend(ConnectionFactory server, long started, int process) {}
+
     /** Watches a new connection, and returns it. */
     <C extends SqlConnection> C watched(C connection) {
         return connections.on(connection);
+    }
+
+    /** A watched connection turned out to be this. */
+    void leadsTo(Servers.Found<ConnectionFactory, ? extends SqlConnection> found) {
+        Session session = found.session();
+        if (session.answersAlone(found.connection())) {
+            AnswerDeadline.leadsTo(
+                    found.connection(), new Backend(found.server(), session.started(), session.backend()));
+        }
     }
 
     /** An answer of the database at this address is overdue. */
@@ -106,6 +134,7 @@ final class DatabasePath {
     private void answered(InetSocketAddress database, boolean there, long began) {
         State state = states.computeIfAbsent(database, address -> new State());
         long since;
+        boolean wasBroken;
         synchronized (state) {
             if (!there && connections.watches(database)) {
                 if (!state.broken) {
@@ -119,19 +148,79 @@ final class DatabasePath {
                 }
                 return;
             }
-            state.asking = false;
-            states.remove(database, state);
-            if (!state.broken) {
-                return;
-            }
+            wasBroken = state.broken;
             state.broken = false;
             since = state.lastBroken;
+            if (wasBroken || !there) {
+                state.asking = false;
+                states.remove(database, state);
+            }
         }
-        if (there) {
+        if (there && wasBroken) {
             LOG.infof("The database at %s can be reached again", database);
             // The path has probably lost them as well. If it has not, little is wasted: an idle connection is opened
             // anew, and a statement that has run for so long is sent again.
             connections.closeSilentSince(database, since);
+        } else if (there) {
+            findForgotten(database, state, Set.of());
         }
+    }
+
+    /**
+     * Asks the server about the connections that wait for an answer.
+     *
+     * @param idle those whose sessions were not in a transaction a moment ago
+     */
+    private void findForgotten(InetSocketAddress database, State state, Set<Waiting> idle) {
+        List<Waiting> waiting = connections.waiting(database, ON_THE_WAY);
+        idle(waiting).onComplete(found -> {
+            Set<Waiting> still = found.succeeded() ? new HashSet<>(found.result()) : Set.of();
+            List<Waiting> forgotten = still.stream().filter(idle::contains).toList();
+            if (!forgotten.isEmpty()) {
+                forgotten.forEach(Waiting::giveUp);
+                // Otherwise the next statement would meet one that the path has forgotten, too. The others are soon
+                // opened anew.
+                connections.closeIdleSilentSince(database, System.nanoTime() - ON_THE_WAY.toNanos());
+            }
+            if (still.size() > forgotten.size()) {
+                vertx.setTimer(ON_THE_WAY.toMillis(), again -> findForgotten(database, state, still));
+                return;
+            }
+            synchronized (state) {
+                state.asking = false;
+                states.remove(database, state);
+            }
+        });
+    }
+
+    /** Those of them whose sessions are in no transaction. Fails if no server can say so. */
+    private Future<List<Waiting>> idle(List<Waiting> waiting) {
+        if (waiting.isEmpty()) {
+            return Future.succeededFuture(List.of());
+        }
+        Integer[] processes =
+                waiting.stream().map(each -> backend(each).process).toArray(Integer[]::new);
+        return backend(waiting.get(0))
+                .server
+                .connect(vertx.getOrCreateContext())
+                .compose(connection -> connection
+                        .preparedQuery(FIND_WORKING_SESSIONS.text())
+                        .execute(Tuple.of(processes))
+                        .timeout(QUESTION_MILLIS, TimeUnit.MILLISECONDS)
+                        .onSuccess(answered -> connection.close())
+                        .onFailure(failure -> AnswerDeadline.giveUp(connection)))
+                .map(rows -> {
+                    Row row = rows.iterator().next();
+                    List<Integer> working = List.of(row.getArrayOfIntegers("working"));
+                    // A proxy may have led to another server, which knows nothing of these sessions.
+                    return waiting.stream()
+                            .filter(each -> backend(each).started == row.getLong("started")
+                                    && !working.contains(backend(each).process))
+                            .toList();
+                });
+    }
+
+    private static Backend backend(Waiting waiting) {
+        return (Backend) waiting.session();
     }
 }

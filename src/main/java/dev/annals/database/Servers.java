@@ -30,8 +30,8 @@ final class Servers<O> {
     /** The server to begin with. */
     private final AtomicInteger next = new AtomicInteger();
 
-    /** A connection, and what it turned out to be. */
-    record Found<C>(C connection, Session session) {}
+    /** A connection, where it leads, and what it turned out to be. */
+    record Found<O, C>(O server, C connection, Session session) {}
 
     /**
      * @param servers those of the URL, in its order
@@ -51,7 +51,8 @@ final class Servers<O> {
      * @param look learns what the connection is, and fails if it cannot be used at all
      * @return fails if none of the servers will do; each other connection is closed
      */
-    <C extends SqlConnection> Future<Found<C>> connect(Function<O, Future<C>> open, Function<C, Future<Session>> look) {
+    <C extends SqlConnection> Future<Found<O, C>> connect(
+            Function<O, Future<C>> open, Function<C, Future<Session>> look) {
         return new Search<>(open, look, attempts()).next(null);
     }
 
@@ -95,7 +96,7 @@ final class Servers<O> {
             this.attempts = attempts;
         }
 
-        Future<Found<C>> next(@Nullable Throwable last) {
+        Future<Found<O, C>> next(@Nullable Throwable last) {
             if (tried == attempts.size()) {
                 return Future.failedFuture(
                         last == null ? UnusableSessionException.otherServer(url.noneIs(target)) : last);
@@ -108,7 +109,7 @@ final class Servers<O> {
                             : next(worse(last, failure)));
         }
 
-        private Future<Found<C>> looked(C connection, Attempt attempt) {
+        private Future<Found<O, C>> looked(C connection, Attempt attempt) {
             return look.apply(connection)
                     .compose(session -> {
                         if (!attempt.accepts(session)) {
@@ -123,7 +124,7 @@ final class Servers<O> {
                     })
                     .map(session -> {
                         remember(attempt);
-                        return new Found<>(connection, session);
+                        return new Found<>(servers.get(attempt.server), connection, session);
                     })
                     .recover(failure -> connection.close().transform(closed -> Future.failedFuture(failure)));
         }

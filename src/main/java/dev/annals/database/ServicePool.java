@@ -7,7 +7,6 @@ import io.vertx.core.Future;
 import io.vertx.core.net.PemTrustOptions;
 import io.vertx.pgclient.PgBuilder;
 import io.vertx.pgclient.PgConnectOptions;
-import io.vertx.pgclient.PgConnection;
 import io.vertx.pgclient.SslMode;
 import io.vertx.pgclient.spi.PgDriver;
 import io.vertx.sqlclient.Pool;
@@ -88,13 +87,14 @@ public class ServicePool implements PgPoolCreator {
                 .connectingTo(servers.get(0))
                 .using(given.vertx())
                 .build();
-        Servers<ConnectionFactory> connections = new Servers<>(
-                url,
-                servers.stream()
-                        .map(server -> PgDriver.INSTANCE.createConnectionFactory(given.vertx(), server))
-                        .toList(),
-                timelines);
+        Servers<ConnectionFactory> connections = new Servers<>(url, factories(given, servers), timelines);
         return checked(pool, connections, new ConnectAttempts(given.vertx()));
+    }
+
+    private static List<ConnectionFactory> factories(Input given, List<PgConnectOptions> servers) {
+        return servers.stream()
+                .map(server -> PgDriver.INSTANCE.createConnectionFactory(given.vertx(), server))
+                .toList();
     }
 
     // A pool's connect handler cannot refuse a connection; this is the only way to keep one out.
@@ -105,10 +105,11 @@ public class ServicePool implements PgPoolCreator {
                 .map(this::found)));
     }
 
-    private SqlConnection found(Servers.Found<? extends SqlConnection> found) {
+    private SqlConnection found(Servers.Found<ConnectionFactory, ? extends SqlConnection> found) {
         if (!found.session().standby()) {
             primarySeen = true;
         }
+        path().leadsTo(found);
         return found.connection();
     }
 
@@ -153,11 +154,13 @@ public class ServicePool implements PgPoolCreator {
      */
     public Uni<io.vertx.mutiny.sqlclient.SqlConnection> connect() {
         Input given = given();
-        Servers<PgConnectOptions> servers = new Servers<>(url(given), given.pgConnectOptionsList(), timelines);
+        List<PgConnectOptions> named = given.pgConnectOptionsList().stream()
+                .map(server -> becomeService(server, limits.lockTimeout()))
+                .toList();
+        Servers<ConnectionFactory> servers = new Servers<>(url(given), factories(given, named), timelines);
         return Uni.createFrom()
                 .completionStage(() -> servers.connect(
-                                server -> PgConnection.connect(
-                                                given.vertx(), becomeService(server, limits.lockTimeout()))
+                                server -> server.connect(given.vertx().getOrCreateContext())
                                         .map(path()::watched),
                                 this::lasting)
                         .map(this::found)
@@ -165,9 +168,9 @@ public class ServicePool implements PgPoolCreator {
                 .map(io.vertx.mutiny.sqlclient.SqlConnection::newInstance);
     }
 
-    private Future<Session> lasting(PgConnection connection) {
+    private Future<Session> lasting(SqlConnection connection) {
         return usable(connection).map(session -> {
-            if (session.backend() != connection.processId()) {
+            if (!session.answersAlone(connection)) {
                 throw new UnusableSessionException(
                         "Something between the service and PostgreSQL shares its sessions, as PgBouncer does, and a"
                                 + " sequence of the kind RECYCLED_SERIES holds its series with a lock of its session."

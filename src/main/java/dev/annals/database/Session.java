@@ -1,6 +1,8 @@
 package dev.annals.database;
 
+import io.vertx.pgclient.PgConnection;
 import io.vertx.sqlclient.Row;
+import io.vertx.sqlclient.SqlConnection;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
@@ -18,9 +20,11 @@ import java.util.stream.Collectors;
  *
  * @param login who logged in
  * @param backend the server process that answers
+ * @param started when the server was started, which tells it from every other one
  * @param standby whether the server only reads
  */
-record Session(String login, int backend, boolean standby, List<String> wrong, Map<String, String> right) {
+record Session(
+        String login, int backend, long started, boolean standby, List<String> wrong, Map<String, String> right) {
 
     static final String ROLE = "annals_service";
 
@@ -102,7 +106,18 @@ record Session(String login, int backend, boolean standby, List<String> wrong, M
                 right.put(name, value);
             }
         });
-        return new Session(row.getString("login"), row.getInteger("backend"), row.getBoolean("standby"), wrong, right);
+        return new Session(
+                row.getString("login"),
+                row.getInteger("backend"),
+                row.getLong("started"),
+                row.getBoolean("standby"),
+                wrong,
+                right);
+    }
+
+    /** Whether the connection leads to this session alone. Behind a pooler, each transaction may be another session's. */
+    boolean answersAlone(SqlConnection connection) {
+        return connection instanceof PgConnection direct && direct.processId() == backend;
     }
 
     /** Refuses a session that lacks anything. */

@@ -75,8 +75,7 @@ public class StandbyReads {
 
     void start(@Observes StartupEvent event) {
         if (pool != null) {
-            pool.query("select 1")
-                    .execute()
+            pool.withConnection(connection -> connection.query("select 1").execute())
                     .subscribe()
                     .with(
                             answer -> {},

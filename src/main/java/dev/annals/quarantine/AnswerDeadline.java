@@ -15,6 +15,8 @@ import io.vertx.sqlclient.impl.command.CommandResponse;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.time.Duration;
+import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
@@ -38,6 +40,9 @@ import org.jspecify.annotations.Nullable;
 public final class AnswerDeadline {
 
     private static final Logger LOG = Logger.getLogger(AnswerDeadline.class);
+
+    /** The longest time between two reports that an answer is overdue. */
+    private static final long REPORT_NANOS = TimeUnit.SECONDS.toNanos(5);
 
     private static final int KEEPALIVE_IDLE_SECONDS = 10;
     private static final int KEEPALIVE_INTERVAL_SECONDS = 5;
@@ -109,6 +114,89 @@ public final class AnswerDeadline {
                 .forEach(watch -> watch.closeIfSilentSince(then));
     }
 
+    /** Closes the watched connections to this address on which nothing is under way, and whose other end was last heard before then. */
+    public void closeIdleSilentSince(InetSocketAddress database, long then) {
+        watches.stream()
+                .filter(watch -> watch.database.equals(database) && !watch.waits)
+                .forEach(watch -> watch.closeIfSilentSince(then));
+    }
+
+    /**
+     * Says which session of which server answers on a watched connection.
+     *
+     * @param session equal for the same session only
+     */
+    public static void leadsTo(SqlConnection connection, Object session) {
+        ChannelHandlerContext client = client(connection);
+        client.executor().execute(() -> {
+            Watch watch = client.channel().pipeline().get(Watch.class);
+            // A connection that is closed already has none.
+            if (watch != null) {
+                watch.session = session;
+            }
+        });
+    }
+
+    /** The watched connections to this address that have waited for an answer for so long, and of which the session is known. */
+    public List<Waiting> waiting(InetSocketAddress database, Duration atLeast) {
+        long now = System.nanoTime();
+        return watches.stream()
+                .filter(watch -> watch.database.equals(database) && watch.session != null && watch.waits)
+                .map(watch -> new Waiting(watch))
+                .filter(waiting -> now - waiting.since >= atLeast.toNanos())
+                .toList();
+    }
+
+    /** A connection that waits for an answer. Equal to a later one if nothing was sent or heard in between. */
+    public static final class Waiting {
+        private final Watch watch;
+        private final long since;
+        private final long heard;
+        private final long unsent;
+
+        private Waiting(Watch watch) {
+            this.watch = watch;
+            this.since = watch.since;
+            this.heard = watch.heard;
+            this.unsent = watch.unsent();
+        }
+
+        /** The session that {@link AnswerDeadline#leadsTo} named. */
+        public Object session() {
+            return Objects.requireNonNull(watch.session);
+        }
+
+        /** Closes the connection if it still waits for that answer. */
+        public void giveUp() {
+            ChannelHandlerContext there = watch.context;
+            if (there != null) {
+                there.executor().execute(() -> {
+                    if (watch.waits && equals(new Waiting(watch))) {
+                        LOG.warnf(
+                                "The database at %s is done with a statement or never got it, and no answer has arrived for"
+                                        + " %d ms: the connection is given up",
+                                watch.database, TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - since));
+                        closeFirst(there.pipeline());
+                    }
+                });
+            }
+        }
+
+        @Override
+        public boolean equals(@Nullable Object other) {
+            return other instanceof Waiting that
+                    && watch == that.watch
+                    && since == that.since
+                    && heard == that.heard
+                    && unsent == that.unsent;
+        }
+
+        @Override
+        public int hashCode() {
+            return Objects.hash(watch, since, heard, unsent);
+        }
+    }
+
     /** Closes a connection. What is under way on it fails as on any lost connection. */
     public static void giveUp(SqlConnection connection) {
         Channel channel = client(connection).channel();
@@ -140,11 +228,13 @@ public final class AnswerDeadline {
     @SuppressWarnings("FutureReturnValueIgnored")
     private final class Watch extends ChannelDuplexHandler {
         private final InetSocketAddress database;
+        private volatile @Nullable Object session;
         private int underWay;
+        private volatile boolean waits;
         /** Since when the first of them has been the first. */
-        private long since;
+        private volatile long since;
 
-        /** When the other end was last heard. */
+        /** When anything of the other end was last heard, be it a part of an answer. */
         private volatile long heard = System.nanoTime();
 
         private volatile @Nullable ChannelHandlerContext context;
@@ -166,6 +256,7 @@ public final class AnswerDeadline {
                     since = System.nanoTime();
                 }
                 underWay++;
+                waits = true;
                 if (look == null) {
                     lookAfter(patienceNanos, context);
                 }
@@ -177,10 +268,22 @@ public final class AnswerDeadline {
         public void channelRead(ChannelHandlerContext context, Object message) {
             if (message instanceof CommandResponse) {
                 since = System.nanoTime();
-                heard = since;
                 underWay--;
+                waits = underWay > 0;
             }
             context.fireChannelRead(message);
+        }
+
+        @Override
+        public void channelReadComplete(ChannelHandlerContext context) {
+            heard = System.nanoTime();
+            context.fireChannelReadComplete();
+        }
+
+        /** The bytes of a long statement that have not left yet; 0 for a short one. */
+        long unsent() {
+            ChannelHandlerContext there = context;
+            return there == null ? 0 : there.channel().bytesBeforeWritable();
         }
 
         @Override
@@ -215,7 +318,8 @@ public final class AnswerDeadline {
                 if (waited >= patienceNanos) {
                     overdue.accept(database);
                 }
-                lookAfter(Math.min(deadlineNanos - waited, patienceNanos), context);
+                long next = Math.max(patienceNanos, Math.min(waited, REPORT_NANOS));
+                lookAfter(Math.min(deadlineNanos - waited, next), context);
                 return;
             }
             LOG.warnf(

@@ -41,6 +41,11 @@ public final class PoolFixture {
         pools.create(new Input(VERTX, new PoolOptions(), servers));
     }
 
+    /** What the pools run on. */
+    static Vertx vertx() {
+        return VERTX;
+    }
+
     public Pool open(int size) {
         return pools.open(size);
     }

@@ -2,8 +2,8 @@
 --
 -- :project_id  uuid[]
 -- :projection  text
-insert into annals.projection_checkpoint (project_id, projection, sequence_id, generation)
-select project_id, projection.name, 0, projection.generation
+insert into annals.projection_checkpoint (project_id, projection, sequence_id, generation, mark)
+select project_id, projection.name, 0, projection.generation, annals.projection_mark(projection.name)
 from annals.projection
 cross join unnest(:project_id::uuid[]) as project_id
 where projection.name = :projection

@@ -3,11 +3,17 @@
 -- :projects  integer   how many projects to look at, at most
 -- :records   integer   how many of their newest records, at most
 --
--- One row: max_prepared_transactions integer, unplaced_records bigint, unplaced_project uuid (one that has some, or null).
+-- One row: max_prepared_transactions integer, unplaced_records bigint, unplaced_project uuid (one that has some, or null),
+-- made_otherwise boolean (the search index of a project was made in another way than by this server).
 select
   current_setting('max_prepared_transactions')::integer as max_prepared_transactions,
   count(*) as unplaced_records,
-  min(record.project_id::text)::uuid as unplaced_project
+  min(record.project_id::text)::uuid as unplaced_project,
+  exists (
+    select from (select id from annals.project order by id desc limit :projects) as project
+    join annals.projection_checkpoint as checkpoint on checkpoint.project_id = project.id
+    where checkpoint.projection = 'search' and checkpoint.sequence_id > 0 and checkpoint.mark is distinct from annals.search_mark())
+    as made_otherwise
 from (select id from annals.project order by id desc limit :projects) as project
 cross join lateral (
   select project_id, id, placed_with from annals.audit_record

@@ -30,9 +30,11 @@ cross join annals.projection
 left join annals.projection_checkpoint as checkpoint
   on checkpoint.project_id = looked_at.id and checkpoint.projection = projection.name
 cross join lateral (
-  select checkpoint.generation < projection.generation as outdated,
-    case when checkpoint.generation < projection.generation then 0 else coalesce(checkpoint.sequence_id, 0) end as sequence_id)
-  as taken
+  select outdated, case when outdated then 0 else coalesce(checkpoint.sequence_id, 0) end as sequence_id
+  from (
+    select checkpoint.generation < projection.generation
+      or checkpoint.project_id is not null and checkpoint.mark is distinct from annals.projection_mark(projection.name) as outdated)
+    as state) as taken
 where projection.name = any (:projections::text[])
   and (head.last_sequence_id - taken.sequence_id >= projection.step or taken.outdated)
 union all

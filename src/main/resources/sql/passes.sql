@@ -24,7 +24,7 @@ and (:ip_address::text is null or host(r.ip_address) = :ip_address)
 and (:recorded_by::text is null or annals.recorder(r.recorded_by_token, r.recorded_by_role) = :recorded_by)
 -- Most messages fail the first test, which is much cheaper. What does not depend on the record is a subquery, and computed once.
 and (:q::text is null or case
-  when lower(r.message) like all (array(select '%' || word || '%' from unnest(annals.words(:q::text)) as word))
+  when annals.fold(r.message) like all (array(select '%' || word || '%' from unnest(annals.words(:q::text)) as word))
   then annals.words(r.message) @> (select annals.words(:q::text))
   else false end)
 and /* condition */ :terms::text[] is null

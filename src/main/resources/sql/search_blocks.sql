@@ -19,8 +19,10 @@ with feed as materialized (
     coalesce(
       (select last_sequence_id from annals.feed_segment
        where project_id = :project_id order by first_sequence_id desc limit 1), 0) as head,
-    coalesce((select sequence_id from annals.projection_checkpoint where project_id = :project_id and projection = 'search'), 0)
-      as through
+    -- An index that was made in another way has other keys: it is not used.
+    coalesce(
+      (select sequence_id from annals.projection_checkpoint
+       where project_id = :project_id and projection = 'search' and mark = annals.search_mark()), 0) as through
 ), part as materialized (
   select feed.*,
     (least(

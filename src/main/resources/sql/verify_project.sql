@@ -25,7 +25,8 @@ with project as materialized (
   cross join lateral (select case when :since::bigint > horizon then :since::bigint else 0 end as since) as stretch
 ), checkpoint as materialized (
   select checkpoint.projection, checkpoint.sequence_id, head.head, head.horizon,
-    checkpoint.generation <> projection.generation as outdated
+    checkpoint.generation <> projection.generation as outdated,
+    checkpoint.mark is distinct from annals.projection_mark(checkpoint.projection) as made_otherwise
   from annals.projection_checkpoint as checkpoint
   join annals.projection on projection.name = checkpoint.projection
   cross join head
@@ -34,6 +35,51 @@ with project as materialized (
   select size, signed_size, head.head, head.horizon
   from annals.merkle_log cross join head
   where project_id = (select id from project)
+), sampled_block as materialized (
+  -- Each is read once, not once per value.
+  select block, keys || '{}'::integer[] as keys, places || '{}'::smallint[] as places, masks || '{}'::bigint[] as masks
+  from annals.search_block
+  where project_id = (select id from project) and block = any (array(
+    select sampled.block
+    from checkpoint
+    cross join lateral (
+      select search_block.block from annals.search_block
+      where search_block.project_id = (select id from project)
+        and search_block.block between greatest(checkpoint.horizon, (select since from head)) / 1024
+          and least(checkpoint.sequence_id, (select through from head)) / 1024 - 1
+      order by random()
+      limit case when :whole::boolean then 16 else 2 end) as sampled
+    where projection = 'search' and not outdated and not made_otherwise))
+), indexed_value as (
+  select record.id as record_id, record.sequence_id, value.field, exists (
+    select from (values
+      (value.key),
+      -- as long messages have it
+      (case when value.field = 'message' then annals.search_key((select id from project), 7, '') end)) as wanted (key)
+    cross join lateral (select width_bucket(wanted.key, keys) as at) as found
+    where at > 0 and keys[at] = wanted.key
+      and case when places[at] >= 0 then places[at] = position else masks[-places[at]] >> position / 16 & 1 = 1 end) as is_found
+  from sampled_block
+  cross join lateral annals.places(
+    (select id from project), greatest(block * 1024, (select horizon from head)) + 1, (block + 1) * 1024) as place
+  cross join lateral (
+    select *, place.sequence_id, (place.sequence_id - 1 - block * 1024)::integer as position from annals.audit_record
+    where project_id = (select id from project) and id = place.record_id
+    offset 0) as record
+  cross join lateral (
+    select plain.field, annals.search_key(record.project_id, plain.number, plain.value) as key
+    from (values
+      ('action', 1, record.action),
+      ('actor', 2, record.actor_id),
+      ('actor', 2, record.actor_name),
+      ('subject', 3, record.subject_id),
+      ('subject', 3, record.subject_name),
+      ('outcome', 4, record.outcome),
+      ('ip_address', 5, host(record.ip_address)),
+      ('recorded_by', 8, annals.recorder(record.recorded_by_token, record.recorded_by_role))) as plain (field, number, value)
+    where plain.value is not null
+    union all
+    select 'message', annals.search_key(record.project_id, 6, word) from unnest(annals.words(record.message)) as word) as value
 ), place as (
   select segment.append_id, append.shared_append_id, place.record_id, segment.first_sequence_id + place.nth - 1 as sequence_id
   from annals.feed_segment as segment
@@ -195,6 +241,22 @@ select format('the search index has a block of the records %s to %s, and has tak
 from checkpoint
 join annals.search_block on search_block.project_id = (select id from project) and block >= sequence_id / 1024
 where projection = 'search' and not outdated
+
+union all
+
+-- A full read tells; the service itself makes such an index anew as soon as it sees it.
+select 'the search index was made in another way than by this server: no search uses it, and the service makes it anew'
+from checkpoint
+where projection = 'search' and made_otherwise and not outdated and sequence_id > 0 and :whole::boolean
+
+union all
+
+-- A search would miss these records. To look at each block would take as long as to make the index anew.
+select format('the search index does not find record %s at sequence id %s by its %s', record_id, sequence_id,
+  string_agg(distinct field, ', '))
+from indexed_value
+where not is_found
+group by record_id, sequence_id
 
 union all
 

@@ -40,8 +40,11 @@ export function withTerm(query, added) {
 
 /** Stands between words, as in annals.words() of the schema. */
 const BETWEEN =
-  /[\t-\r \u0085\u00a0\u2028-\u202f\u3000!"#$%&'()*+,./:;<=>?@[\\\]^_`{|}~\u00a1\u00ab\u00bb\u00bf\u2010-\u2027\u2039\u203a\u2e3a\u2e3b\u3001\u3002\u300c-\u300f-]+/;
+  /[\t-\r \u0085\u00a0\u2000-\u200a\u2028-\u202f\u205f\u3000!"#$%&'()*+,./:;<=>?@[\\\]^_`{|}~\u00a1\u00ab\u00bb\u00bf\u2010-\u2027\u2039\u203a\u2e3a\u2e3b\u3001\u3002\u300c-\u300f\u037e\u1fef\u203c\u2047-\u2049\u207a\u207c-\u207e\u208a\u208c-\u208e\u2a74-\u2a76\ufb29\ufe10-\ufe16\ufe19\ufe30-\ufe38\ufe41-\ufe44\ufe47-\ufe48\ufe4d-\ufe52\ufe54-\ufe5c\ufe5f-\ufe66\ufe68-\ufe6b\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff5e\uff61-\uff64-]+/;
 const BETWEEN_ALL = new RegExp(BETWEEN, 'g');
+
+/** Text as annals.fold() of the schema has it, but for a few rare letters. */
+const folded = (text) => text.normalize('NFKD').toLowerCase().replace(/ς/g, 'σ').replace(/ß/g, 'ss').replace(/\u0345/g, 'ι').normalize('NFKC');
 
 /** Whether a text has words that a query can look for. */
 export const hasWords = (text) => text.split(BETWEEN).some(Boolean);
@@ -57,7 +60,7 @@ const WORD = /[^\s()]+/y;
 /**
  * The words that a query looks for in messages, without what it excludes.
  *
- * @returns for each word or phrase its words in lower case, and whether the last of them only has to begin so
+ * @returns for each word or phrase its words, folded, and whether the last of them only has to begin so
  */
 export function wordsOf(query) {
   const found = [];
@@ -71,7 +74,7 @@ export function wordsOf(query) {
     return match;
   };
   const take = (text, prefix) => {
-    const words = text.toLowerCase().split(BETWEEN).filter(Boolean);
+    const words = folded(text).split(BETWEEN).filter(Boolean);
     if (words.length > 0 && !not && !excluded.at(-1)) {
       found.push({words, prefix});
     }
@@ -114,7 +117,7 @@ export function placesOf(text, wanted) {
   let start = 0;
   for (const gap of [...text.matchAll(BETWEEN_ALL), {index: text.length, 0: ''}]) {
     if (gap.index > start) {
-      words.push({start, end: gap.index, word: text.slice(start, gap.index).toLowerCase()});
+      words.push({start, end: gap.index, word: folded(text.slice(start, gap.index))});
     }
     start = gap.index + gap[0].length;
   }

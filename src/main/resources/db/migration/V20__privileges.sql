@@ -98,11 +98,13 @@ grant execute on function annals.note_commit_row(text, text, jsonb) to public;
 
 -- What is derived may be changed, for it can be derived again.
 grant select, update (generation) on annals.projection to annals_service;
-grant select, insert, update (sequence_id, generation) on annals.projection_checkpoint to annals_service;
+grant select, insert, update (sequence_id, generation, mark) on annals.projection_checkpoint to annals_service;
 grant select, insert, update (record_count), delete on annals.daily_count to annals_service;
 grant select, insert, update (record_count, combination_count, actor_combination_count), delete on annals.daily_total to annals_service;
 grant select, insert, delete on annals.search_block to annals_service;
-grant execute on function annals.combination_key(text, text, text), annals.words(text),
+grant execute on function annals.combination_key(text, text, text), annals.cased_letters(), annals.folded_letters(), annals.case_folding(),
+  annals.is_nearly_folded(text), annals.is_normal(text), annals.has_later_characters(text), annals.fold_unicode(text), annals.fold(text),
+  annals.words(text), annals.search_mark(), annals.projection_mark(text),
   annals.search_key(uuid, integer, text), annals.search_entry(bigint, integer), annals.search_entries(bigint, integer[]) to annals_service;
 
 -- The tree of a feed's log only grows.

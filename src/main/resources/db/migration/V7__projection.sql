@@ -17,6 +17,8 @@ create table annals.projection_checkpoint (
   -- All records up to this one have been taken in.
   sequence_id  bigint  not null,
   generation   integer not null,
+  -- annals.projection_mark() of the server that began this state. Where that is another one, it begins again, too.
+  mark         text,
   constraint projection_checkpoint_pkey primary key (project_id, projection),
   constraint projection_checkpoint_project_fkey foreign key (project_id) references annals.project (id),
   constraint projection_checkpoint_projection_fkey foreign key (projection) references annals.projection (name),

@@ -2,16 +2,122 @@
 -- have. It is written after the commit, so appending pays nothing for it. A page finds the blocks that may have what it
 -- looks for, and looks at their records, and at the records that are not in any block yet.
 
--- The words of a text: what stands between white space and punctuation, in lower case. Most separators are single
+-- Text as search compares it: in NFKC and with Unicode's full case folding (C and F of CaseFolding.txt 16.0), that is, the NFKC of
+-- the folded NFKD. It is the same in every database, whatever its locale: of PostgreSQL's functions, only lower() in "C", which knows
+-- ASCII alone, and normalize() take part. FoldTest compares it with Unicode's data.
+
+-- The letters that fold to one other, and these. They are those that NFKD leaves; and besides, what is frequent in text that needs no
+-- normalization.
+create function annals.cased_letters() returns text
+language sql immutable parallel safe
+return 'ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÐÑÒÓÔÕÖØÙÚÛÜÝÞĀĂĄĆĈĊČĎĐĒĔĖĘĚĜĞĠĢĤĦĨĪĬĮĴĶĹĻĽŁŃŅŇŊŌŎŐŒŔŖŘŚŜŞŠŢŤŦŨŪŬŮŰŲŴŶŸŹŻŽƁƂƄƆƇƉƊƋƎƏƐƑƓƔƖƗƘƜƝƟƢƤƦƧƩƬƮƱƲƳ'
+  'ƵƷƸƼǤǶǷȜȠȢȤȺȻȽȾɁɃɄɅɆɈɊɌɎͅͰͲͶͿΆΈΉΊΌΎΏΑΒΓΔΕΖΗΘΙΚΛΜΝΞΟΠΡΣΤΥΦΧΨΩΪΫςϏϘϚϜϞϠϢϤϦϨϪϬϮϷϺϽϾϿЀЁЂЃЄЅІЇЈЉЊЋЌЍЎЏАБВГДЕЖЗИЙКЛМНОПРСТУФХЦ'
+  'ЧШЩЪЫЬЭЮЯѠѢѤѦѨѪѬѮѰѲѴѸѺѼѾҀҊҌҎҐҒҔҖҘҚҜҞҠҢҤҦҨҪҬҮҰҲҴҶҸҺҼҾӀӃӅӇӉӋӍӔӘӠӨӶӺӼӾԀԂԄԆԈԊԌԎԐԒԔԖԘԚԜԞԠԢԤԦԨԪԬԮԱԲԳԴԵԶԷԸԹԺԻԼԽԾԿՀՁՂՃՄՅՆՇՈՉՊՋՌՍ'
+  'ՎՏՐՑՒՓՔՕՖႠႡႢႣႤႥႦႧႨႩႪႫႬႭႮႯႰႱႲႳႴႵႶႷႸႹႺႻႼႽႾႿჀჁჂჃჄჅჇჍᏸᏹᏺᏻᏼᏽᲀᲁᲂᲃᲄᲅᲆᲇᲈᲉᲐᲑᲒᲓᲔᲕᲖᲗᲘᲙᲚᲛᲜᲝᲞᲟᲠᲡᲢᲣᲤᲥᲦᲧᲨᲩᲪᲫᲬᲭᲮᲯᲰᲱᲲᲳᲴᲵᲶᲷᲸᲹᲺᲽᲾᲿẞẠẢẤẦẨẪẬẮ'
+  'ẰẲẴẶẸẺẼẾỀỂỄỆỈỊỌỎỐỒỔỖỘỚỜỞỠỢỤỦỨỪỬỮỰỲỴỶỸỺỼỾℲↃⰀⰁⰂⰃⰄⰅⰆⰇⰈⰉⰊⰋⰌⰍⰎⰏⰐⰑⰒⰓⰔⰕⰖⰗⰘⰙⰚⰛⰜⰝⰞⰟⰠⰡⰢⰣⰤⰥⰦⰧⰨⰩⰪⰫⰬⰭⰮⰯⱠⱢⱣⱤⱧⱩⱫⱭⱮⱯⱰⱲⱵⱾⱿⲀⲂⲄⲆⲈⲊⲌⲎⲐⲒⲔⲖⲘⲚⲜ'
+  'ⲞⲠⲢⲤⲦⲨⲪⲬⲮⲰⲲⲴⲶⲸⲺⲼⲾⳀⳂⳄⳆⳈⳊⳌⳎⳐⳒⳔⳖⳘⳚⳜⳞⳠⳢⳫⳭⳲꙀꙂꙄꙆꙈꙊꙌꙎꙐꙒꙔꙖꙘꙚꙜꙞꙠꙢꙤꙦꙨꙪꙬꚀꚂꚄꚆꚈꚊꚌꚎꚐꚒꚔꚖꚘꚚꜢꜤꜦꜨꜪꜬꜮꜲꜴꜶꜸꜺꜼꜾꝀꝂꝄꝆꝈꝊꝌꝎꝐꝒꝔꝖꝘꝚꝜꝞꝠꝢꝤꝦꝨꝪꝬꝮꝹꝻꝽꝾꞀꞂꞄ'
+  'ꞆꞋꞍꞐꞒꞖꞘꞚꞜꞞꞠꞢꞤꞦꞨꞪꞫꞬꞭꞮꞰꞱꞲꞳꞴꞶꞸꞺꞼꞾꟀꟂꟄꟅꟆꟇꟉꟋꟌꟐꟖꟘꟚꟜꟵꭰꭱꭲꭳꭴꭵꭶꭷꭸꭹꭺꭻꭼꭽꭾꭿꮀꮁꮂꮃꮄꮅꮆꮇꮈꮉꮊꮋꮌꮍꮎꮏꮐꮑꮒꮓꮔꮕꮖꮗꮘꮙꮚꮛꮜꮝꮞꮟꮠꮡꮢꮣꮤꮥꮦꮧꮨꮩꮪꮫꮬꮭꮮꮯꮰꮱꮲꮳꮴꮵꮶꮷꮸꮹꮺ'
+  'ꮻꮼꮽꮾꮿ！（），０１２３４５６７８９：；？ＡＢＣＤＥＦＧＨＩＪＫＬＭＮＯＰＱＲＳＴＵＶＷＸＹＺａｂｃｄｅｆｇｈｉｊｋｌｍｎｏｐｑｒｓｔｕｖｗｘｙｚ𐐀𐐁𐐂𐐃𐐄𐐅𐐆𐐇𐐈𐐉𐐊𐐋𐐌𐐍𐐎𐐏𐐐𐐑𐐒𐐓𐐔𐐕𐐖𐐗𐐘𐐙𐐚𐐛𐐜𐐝𐐞𐐟𐐠𐐡𐐢𐐣𐐤𐐥𐐦𐐧𐒰𐒱𐒲𐒳𐒴𐒵'
+  '𐒶𐒷𐒸𐒹𐒺𐒻𐒼𐒽𐒾𐒿𐓀𐓁𐓂𐓃𐓄𐓅𐓆𐓇𐓈𐓉𐓊𐓋𐓌𐓍𐓎𐓏𐓐𐓑𐓒𐓓𐕰𐕱𐕲𐕳𐕴𐕵𐕶𐕷𐕸𐕹𐕺𐕼𐕽𐕾𐕿𐖀𐖁𐖂𐖃𐖄𐖅𐖆𐖇𐖈𐖉𐖊𐖌𐖍𐖎𐖏𐖐𐖑𐖒𐖔𐖕𐲀𐲁𐲂𐲃𐲄𐲅𐲆𐲇𐲈𐲉𐲊𐲋𐲌𐲍𐲎𐲏𐲐𐲑𐲒𐲓𐲔𐲕𐲖𐲗𐲘𐲙𐲚𐲛𐲜𐲝𐲞𐲟𐲠𐲡𐲢𐲣𐲤𐲥𐲦𐲧𐲨𐲩𐲪𐲫𐲬𐲭𐲮𐲯𐲰𐲱𐲲𐵐𐵑𐵒𐵓'
+  '𐵔𐵕𐵖𐵗𐵘𐵙𐵚𐵛𐵜𐵝𐵞𐵟𐵠𐵡𐵢𐵣𐵤𐵥𑢠𑢡𑢢𑢣𑢤𑢥𑢦𑢧𑢨𑢩𑢪𑢫𑢬𑢭𑢮𑢯𑢰𑢱𑢲𑢳𑢴𑢵𑢶𑢷𑢸𑢹𑢺𑢻𑢼𑢽𑢾𑢿𖹀𖹁𖹂𖹃𖹄𖹅𖹆𖹇𖹈𖹉𖹊𖹋𖹌𖹍𖹎𖹏𖹐𖹑𖹒𖹓𖹔𖹕𖹖𖹗𖹘𖹙𖹚𖹛𖹜𖹝𖹞𖹟𞤀𞤁𞤂𞤃𞤄𞤅𞤆𞤇𞤈𞤉𞤊𞤋𞤌𞤍𞤎𞤏𞤐𞤑𞤒𞤓𞤔𞤕𞤖𞤗𞤘𞤙𞤚𞤛𞤜𞤝𞤞𞤟𞤠𞤡';
+
+create function annals.folded_letters() returns text
+language sql immutable parallel safe
+return 'àáâãäåæçèéêëìíîïðñòóôõöøùúûüýþāăąćĉċčďđēĕėęěĝğġģĥħĩīĭįĵķĺļľłńņňŋōŏőœŕŗřśŝşšţťŧũūŭůűųŵŷÿźżžɓƃƅɔƈɖɗƌǝəɛƒɠɣɩɨƙɯɲɵƣƥʀƨʃƭʈʊʋƴ'
+  'ƶʒƹƽǥƕƿȝƞȣȥⱥȼƚⱦɂƀʉʌɇɉɋɍɏιͱͳͷϳάέήίόύώαβγδεζηθικλμνξοπρστυφχψωϊϋσϗϙϛϝϟϡϣϥϧϩϫϭϯϸϻͻͼͽѐёђѓєѕіїјљњћќѝўџабвгдежзийклмнопрстуфхц'
+  'чшщъыьэюяѡѣѥѧѩѫѭѯѱѳѵѹѻѽѿҁҋҍҏґғҕҗҙқҝҟҡңҥҧҩҫҭүұҳҵҷҹһҽҿӏӄӆӈӊӌӎӕәӡөӷӻӽӿԁԃԅԇԉԋԍԏԑԓԕԗԙԛԝԟԡԣԥԧԩԫԭԯաբգդեզէըթժիլխծկհձղճմյնշոչպջռս'
+  'վտրցւփքօֆⴀⴁⴂⴃⴄⴅⴆⴇⴈⴉⴊⴋⴌⴍⴎⴏⴐⴑⴒⴓⴔⴕⴖⴗⴘⴙⴚⴛⴜⴝⴞⴟⴠⴡⴢⴣⴤⴥⴧⴭᏰᏱᏲᏳᏴᏵвдосттъѣꙋᲊაბგდევზთიკლმნოპჟრსტუფქღყშჩცძწჭხჯჰჱჲჳჴჵჶჷჸჹჺჽჾჿßạảấầẩẫậắ'
+  'ằẳẵặẹẻẽếềểễệỉịọỏốồổỗộớờởỡợụủứừửữựỳỵỷỹỻỽỿⅎↄⰰⰱⰲⰳⰴⰵⰶⰷⰸⰹⰺⰻⰼⰽⰾⰿⱀⱁⱂⱃⱄⱅⱆⱇⱈⱉⱊⱋⱌⱍⱎⱏⱐⱑⱒⱓⱔⱕⱖⱗⱘⱙⱚⱛⱜⱝⱞⱟⱡɫᵽɽⱨⱪⱬɑɱɐɒⱳⱶȿɀⲁⲃⲅⲇⲉⲋⲍⲏⲑⲓⲕⲗⲙⲛⲝ'
+  'ⲟⲡⲣⲥⲧⲩⲫⲭⲯⲱⲳⲵⲷⲹⲻⲽⲿⳁⳃⳅⳇⳉⳋⳍⳏⳑⳓⳕⳗⳙⳛⳝⳟⳡⳣⳬⳮⳳꙁꙃꙅꙇꙉꙋꙍꙏꙑꙓꙕꙗꙙꙛꙝꙟꙡꙣꙥꙧꙩꙫꙭꚁꚃꚅꚇꚉꚋꚍꚏꚑꚓꚕꚗꚙꚛꜣꜥꜧꜩꜫꜭꜯꜳꜵꜷꜹꜻꜽꜿꝁꝃꝅꝇꝉꝋꝍꝏꝑꝓꝕꝗꝙꝛꝝꝟꝡꝣꝥꝧꝩꝫꝭꝯꝺꝼᵹꝿꞁꞃꞅ'
+  'ꞇꞌɥꞑꞓꞗꞙꞛꞝꞟꞡꞣꞥꞧꞩɦɜɡɬɪʞʇʝꭓꞵꞷꞹꞻꞽꞿꟁꟃꞔʂᶎꟈꟊɤꟍꟑꟗꟙꟛƛꟶᎠᎡᎢᎣᎤᎥᎦᎧᎨᎩᎪᎫᎬᎭᎮᎯᎰᎱᎲᎳᎴᎵᎶᎷᎸᎹᎺᎻᎼᎽᎾᎿᏀᏁᏂᏃᏄᏅᏆᏇᏈᏉᏊᏋᏌᏍᏎᏏᏐᏑᏒᏓᏔᏕᏖᏗᏘᏙᏚᏛᏜᏝᏞᏟᏠᏡᏢᏣᏤᏥᏦᏧᏨᏩᏪ'
+  'ᏫᏬᏭᏮᏯ!(),0123456789:;?abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz𐐨𐐩𐐪𐐫𐐬𐐭𐐮𐐯𐐰𐐱𐐲𐐳𐐴𐐵𐐶𐐷𐐸𐐹𐐺𐐻𐐼𐐽𐐾𐐿𐑀𐑁𐑂𐑃𐑄𐑅𐑆𐑇𐑈𐑉𐑊𐑋𐑌𐑍𐑎𐑏𐓘𐓙𐓚𐓛𐓜𐓝'
+  '𐓞𐓟𐓠𐓡𐓢𐓣𐓤𐓥𐓦𐓧𐓨𐓩𐓪𐓫𐓬𐓭𐓮𐓯𐓰𐓱𐓲𐓳𐓴𐓵𐓶𐓷𐓸𐓹𐓺𐓻𐖗𐖘𐖙𐖚𐖛𐖜𐖝𐖞𐖟𐖠𐖡𐖣𐖤𐖥𐖦𐖧𐖨𐖩𐖪𐖫𐖬𐖭𐖮𐖯𐖰𐖱𐖳𐖴𐖵𐖶𐖷𐖸𐖹𐖻𐖼𐳀𐳁𐳂𐳃𐳄𐳅𐳆𐳇𐳈𐳉𐳊𐳋𐳌𐳍𐳎𐳏𐳐𐳑𐳒𐳓𐳔𐳕𐳖𐳗𐳘𐳙𐳚𐳛𐳜𐳝𐳞𐳟𐳠𐳡𐳢𐳣𐳤𐳥𐳦𐳧𐳨𐳩𐳪𐳫𐳬𐳭𐳮𐳯𐳰𐳱𐳲𐵰𐵱𐵲𐵳'
+  '𐵴𐵵𐵶𐵷𐵸𐵹𐵺𐵻𐵼𐵽𐵾𐵿𐶀𐶁𐶂𐶃𐶄𐶅𑣀𑣁𑣂𑣃𑣄𑣅𑣆𑣇𑣈𑣉𑣊𑣋𑣌𑣍𑣎𑣏𑣐𑣑𑣒𑣓𑣔𑣕𑣖𑣗𑣘𑣙𑣚𑣛𑣜𑣝𑣞𑣟𖹠𖹡𖹢𖹣𖹤𖹥𖹦𖹧𖹨𖹩𖹪𖹫𖹬𖹭𖹮𖹯𖹰𖹱𖹲𖹳𖹴𖹵𖹶𖹷𖹸𖹹𖹺𖹻𖹼𖹽𖹾𖹿𞤢𞤣𞤤𞤥𞤦𞤧𞤨𞤩𞤪𞤫𞤬𞤭𞤮𞤯𞤰𞤱𞤲𞤳𞤴𞤵𞤶𞤷𞤸𞤹𞤺𞤻𞤼𞤽𞤾𞤿𞥀𞥁𞥂𞥃';
+
+create function annals.case_folding() returns jsonb
+language sql immutable parallel safe
+return jsonb_object(string_to_array(annals.cased_letters(), null), string_to_array(annals.folded_letters(), null));
+
+-- Whether lower() in "C" folds a text: it has no other characters than ASCII and frequent ones that fold and normalize to themselves,
+-- whatever stands beside them.
+create function annals.is_nearly_folded(content text) returns boolean
+language sql immutable parallel safe
+return content collate "C" !~ '[^\u0001-\u007f\u00a1-\u00a7\u00a9\u00ab-\u00ae\u00b0\u00b1\u00b6\u00b7\u00bb\u00bf\u00d7\u00e0-\u00ff\u0101'
+  '\u0103\u0105\u0107\u0109\u010b\u010d\u010f\u0111\u0113\u0115\u0117\u0119\u011b\u011d\u011f\u0121\u0123\u0125'
+  '\u0127\u0129\u012b\u012d\u012f\u0131\u0135\u0137\u0138\u013a\u013c\u013e\u0142\u0144\u0146\u0148\u014b\u014d'
+  '\u014f\u0151\u0153\u0155\u0157\u0159\u015b\u015d\u015f\u0161\u0163\u0165\u0167\u0169\u016b\u016d\u016f\u0171'
+  '\u0173\u0175\u0177\u017a\u017c\u017e\u0390\u03ac-\u03c1\u03c3-\u03ce\u0430-\u045f\u0491\u05d0-\u05ea'
+  '\u0621-\u064a\u0660-\u0669\u1ea1\u1ea3\u1ea5\u1ea7\u1ea9\u1eab\u1ead\u1eaf\u1eb1\u1eb3\u1eb5\u1eb7\u1eb9\u1ebb'
+  '\u1ebd\u1ebf\u1ec1\u1ec3\u1ec5\u1ec7\u1ec9\u1ecb\u1ecd\u1ecf\u1ed1\u1ed3\u1ed5\u1ed7\u1ed9\u1edb\u1edd\u1edf'
+  '\u1ee1\u1ee3\u1ee5\u1ee7\u1ee9\u1eeb\u1eed\u1eef\u1ef1\u1ef3\u1ef5\u1ef7\u1ef9\u200d-\u2010\u2012-\u2016'
+  '\u2018-\u2023\u2027-\u202e\u2030-\u2032\u2035\u2038-\u203a\u20a0-\u20a7\u20a9-\u20bf\u2190-\u222b\u222e'
+  '\u2231-\u2328\u232b-\u23ff\u2500-\u27bf\u2b00-\u2b73\u2b76-\u2b95\u2b97-\u2bff\u3001-\u3029\u3030-\u3035\u3037'
+  '\u303b-\u303f\u3041-\u3096\u30a1-\u30fe\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\ufe0e\ufe0f\ufffd'
+  '\U0001f300-\U0001f64f\U0001f680-\U0001f6ff\U0001f900-\U0001f9ff\U0001fa70-\U0001faff\U00020000-\U0002a6df]';
+
+-- Whether a text needs no normalization, besides its letters: they are folded one by one.
+create function annals.is_normal(content text) returns boolean
+language sql immutable parallel safe
+return content collate "C" !~ '[^\u0001-\u007f\u00a1-\u00a7\u00a9\u00ab-\u00ae\u00b0\u00b1\u00b6\u00b7\u00bb\u00bf-\u012f\u0131\u0134-\u013e'
+  '\u0141-\u0148\u014a-\u017e\u0386\u0388-\u038a\u038c\u038e-\u03a1\u03a3-\u03ce\u0400-\u045f\u0490\u0491'
+  '\u05d0-\u05ea\u0621-\u064a\u0660-\u0669\u1ea0-\u1ef9\u200d-\u2010\u2012-\u2016\u2018-\u2023\u2027-\u202e'
+  '\u2030-\u2032\u2035\u2038-\u203a\u20a0-\u20a7\u20a9-\u20bf\u2190-\u222b\u222e\u2231-\u2328\u232b-\u23ff'
+  '\u2500-\u27bf\u2b00-\u2b73\u2b76-\u2b95\u2b97-\u2bff\u3001-\u3029\u3030-\u3035\u3037\u303b-\u303f\u3041-\u3096'
+  '\u30a1-\u30fe\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\ufe0e\ufe0f\uff01\uff08\uff09\uff0c\uff10-\uff1b\uff1f'
+  '\uff21-\uff3a\uff41-\uff5a\ufffd\U0001f300-\U0001f64f\U0001f680-\U0001f6ff\U0001f900-\U0001f9ff'
+  '\U0001fa70-\U0001faff\U00020000-\U0002a6df]';
+
+-- Whether a text has characters that normalize() of PostgreSQL 16, 17 or 18 changes, and that of 15 does not know. It is not normalized,
+-- so that all of them fold it to the same.
+create function annals.has_later_characters(content text) returns boolean
+language sql immutable parallel safe
+return content collate "C" ~ '[\u0897\U000105c0-\U000105ff\U00010d40-\U00010d8f\U00010ec0-\U00010eff\U00011380-\U000113ff'
+  '\U00011f00-\U00011f5f\U00016100-\U0001613f\U00016d40-\U00016d7f\U0001cc00-\U0001cebf\U0001e030-\U0001e08f'
+  '\U0001e4d0-\U0001e4ff\U0001e5d0-\U0001e5ff]';
+
+-- Folds what is_nearly_folded() does not tell to be easy. Most texts have few letters that differ, each of which costs a replacement;
+-- that of many costs as much for each character, however many letters a writer has thought of.
+create function annals.fold_unicode(content text) returns text
+language plpgsql immutable strict parallel safe set search_path = pg_catalog, pg_temp
+as $$
+declare
+  as_it_is constant boolean := annals.is_normal(content) or annals.has_later_characters(content);
+  folded text := lower(case when as_it_is then content else normalize(content, NFKD) end collate "C");
+  cased text := regexp_replace(folded collate "C", '[^' || annals.cased_letters() || ']+', '', 'g');
+  letter text;
+begin
+  if length(cased) > 100 then
+    folded := array_to_string(array(
+      select coalesce(annals.case_folding() ->> character, character)
+      from string_to_table(folded, null) as character), '');
+  else
+    while cased <> '' loop
+      letter := left(cased, 1);
+      folded := replace(folded, letter, annals.case_folding() ->> letter);
+      cased := replace(cased, letter, '');
+    end loop;
+  end if;
+  folded := replace(folded, 'ß', 'ss');
+  return case when as_it_is then folded else normalize(folded, NFKC) end;
+end $$;
+
+create function annals.fold(content text) returns text
+language sql immutable parallel safe
+return case
+  when octet_length(content) = length(content) or annals.is_nearly_folded(content) then lower(content collate "C")
+  else annals.fold_unicode(content)
+end;
+
+-- The words of a text: what stands between white space and punctuation, folded. Most separators are single
 -- spaces, which string_to_array() finds without the regular expression: each match of that costs as much as all else about
 -- a word.
 create function annals.words(content text) returns text[]
 language sql immutable parallel safe
 return array_remove(
   string_to_array(
-    lower(regexp_replace(content,
+    regexp_replace(annals.fold(content) collate "C",
       '[\t-\r!"#$%&''()*+,./:;<=>?@\[\\\]^_`{|}~\u0085\u00a0\u00a1\u00ab\u00bb\u00bf\u2010-\u2027\u2028-\u202f\u2039\u203a\u2e3a\u2e3b\u3000-\u3002\u300c-\u300f-]+',
-      ' ', 'g')),
+      ' ', 'g'),
     ' '),
   '');
 
@@ -20,7 +126,24 @@ return array_remove(
 -- all, 8 who recorded it.
 create function annals.search_key(project_id uuid, field integer, value text) returns integer
 language sql immutable parallel safe
-return (hashtextextended(case when field = 6 then value else lower(value) end, uuid_hash_extended(project_id, field)) >> 32)::integer;
+return (hashtextextended(case when field = 6 then value else annals.fold(value) end collate "C", uuid_hash_extended(project_id, field))
+  >> 32)::integer;
+
+-- How this server makes keys: a digest of those of a text in which they may differ. An index that was made in another way is not used,
+-- and made anew. Up to PostgreSQL 18, all versions make the same keys; a newer one may normalize characters that these do not know.
+create function annals.search_mark() returns text
+language sql immutable parallel safe
+return md5(array_to_string(array(
+    select annals.search_key('00000000-0000-0000-0000-000000000000', 6, word)
+    from unnest(annals.words(
+      U&'In ISTANBUL: \0130\0131I, CAFE\0301 CAF\00C9; \039B\039F\0301\0393\039F\03A3 \039B\038C\0393\039F\03C2 STRASSE \1E9E \FB01 '
+      '\FF21\FF22\FF0C\FF23 \01C4 \1FBC \0416 \0531 \1C90 \13A0\AB70 \+010400 \1100\1161\11A8 \+01E030 \201Ca\201D\3001b\00A0c')) as word), ' '))
+  || coalesce('-' || nullif(greatest(current_setting('server_version_num')::integer / 10000, 18), 18), '');
+
+-- How a projection is made; null where its state does not depend on the server.
+create function annals.projection_mark(projection text) returns text
+language sql immutable parallel safe
+return case when projection = 'search' then annals.search_mark() end;
 
 -- A key in the index. Each stretch of 1,048,576 consecutive places has a number, 16 bits wide. So the index is asked about one
 -- stretch after the other, in feed order, however many blocks of the whole feed have a value; and it grows in few places.

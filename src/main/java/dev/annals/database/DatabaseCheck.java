@@ -10,7 +10,9 @@ import jakarta.enterprise.context.ApplicationScoped;
 import jakarta.enterprise.event.Observes;
 import jakarta.enterprise.inject.Instance;
 import java.sql.Connection;
+import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
@@ -50,11 +52,18 @@ public class DatabaseCheck {
      * @throws IllegalArgumentException if it cannot be used, with a sentence that says what to do
      */
     public static void requireServer(DatabaseUrl url) {
-        try (Connection connection = url.connect()) {
+        try (Connection connection = url.connect();
+                Statement statement = connection.createStatement();
+                ResultSet encoding = statement.executeQuery("show server_encoding")) {
             int version = connection.getMetaData().getDatabaseMajorVersion();
             if (version < OLDEST_POSTGRES) {
                 throw new IllegalArgumentException("The database " + url + " is PostgreSQL " + version
                         + "; Annals needs " + OLDEST_POSTGRES + " or newer.");
+            }
+            encoding.next();
+            if (!encoding.getString(1).equals("UTF8")) {
+                throw new IllegalArgumentException("The database " + url + " has the encoding " + encoding.getString(1)
+                        + "; Annals needs UTF8: create database … encoding 'UTF8' template template0.");
             }
         } catch (SQLException e) {
             Throwable cause = e.getCause() == null ? e : e.getCause();
@@ -131,6 +140,11 @@ public class DatabaseCheck {
             findings.add(unplaced + " records, some of them of project " + project
                     + ", have no place in their feed and will never be read: they were inserted while triggers were off"
                     + " (session_replication_role = replica). Export them, and append them again under new ids.");
+        }
+        if (row.getBoolean("made_otherwise")) {
+            findings.add(
+                    "The search index was made by a server that makes its keys in another way. It is made anew in the"
+                            + " background. Until then, searches are right and slower.");
         }
         return findings;
     }

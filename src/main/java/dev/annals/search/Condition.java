@@ -26,7 +26,7 @@ final class Condition {
 
     /** However many phrases there are, a message is divided into its words at most once. */
     private String withWords(String condition) {
-        return "(select " + condition + " from (select lower(r.message) as text offset 0) as message"
+        return "(select " + condition + " from (select annals.fold(r.message) as text offset 0) as message"
                 + " cross join lateral (select case when " + String.join(" or ", firstWords)
                 + " then ' ' || array_to_string(annals.words(r.message), ' ') || ' ' end as text offset 0) as words)";
     }
@@ -68,16 +68,17 @@ final class Condition {
     }
 
     private String message(Query.Message message) {
-        firstWords.add("strpos(message.text, lower(" + term(message.words().get(0)) + ")) > 0");
+        firstWords.add(
+                "strpos(message.text, (annals.words(" + term(message.words().get(0)) + "))[1]) > 0");
         String all = term(String.join(" ", message.words()));
         return "coalesce(strpos(words.text, ' ' || array_to_string(annals.words(" + all + "), ' ')"
                 + (message.prefix() ? "" : " || ' '") + ") > 0, false)";
     }
 
     private String value(Query.Value value) {
-        String term = "lower(" + term(value.value()) + ")";
+        String term = "annals.fold(" + term(value.value()) + ")";
         return columns(value.field()).stream()
-                .map(column -> compared("lower(" + column + ")", term, value.prefix()))
+                .map(column -> compared("annals.fold(" + column + ")", term, value.prefix()))
                 .collect(Collectors.joining(" or ", "(", ")"));
     }
 
@@ -107,7 +108,10 @@ final class Condition {
         return "exists (select from (select r.metadata::jsonb #> " + path + " offset 0) as found (value) "
                 + "cross join lateral jsonb_array_elements(case jsonb_typeof(found.value) when 'array' then found.value "
                 + "else jsonb_build_array(found.value) end) as element (value) where "
-                + compared("lower(element.value #>> '{}')", "lower(" + term(metadata.value()) + ")", metadata.prefix())
+                + compared(
+                        "annals.fold(element.value #>> '{}')",
+                        "annals.fold(" + term(metadata.value()) + ")",
+                        metadata.prefix())
                 + ")";
     }
 

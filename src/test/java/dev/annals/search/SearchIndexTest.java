@@ -175,8 +175,10 @@ class SearchIndexTest {
         // A feed that begins with places without records, as no feed does, but as fast as one of a million.
         log.run("insert into annals.feed_segment (project_id, append_id, first_sequence_id, last_sequence_id) values ('"
                 + project + "', gen_random_uuid(), 1, " + begin + ")");
-        log.run("insert into annals.projection_checkpoint (project_id, projection, sequence_id, generation) select '"
-                + project + "', name, " + begin + ", generation from annals.projection where name = 'search'");
+        log.run(
+                "insert into annals.projection_checkpoint (project_id, projection, sequence_id, generation, mark) select '"
+                        + project + "', name, " + begin
+                        + ", generation, annals.search_mark() from annals.projection where name = 'search'");
         SearchIndex index = new SearchIndex(pool, new Limits(6000, 4096, 256));
         FeedReader reader = new FeedReader(pool, index);
         for (int i = 0; i < 6; i++) {

@@ -122,8 +122,8 @@ final class SearchFeed {
             note("index", through - noted, begin);
         }
         database.execute(String.format(
-                "insert into annals.projection_checkpoint (project_id, projection, sequence_id, generation)"
-                        + " values ('%s', 'search', %d, 1)"
+                "insert into annals.projection_checkpoint (project_id, projection, sequence_id, generation, mark)"
+                        + " values ('%s', 'search', %d, 1, annals.search_mark())"
                         + " on conflict (project_id, projection) do update set sequence_id = excluded.sequence_id",
                 project, through));
         if (through > there) {

@@ -260,7 +260,7 @@ class OtlpLogsTest extends ProjectTest {
                     .statusCode(200);
         }
         assertThat(feed()).hasSize(1);
-        assertThat(feed().get(0).at("/metadata/body").textValue()).isEqualTo("+/8=");
+        assertThat(feed().get(0).get("message").textValue()).isEqualTo("+/8=");
     }
 
     @Test

@@ -8,6 +8,7 @@ import dev.annals.AuditLogFixture;
 import dev.annals.PackagedService;
 import dev.annals.SqlFixture;
 import dev.annals.TakesLong;
+import dev.annals.delivery.HostilePostgres;
 import dev.annals.project.TestTokens;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -16,6 +17,7 @@ import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.locks.LockSupport;
 import java.util.regex.Matcher;
@@ -62,9 +64,12 @@ class SurviveHostileClientsIT {
     @BeforeAll
     static void start() throws Exception {
         service = new PackagedService(
-                directory.resolve("data"), "-XX:TieredStopAtLevel=1", "-Xmx" + HEAP_MEBIBYTES + "m");
+                directory.resolve("data"),
+                Map.of("ANNALS_STREAMS_ALLOWED_HOSTS", "127.0.0.1"),
+                "-XX:TieredStopAtLevel=1",
+                "-Xmx" + HEAP_MEBIBYTES + "m");
         pid = service.pid();
-        AuditLogFixture.Project hostile = service.newProject("read", "write");
+        AuditLogFixture.Project hostile = service.newProject("read", "write", "stream");
         tenantProject = hostile.id();
         tenant = hostile.token();
         honest = new HonestClient(service.uri(), service.token());
@@ -268,6 +273,31 @@ class SurviveHostileClientsIT {
                         .isTrue();
             }
             assertThat(crowd.statuses()).isSubsetOf(0, 400, 408, 431);
+        }
+    }
+
+    @Test
+    void sinksThatAreNoDatabases() throws Exception {
+        try (Crowd crowd = new Crowd(service.uri())) {
+            for (HostilePostgres.Attack attack : HostilePostgres.Attack.values()) {
+                try (HostilePostgres server = new HostilePostgres(attack)) {
+                    String stream = "/v1/streams/hostile";
+                    byte[] sink = ("{\"sink\": {\"type\": \"postgresql\", \"url\": \"" + server.url()
+                                    + "\", \"secret\": \"s\"}}")
+                            .getBytes(StandardCharsets.US_ASCII);
+                    Crowd.Connection set = crowd.open();
+                    set.send(head(
+                            "PUT",
+                            stream,
+                            authorization(tenant) + JSON_BODY + "Content-Length: " + sink.length + "\r\n"));
+                    set.offer(sink);
+                    assertThat(set.status()).isIn(200, 201);
+                    for (int i = 0; i < 4; i++) {
+                        crowd.open().send(post(stream + "/test", authorization(tenant), 0));
+                    }
+                    honest.goesOn();
+                }
+            }
         }
     }
 

@@ -9,6 +9,7 @@
 -- :by_outcome  boolean
 -- :scan_limit  integer   how many counts are read, at most
 -- :limit       integer   how many results, at most
+-- :bytes       bigint    how many bytes their texts have together, at most
 --
 -- At least one row: through bigint (the sequence id up to which is counted), complete boolean (whether the limits held),
 -- others bigint (records without action here, as their day has too many combinations), then a result: record_count
@@ -30,14 +31,22 @@ with source as materialized (
   group by 1, 2, 3, 4
   order by 1, 2, 3, 4
   limit :limit + 1
+), answer as materialized (
+  select
+    (select count(*) from source) <= :scan_limit
+    and count(*) <= :limit
+    and coalesce(sum(
+      coalesce(octet_length(action), 0) + coalesce(octet_length(actor), 0) + coalesce(octet_length(outcome), 0)), 0)
+      <= :bytes as complete
+  from result
 )
 select
   coalesce(
     (select sequence_id from annals.projection_checkpoint
      where project_id = :project_id and projection = 'statistics'), 0) as through,
-  (select count(*) from source) <= :scan_limit and (select count(*) from result) <= :limit as complete,
+  answer.complete,
   (select coalesce(sum(record_count), 0)::bigint from source where action is null) as others,
   result.record_count, result.day, result.action, result.actor, result.outcome
-from (values (1)) as always
-left join result on true
+from answer
+left join result on answer.complete
 order by result.day, result.action, result.actor, result.outcome

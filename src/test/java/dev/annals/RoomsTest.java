@@ -37,7 +37,7 @@ class RoomsTest {
             Map.entry("projection", Set.of("config", "database", "http", "project")),
             Map.entry("sequence", Set.of("config", "database", "guid", "http", "project")),
             Map.entry("benchmark", Set.of("command", "config", "database", "embedded", "sequence")),
-            Map.entry("statistics", Set.of("config", "database", "http", "project", "projection")),
+            Map.entry("statistics", Set.of("config", "database", "feed", "http", "memory", "project", "projection")),
             Map.entry("query", Set.of("http", "record")),
             Map.entry("search", Set.of("config", "database", "projection", "query", "record")),
             Map.entry(

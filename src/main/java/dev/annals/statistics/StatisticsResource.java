@@ -5,14 +5,17 @@ import dev.annals.database.Binds;
 import dev.annals.database.DatabaseFailure;
 import dev.annals.database.Reads;
 import dev.annals.database.Sql;
+import dev.annals.feed.PageAnswers;
 import dev.annals.http.JsonBody;
 import dev.annals.http.ProblemException;
 import dev.annals.http.ProblemType;
+import dev.annals.memory.MemoryBudget;
 import dev.annals.project.Access;
 import dev.annals.project.Caller;
 import dev.annals.project.Requires;
 import dev.annals.statistics.StatisticsQuery.Dimension;
 import io.smallrye.mutiny.Uni;
+import io.vertx.core.http.HttpServerRequest;
 import io.vertx.mutiny.sqlclient.Pool;
 import io.vertx.mutiny.sqlclient.Row;
 import io.vertx.mutiny.sqlclient.RowSet;
@@ -36,21 +39,36 @@ public class StatisticsResource {
     private static final Sql READ_STATISTICS = Sql.named("read_statistics");
     private static final Sql READ_DAILY_TOTALS = Sql.named("read_daily_totals");
 
-    private final Pool pool;
-    private final StatisticsConfig config;
+    /** A result as it comes from the database, without its texts. */
+    private static final long RESULT_BYTES = 320;
+    /** How many bytes of memory a byte of text takes: two in a result, one in the answer, and one in a copy of that. */
+    private static final long BYTES_HELD_PER_BYTE = 4;
 
-    StatisticsResource(@Reads Pool pool, StatisticsConfig config) {
+    private final Pool pool;
+    private final PageAnswers answers;
+    private final StatisticsConfig config;
+    private final long memoryBytes;
+
+    StatisticsResource(@Reads Pool pool, PageAnswers answers, MemoryBudget memory, StatisticsConfig config) {
         this.pool = pool;
+        this.answers = answers;
         this.config = config;
+        this.memoryBytes =
+                Math.min(memory.holderLimit(), config.results() * RESULT_BYTES + config.bytes() * BYTES_HELD_PER_BYTE);
     }
 
     /** Counts the records of the token's project. */
     @GET
     @Requires(Access.READ)
-    public Uni<Response> countProjectLogs(@Context UriInfo uri, @Context ContainerRequestContext request) {
+    public Uni<Response> countProjectLogs(
+            @Context HttpServerRequest http, @Context UriInfo uri, @Context ContainerRequestContext request) {
         UUID projectId = Caller.of(request).projectId();
         StatisticsQuery query = StatisticsQuery.read(uri.getQueryParameters());
-        return DatabaseFailure.retried(read(projectId, query)).map(rows -> answer(query, rows));
+        return answers.within(
+                projectId,
+                memoryBytes,
+                held -> DatabaseFailure.retried(read(projectId, query))
+                        .map(rows -> answers.body(http, answer(query, rows), MediaType.APPLICATION_JSON, held)));
     }
 
     private Uni<RowSet<Row>> read(UUID projectId, StatisticsQuery query) {
@@ -61,7 +79,7 @@ public class StatisticsResource {
                 .bind("end", query.end())
                 .bind("limit", config.results());
         if (!byDayAlone) {
-            binds.bind("scan_limit", config.scanLimit());
+            binds.bind("scan_limit", config.scanLimit()).bind("bytes", (long) config.bytes());
             for (Dimension dimension : Dimension.values()) {
                 binds.bind("by_" + dimension.text(), query.by().contains(dimension));
             }
@@ -69,16 +87,17 @@ public class StatisticsResource {
         return binds.execute(pool);
     }
 
-    private Response answer(StatisticsQuery query, RowSet<Row> rows) {
+    private byte[] answer(StatisticsQuery query, RowSet<Row> rows) {
         Row first = rows.iterator().next();
         if (!first.getBoolean("complete")) {
             throw new ProblemException(
                     ProblemType.RESULT_TOO_LARGE,
-                    "The answer would have more than " + config.results() + " results, or be made from more than "
+                    "The answer would have more than " + config.results() + " results or " + config.bytes()
+                            + " bytes of text, or be made from more than "
                             + config.scanLimit()
                             + " counts. Ask for fewer days (start, end), or count fewer things separately (by).");
         }
-        return JsonBody.answer(Response.Status.OK, 128 + rows.size() * 64, json -> write(query, first, rows, json));
+        return JsonBody.toBytes(128 + rows.size() * 64, json -> write(query, first, rows, json));
     }
 
     private static void write(StatisticsQuery query, Row first, RowSet<Row> rows, JsonGenerator json)

@@ -89,7 +89,7 @@ class StatisticsIT extends ProjectTest {
             insert.executeUpdate();
             connection.commit();
         }
-        project(new DailyCounts(new Limits(20, 1, 1), records));
+        project(new DailyCounts(new Limits(20, 1, 1, 1), records));
         ExtractableResponse<Response> answer = get("?by=actor");
         assertThat(answer.<List<Object>>path("results")).hasSize(21);
         assertThat(answer.<List<Integer>>path("results.count"))
@@ -116,7 +116,7 @@ class StatisticsIT extends ProjectTest {
             insert.executeUpdate();
             connection.commit();
         }
-        project(new DailyCounts(new Limits(10, 1, 1), records));
+        project(new DailyCounts(new Limits(10, 1, 1, 1), records));
         ExtractableResponse<Response> answer = get("?by=day,action,outcome");
         assertThat(answer.<List<Object>>path("results")).hasSize(11);
         assertThat(answer.<Integer>path("others")).isEqualTo(10);
@@ -145,6 +145,22 @@ class StatisticsIT extends ProjectTest {
         assertTooLarge("?by=day,outcome");
         assertThat(get("?by=action").<List<Object>>path("results")).isNotEmpty();
         assertThat(get("?end=1901-01-01").<List<Object>>path("results")).hasSize(364);
+    }
+
+    @Test
+    void anAnswerWithTooMuchTextIsAProblem() throws SQLException {
+        try (Connection connection = log.connectAsWriter();
+                PreparedStatement insert = connection.prepareStatement("""
+                        insert into annals.audit_record (project_id, action, actor_id, "timestamp")
+                        select ?, 'a', repeat('ö', 1000) || n, '2026-01-01' from generate_series(1, 1100) n
+                        """)) {
+            insert.setObject(1, project.id());
+            insert.executeUpdate();
+            connection.commit();
+        }
+        project(counts);
+        assertTooLarge("?by=actor");
+        assertThat(get("?by=action").<Integer>path("results[0].count")).isEqualTo(1100);
     }
 
     @ParameterizedTest
@@ -212,5 +228,5 @@ class StatisticsIT extends ProjectTest {
         new TestProjector(pool, List.of(projection), 1000).catchUp();
     }
 
-    private record Limits(int combinations, int results, int scanLimit) implements StatisticsConfig {}
+    private record Limits(int combinations, int results, int bytes, int scanLimit) implements StatisticsConfig {}
 }

@@ -30,7 +30,11 @@ import io.quarkus.runtime.annotations.QuarkusMain;
 import io.quarkus.runtime.annotations.RegisterForReflection;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.OutputStreamWriter;
 import java.io.PrintWriter;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.InvalidPathException;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -38,6 +42,7 @@ import java.util.Properties;
 import java.util.Set;
 import java.util.UUID;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import picocli.AutoComplete.GenerateCompletion;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -145,7 +150,7 @@ public final class Annals {
             GivenText.requireReadable(System.getenv(), "ANNALS_");
             given = GivenText.arguments(arguments);
         } catch (IllegalArgumentException e) {
-            System.err.println(e.getMessage());
+            error().println(sentence(e));
             System.exit(CommandLine.ExitCode.USAGE);
             return;
         }
@@ -156,8 +161,24 @@ public final class Annals {
             // Not by way of picocli: each start of the service would wait for it to read all commands.
             new Serve().run();
         } catch (IllegalArgumentException | EmbeddedDatabaseException e) {
-            System.err.println(e.getMessage());
+            error().println(sentence(e));
             System.exit(CommandLine.ExitCode.SOFTWARE);
+        }
+    }
+
+    private static @Nullable String sentence(Exception e) {
+        return e instanceof InvalidPathException path ? GivenText.explained(path) : e.getMessage();
+    }
+
+    private static PrintWriter error() {
+        return new PrintWriter(new OutputStreamWriter(System.err, StandardCharsets.UTF_8), true);
+    }
+
+    private static Path path(String text) {
+        try {
+            return GivenText.path(text);
+        } catch (IllegalArgumentException e) {
+            throw new CommandLine.TypeConversionException(e.getMessage());
         }
     }
 
@@ -182,6 +203,8 @@ public final class Annals {
         }
         allCommands(root).forEach(command -> command.getCommandSpec().versionProvider(new Version()));
         return root.registerConverter(UUID.class, Annals::id)
+                .registerConverter(Path.class, Annals::path)
+                .setErr(error())
                 .setCaseInsensitiveEnumValuesAllowed(true)
                 .setParameterExceptionHandler(Annals::refuse)
                 .setExecutionExceptionHandler(Annals::explain);
@@ -256,7 +279,7 @@ public final class Annals {
         if (e instanceof IllegalArgumentException
                 || e instanceof EmbeddedDatabaseException
                 || e instanceof IOException) {
-            line.getErr().println(e.getMessage());
+            line.getErr().println(sentence(e));
             return line.getCommandSpec().exitCodeOnExecutionException();
         }
         throw e;

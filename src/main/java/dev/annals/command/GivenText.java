@@ -7,10 +7,12 @@ import java.nio.charset.CharacterCodingException;
 import java.nio.charset.Charset;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 
 /**
  * The arguments and the environment of the process, as they were given. Java decodes both by the locale: without one, as under cron
@@ -19,6 +21,7 @@ import java.util.Map;
 public final class GivenText {
 
     private static final Path COMMAND_LINE = Path.of("/proc/self/cmdline");
+    private static final Path ENVIRONMENT = Path.of("/proc/self/environ");
     private static final String REPLACEMENT = "\uFFFD";
     private static final String ADVICE = " Set LC_ALL=C.UTF-8.";
 
@@ -34,7 +37,7 @@ public final class GivenText {
         if (lossless && List.of(decoded).stream().noneMatch(argument -> argument.contains(REPLACEMENT))) {
             return decoded;
         }
-        List<byte[]> given = commandLine();
+        List<byte[]> given = zeroTerminated(COMMAND_LINE);
         String[] arguments = new String[decoded.length];
         for (int i = 0; i < decoded.length; i++) {
             int place = given.size() - decoded.length + i;
@@ -58,17 +61,57 @@ public final class GivenText {
         });
     }
 
+    /**
+     * The path of a file.
+     *
+     * @throws IllegalArgumentException with a sentence, if Java cannot name it, or the working directory, in this locale
+     */
+    public static Path path(String text) {
+        try {
+            Path path = Path.of(text);
+            if (!path.isAbsolute() && !Files.isDirectory(Path.of(System.getProperty("user.dir")))) {
+                throw new IllegalArgumentException(unreadable(workingDirectory()));
+            }
+            return path;
+        } catch (InvalidPathException e) {
+            throw new IllegalArgumentException(explained(e), e);
+        }
+    }
+
+    /** What to tell of a path that Java cannot name: mostly because of the locale, and then it may be the working directory. */
+    public static String explained(InvalidPathException failure) {
+        if (!failure.getReason().startsWith("Malformed")) {
+            return Objects.requireNonNull(failure.getMessage());
+        }
+        boolean within = failure.getInput().startsWith(System.getProperty("user.dir"));
+        return unreadable(within ? workingDirectory() : failure.getInput());
+    }
+
+    private static String unreadable(String path) {
+        return "The path " + path + " has characters that cannot be read in this locale." + ADVICE;
+    }
+
+    /** As the shell that began the process names it, since Java may not be able to. */
+    private static String workingDirectory() {
+        return zeroTerminated(ENVIRONMENT).stream()
+                .map(variable -> new String(variable, StandardCharsets.UTF_8))
+                .filter(variable -> variable.startsWith("PWD="))
+                .map(variable -> variable.substring("PWD=".length()))
+                .findFirst()
+                .orElse(System.getProperty("user.dir"));
+    }
+
     private static Charset localeCharset() {
         String name = System.getProperty("sun.jnu.encoding", "");
         return Charset.isSupported(name) ? Charset.forName(name) : StandardCharsets.US_ASCII;
     }
 
     /** Empty where the system does not tell. */
-    private static List<byte[]> commandLine() {
+    private static List<byte[]> zeroTerminated(Path file) {
         List<byte[]> arguments = new ArrayList<>();
         try {
             ByteArrayOutputStream argument = new ByteArrayOutputStream();
-            for (byte b : Files.readAllBytes(COMMAND_LINE)) {
+            for (byte b : Files.readAllBytes(file)) {
                 if (b == 0) {
                     arguments.add(argument.toByteArray());
                     argument.reset();

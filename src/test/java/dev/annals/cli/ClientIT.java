@@ -586,6 +586,28 @@ class ClientIT {
 
     @Test
     @Order(13)
+    void aPathThatTheLocaleCannotNameIsRefused() throws Exception {
+        Path folder = Files.createTempDirectory("annals-locale-");
+        String there = "mkdir -p " + folder + "/$(printf 'd\\303\\244t\\303\\244') && cd $_ && LC_ALL=C \"$0\" \"$@\"";
+        for (String[] command :
+                List.of(new String[] {"export", "--output=file"}, new String[] {"verify"}, new String[] {"serve"})) {
+            ProcessBuilder inFolder = service.client(command);
+            inFolder.command(inBash(there, inFolder.command()));
+            assertFails(
+                    inFolder,
+                    command[0].equals("serve") ? 1 : 2,
+                    folder + "/dätä has characters that cannot be read in this locale. Set LC_ALL=C.UTF-8.");
+        }
+        ProcessBuilder named = service.client("export");
+        named.command(inBash("LC_ALL=C \"$0\" \"$@\" \"--output=$(printf 'd\\303\\244')\"", named.command()));
+        assertFails(named, 2, "dä has characters");
+        ProcessBuilder absolute = service.client("export", "--output=" + folder.resolve("file"));
+        absolute.command(inBash(there, absolute.command()));
+        succeed(absolute, "");
+    }
+
+    @Test
+    @Order(13)
     void whatCannotBeWrittenOrReadEndsTheCommand() throws Exception {
         String project = service.newProject("read").id().toString();
         for (String[] command :

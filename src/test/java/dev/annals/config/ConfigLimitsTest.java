@@ -54,6 +54,11 @@ class ConfigLimitsTest {
                 "annals.admin-token|a long secret with spaces|ANNALS_ADMIN_TOKEN|must match",
                 "annals.public-url|audit.example.org|ANNALS_PUBLIC_URL|must match",
                 "annals.trusted-proxies|127.0.0.1,proxy.example.org|ANNALS_TRUSTED_PROXIES|must match",
+                "annals.trusted-proxies|300.1.1.1|ANNALS_TRUSTED_PROXIES|must match",
+                "annals.trusted-proxies|10.0.0|ANNALS_TRUSTED_PROXIES|must match",
+                "annals.trusted-proxies|01.2.3.4|ANNALS_TRUSTED_PROXIES|must match",
+                "annals.trusted-proxies|1.2.3.4.|ANNALS_TRUSTED_PROXIES|must match",
+                "annals.trusted-proxies|10.0.0.0/33|ANNALS_TRUSTED_PROXIES|must match",
                 "annals.projection.records|10001|ANNALS_PROJECTION_RECORDS|from 1 to 10000",
             })
     void aSettingOutOfItsLimitsIsNamedAndNoSecretIsShown(String name, String value, String variable, String limits) {

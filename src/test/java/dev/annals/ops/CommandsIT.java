@@ -12,6 +12,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.SQLException;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.UUID;
 import org.junit.jupiter.api.AfterEach;
@@ -85,7 +86,9 @@ class CommandsIT {
         TestDatabase.migrate(owner);
         assertStops(Map.of("ANNALS_PORT", "abc"), "ANNALS_PORT", "\"abc\"", "integer");
         assertStops(Map.of("ANNALS_VERIFICATION_ENABLED", "ture"), "ANNALS_VERIFICATION_ENABLED", "\"ture\"");
-        assertStops(Map.of("ANNALS_TRUSTED_PROXIES", "10.0.0.0/99"), "ANNALS_TRUSTED_PROXIES");
+        for (String wrong : List.of("10.0.0.0/99", "300.1.1.1", ":::/64", "1:2/64", "::ffff:10.0.0.0/64")) {
+            assertStops(Map.of("ANNALS_TRUSTED_PROXIES", wrong), "ANNALS_TRUSTED_PROXIES");
+        }
         assertStops(Map.of("ANNALS_READ_DATABASE_URL", "nonsense"), "ANNALS_READ_DATABASE_URL");
         assertStops(Map.of("ANNALS_LOG_KEY_FILE", "/nosuch/key"), "The file /nosuch/key (ANNALS_LOG_KEY_FILE)");
         assertStops(

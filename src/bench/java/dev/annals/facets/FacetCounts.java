@@ -1,7 +1,7 @@
 package dev.annals.facets;
 
 import dev.annals.config.Settings;
-import dev.annals.search.Filter;
+import dev.annals.query.Filter;
 import dev.annals.search.SearchIndex;
 import io.smallrye.mutiny.Uni;
 import io.vertx.mutiny.sqlclient.Pool;

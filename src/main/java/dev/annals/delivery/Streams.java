@@ -16,7 +16,7 @@ import dev.annals.http.Problem;
 import dev.annals.http.ProblemException;
 import dev.annals.http.ProblemType;
 import dev.annals.project.Actor;
-import dev.annals.search.Filter;
+import dev.annals.query.Filter;
 import io.smallrye.mutiny.Multi;
 import io.smallrye.mutiny.Uni;
 import io.vertx.core.buffer.Buffer;

@@ -4,7 +4,7 @@ import dev.annals.feed.FeedConfig;
 import dev.annals.feed.FeedParameters;
 import dev.annals.http.RequestParameters;
 import dev.annals.project.Caller;
-import dev.annals.search.Filter;
+import dev.annals.query.Filter;
 import jakarta.ws.rs.core.MultivaluedHashMap;
 import jakarta.ws.rs.core.MultivaluedMap;
 import java.util.List;

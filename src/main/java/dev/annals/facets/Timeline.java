@@ -1,6 +1,6 @@
 package dev.annals.facets;
 
-import dev.annals.search.Filter;
+import dev.annals.query.Filter;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.NavigableMap;

@@ -4,7 +4,7 @@ import dev.annals.config.AnnalsConfig;
 import dev.annals.connection.TrustedProxies;
 import dev.annals.http.ProblemException;
 import dev.annals.http.ProblemType;
-import dev.annals.search.Order;
+import dev.annals.query.Order;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.net.SocketAddress;
 import jakarta.enterprise.context.ApplicationScoped;

@@ -1,7 +1,7 @@
 package dev.annals.feed;
 
-import dev.annals.search.Filter;
-import dev.annals.search.Order;
+import dev.annals.query.Filter;
+import dev.annals.query.Order;
 import org.jspecify.annotations.Nullable;
 
 /**

@@ -8,13 +8,12 @@ import dev.annals.http.Problem;
 import dev.annals.http.ProblemException;
 import dev.annals.http.ProblemType;
 import dev.annals.memory.Reservation;
+import dev.annals.query.Filter;
+import dev.annals.query.Order;
 import dev.annals.record.EncodedRecord;
 import dev.annals.record.RecordEncoder;
 import dev.annals.record.RecordRow;
 import dev.annals.record.StoredRecord;
-import dev.annals.search.Filter;
-import dev.annals.search.Order;
-import dev.annals.search.SearchIndex;
 import io.smallrye.mutiny.Uni;
 import io.vertx.mutiny.sqlclient.Pool;
 import io.vertx.mutiny.sqlclient.Row;
@@ -33,7 +32,7 @@ import org.jspecify.annotations.Nullable;
  * round trip: they are read in the page's order until the page is full, and they never change.
  *
  * <p>A page never skips: sequence ids follow commit order and have no gap, so all records before the last one of a page were
- * visible to the snapshot from which the page was read. With filters, the {@link SearchIndex} first says, from an older
+ * visible to the snapshot from which the page was read. With filters, the {@link FeedIndex} first says, from an older
  * snapshot, which ranges of the feed to look at; what it leaves out was already final.
  */
 @ApplicationScoped
@@ -57,7 +56,7 @@ public class FeedReader {
     private static final Boolean TAKEN = true;
 
     private final Pool pool;
-    private final SearchIndex index;
+    private final FeedIndex index;
     private final @Nullable RecentRecords recent;
 
     private final @Nullable StandbyReads standbys;
@@ -74,23 +73,23 @@ public class FeedReader {
     }
 
     /** Reads everything from the database. */
-    public FeedReader(Pool pool, SearchIndex index) {
+    public FeedReader(Pool pool, FeedIndex index) {
         this(pool, index, null, null, false);
     }
 
     /** Reads from a standby in place of the primary: see {@link StandbyBehindException}. */
-    static FeedReader ofStandby(Pool pool, SearchIndex index) {
+    static FeedReader ofStandby(Pool pool, FeedIndex index) {
         return new FeedReader(pool, index, null, null, true);
     }
 
     @Inject
-    FeedReader(@Reads Pool pool, SearchIndex index, @Nullable RecentRecords recent, @Nullable StandbyReads standbys) {
+    FeedReader(@Reads Pool pool, FeedIndex index, @Nullable RecentRecords recent, @Nullable StandbyReads standbys) {
         this(pool, index, recent, standbys, false);
     }
 
     private FeedReader(
             Pool pool,
-            SearchIndex index,
+            FeedIndex index,
             @Nullable RecentRecords recent,
             @Nullable StandbyReads standbys,
             boolean inPlaceOfPrimary) {

@@ -6,8 +6,6 @@ import dev.annals.config.AnnalsConfig;
 import dev.annals.database.DatabaseFailure;
 import dev.annals.database.ServicePool;
 import dev.annals.database.Sql;
-import dev.annals.search.SearchConfig;
-import dev.annals.search.SearchIndex;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.quarkus.runtime.StartupEvent;
@@ -62,13 +60,13 @@ public class StandbyReads {
 
     private volatile boolean failing;
 
-    StandbyReads(Pool writes, ServicePool pools, AnnalsConfig config, SearchConfig search, MeterRegistry metrics) {
+    StandbyReads(Pool writes, ServicePool pools, AnnalsConfig config, FeedIndex index, MeterRegistry metrics) {
         // A call makes the default pool, of which the others are made.
         writes.size();
         this.pool = config.readDatabaseUrl().isPresent()
                 ? pools.openForStandbys(config.database().readPoolSize())
                 : null;
-        this.standby = pool == null ? null : FeedReader.ofStandby(pool, new SearchIndex(pool, search));
+        this.standby = pool == null ? null : FeedReader.ofStandby(pool, index.readBy(pool));
         this.fromStandby = metrics.counter("annals.feed.reads", "server", "standby");
         this.fromPrimary = metrics.counter("annals.feed.reads", "server", "primary");
     }

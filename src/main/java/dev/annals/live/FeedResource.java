@@ -6,10 +6,10 @@ import dev.annals.feed.FeedParameters;
 import dev.annals.feed.FeedQuery;
 import dev.annals.feed.FeedReader;
 import dev.annals.feed.PageAnswers;
+import dev.annals.feed.PageProver;
 import dev.annals.http.ProblemException;
 import dev.annals.http.ProblemType;
 import dev.annals.http.RequestParameters;
-import dev.annals.log.ProvedPages;
 import dev.annals.project.Access;
 import dev.annals.project.Caller;
 import dev.annals.project.Limit;
@@ -43,7 +43,7 @@ import org.jspecify.annotations.Nullable;
 public class FeedResource {
 
     private final FeedReader reader;
-    private final ProvedPages proved;
+    private final PageProver prover;
     private final LiveFeed live;
     private final PageAnswers answers;
     private final FeedLinks links;
@@ -53,7 +53,7 @@ public class FeedResource {
 
     FeedResource(
             FeedReader reader,
-            ProvedPages proved,
+            PageProver prover,
             LiveFeed live,
             PageAnswers answers,
             FeedLinks links,
@@ -63,7 +63,7 @@ public class FeedResource {
         this.tokens = tokens;
         this.usage = usage;
         this.reader = reader;
-        this.proved = proved;
+        this.prover = prover;
         this.live = live;
         this.answers = answers;
         this.links = links;
@@ -98,8 +98,8 @@ public class FeedResource {
             return answers.within(
                     projectId,
                     query.memory(),
-                    held -> proved.read(projectId, query, proof)
-                            .map(page -> answers.page(http, uri, query, page.page(), page::writeProof, held)));
+                    held -> prover.read(projectId, query, proof)
+                            .map(page -> answers.page(http, uri, query, page.page(), page.proof(), held)));
         }
         Duration wait = Wait.of(uri.getQueryParameters(), query.order());
         if (wait.isZero()) {

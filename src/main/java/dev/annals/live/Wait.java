@@ -2,7 +2,7 @@ package dev.annals.live;
 
 import dev.annals.feed.FeedParameters;
 import dev.annals.http.RequestParameters;
-import dev.annals.search.Order;
+import dev.annals.query.Order;
 import jakarta.ws.rs.core.MultivaluedMap;
 import java.time.Duration;
 import java.util.regex.Pattern;

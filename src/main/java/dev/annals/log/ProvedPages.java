@@ -7,6 +7,7 @@ import dev.annals.feed.FeedPage;
 import dev.annals.feed.FeedParameters;
 import dev.annals.feed.FeedQuery;
 import dev.annals.feed.FeedReader;
+import dev.annals.feed.PageProver;
 import dev.annals.http.RequestParameters;
 import dev.annals.proof.CompactRange;
 import dev.annals.proof.Hash;
@@ -27,9 +28,9 @@ import java.util.Map;
 import java.util.UUID;
 import java.util.function.Function;
 
-/** Pages with a proof that they are the log's and leave nothing out: the ranges of the tree around them. */
+/** Proves pages by the ranges of the tree around them. */
 @ApplicationScoped
-public class ProvedPages {
+public class ProvedPages implements PageProver {
 
     private final FeedReader reader;
     private final Checkpoints checkpoints;
@@ -39,40 +40,7 @@ public class ProvedPages {
         this.checkpoints = checkpoints;
     }
 
-    /**
-     * A page that ends with the checkpoint's last record, at the latest.
-     *
-     * @param page its records have seeds or salts
-     * @param checkpoint the signed note
-     */
-    public record Proved(FeedPage page, String checkpoint, PageProof proof) {
-
-        /** Writes the member {@code proof} into an open object. */
-        public void writeProof(JsonGenerator json) throws IOException {
-            json.writeObjectFieldStart("proof");
-            json.writeStringField("checkpoint", checkpoint);
-            json.writeNumberField("start", proof.start());
-            json.writeNumberField("end", proof.end());
-            write("left", proof.left(), json);
-            write("right", proof.right(), json);
-            json.writeEndObject();
-        }
-
-        private static void write(String name, List<Hash> hashes, JsonGenerator json) throws IOException {
-            json.writeArrayFieldStart(name);
-            for (Hash hash : hashes) {
-                json.writeString(hash.toString());
-            }
-            json.writeEndArray();
-        }
-    }
-
-    /**
-     * Reads a page without filters, oldest first, and proves it.
-     *
-     * @param size of the checkpoint
-     * @return fails with {@code log-behind}, {@code log-forked} or {@code log-halted}, or as {@link FeedReader#read} does
-     */
+    @Override
     public Uni<Proved> read(UUID projectId, FeedQuery query, long size) {
         Cursor cursor = query.cursor();
         if (cursor == null) {
@@ -149,7 +117,25 @@ public class ProvedPages {
                             }
                             return new PageProof(start, end, left.hashes(), right.hashes());
                         }))
-                .map(proof -> new Proved(page, log.note(), proof));
+                .map(proof -> new Proved(page, json -> write(log.note(), proof, json)));
+    }
+
+    private static void write(String checkpoint, PageProof proof, JsonGenerator json) throws IOException {
+        json.writeObjectFieldStart("proof");
+        json.writeStringField("checkpoint", checkpoint);
+        json.writeNumberField("start", proof.start());
+        json.writeNumberField("end", proof.end());
+        write("left", proof.left(), json);
+        write("right", proof.right(), json);
+        json.writeEndObject();
+    }
+
+    private static void write(String name, List<Hash> hashes, JsonGenerator json) throws IOException {
+        json.writeArrayFieldStart(name);
+        for (Hash hash : hashes) {
+            json.writeString(hash.toString());
+        }
+        json.writeEndArray();
     }
 
     private static CompactRange range(long start, long end, Function<Node, Hash> hashes) {

@@ -1,6 +1,7 @@
 package dev.annals.search;
 
 import dev.annals.query.Field;
+import dev.annals.query.Filter;
 import dev.annals.query.Query;
 import java.util.ArrayList;
 import java.util.Comparator;

@@ -3,7 +3,11 @@ package dev.annals.search;
 import dev.annals.database.Binds;
 import dev.annals.database.Reads;
 import dev.annals.database.Sql;
+import dev.annals.feed.FeedIndex;
+import dev.annals.feed.ScanPlan;
 import dev.annals.projection.Projection;
+import dev.annals.query.Filter;
+import dev.annals.query.Order;
 import io.smallrye.mutiny.Multi;
 import io.smallrye.mutiny.Uni;
 import io.vertx.mutiny.sqlclient.Pool;
@@ -27,7 +31,7 @@ import org.jspecify.annotations.Nullable;
  * so it does not matter how far the index is behind.
  */
 @ApplicationScoped
-public class SearchIndex implements Projection {
+public class SearchIndex implements Projection, FeedIndex {
 
     private static final Sql PROJECT_SEARCH = Sql.named("project_search");
     private static final Sql FORGET_BLOCK = Sql.named("forget_block");
@@ -192,11 +196,12 @@ public class SearchIndex implements Projection {
         }
     }
 
-    /**
-     * Where to look for records after a place; the place itself comes first, if there is one.
-     *
-     * @param limit how many records are wanted
-     */
+    @Override
+    public FeedIndex readBy(Pool other) {
+        return new SearchIndex(other, config);
+    }
+
+    @Override
     public Uni<ScanPlan> planOn(UUID projectId, long behind, Filter filter, int limit) {
         return find(projectId, Order.ASCENDING, filter, behind + 1, FEW_BLOCKS)
                 .chain(hits -> hits.blocks().size() < FEW_BLOCKS || hits.hits() > limit
@@ -231,7 +236,7 @@ public class SearchIndex implements Projection {
         return plan;
     }
 
-    /** Where to look for records before a place, which itself comes first; from the head on if there is none. */
+    @Override
     public Uni<ScanPlan> planBack(UUID projectId, @Nullable Long before, Filter filter, int limit) {
         return find(projectId, Order.DESCENDING, filter, before == null ? null : before - 1, FEW_BLOCKS)
                 .chain(hits -> hits.blocks().size() < FEW_BLOCKS || hits.hits() > limit || hits.covered() == 1

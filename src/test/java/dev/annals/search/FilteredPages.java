@@ -4,6 +4,8 @@ import dev.annals.feed.Cursor;
 import dev.annals.feed.FeedPage;
 import dev.annals.feed.FeedQuery;
 import dev.annals.feed.FeedReader;
+import dev.annals.query.Filter;
+import dev.annals.query.Order;
 import dev.annals.record.EncodedRecord;
 import dev.annals.record.StoredRecord;
 import java.time.Duration;

@@ -10,6 +10,8 @@ import dev.annals.feed.Cursor;
 import dev.annals.feed.FeedPage;
 import dev.annals.feed.FeedReader;
 import dev.annals.projection.TestProjector;
+import dev.annals.query.Filter;
+import dev.annals.query.Order;
 import dev.annals.query.Query;
 import dev.annals.query.QueryException;
 import dev.annals.query.QueryParser;

@@ -1,7 +1,5 @@
-package dev.annals.search;
+package dev.annals.query;
 
-import dev.annals.query.Field;
-import dev.annals.query.Query;
 import dev.annals.record.Timestamps;
 import java.util.ArrayList;
 import java.util.List;
@@ -11,7 +9,7 @@ import java.util.stream.Collectors;
  * A query as a condition on a record {@code r}, for {@code passes.sql}. What the query says stands in the terms alone, which
  * are bound. Each part is true or false, and never null, so that its exclusion is the opposite.
  */
-final class Condition {
+public final class Condition {
 
     private final List<String> terms = new ArrayList<>();
     /** Of each phrase, that its first word is somewhere in the message; otherwise the words need not be told apart. */
@@ -19,7 +17,7 @@ final class Condition {
 
     private final String sql;
 
-    Condition(Query query) {
+    public Condition(Query query) {
         String condition = sql(query);
         sql = firstWords.isEmpty() ? condition : withWords(condition);
     }
@@ -32,12 +30,12 @@ final class Condition {
     }
 
     /** Uses the bind {@code :terms}. */
-    String sql() {
+    public String sql() {
         return sql;
     }
 
     /** The value of the bind {@code :terms}. */
-    String[] terms() {
+    public String[] terms() {
         return terms.toArray(String[]::new);
     }
 

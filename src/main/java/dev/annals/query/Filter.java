@@ -1,8 +1,7 @@
-package dev.annals.search;
+package dev.annals.query;
 
 import dev.annals.database.Binds;
 import dev.annals.database.Sql;
-import dev.annals.query.Query;
 import java.time.OffsetDateTime;
 import java.util.ArrayList;
 import java.util.List;

@@ -1,4 +1,4 @@
-package dev.annals.search;
+package dev.annals.query;
 
 /** Which way a page goes. */
 public enum Order {

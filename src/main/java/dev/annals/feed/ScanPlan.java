@@ -1,4 +1,4 @@
-package dev.annals.search;
+package dev.annals.feed;
 
 import java.util.ArrayList;
 import java.util.List;
@@ -15,13 +15,13 @@ public final class ScanPlan {
     private long budget;
 
     /** @param budget the largest number of places to look at */
-    ScanPlan(boolean ascending, long budget) {
+    public ScanPlan(boolean ascending, long budget) {
         this.ascending = ascending;
         this.budget = budget;
     }
 
     /** Adds one place, whether or not the budget allows it: a cursor is made from it, or compared with it. */
-    void addPlace(long sequenceId) {
+    public void addPlace(long sequenceId) {
         budget++;
         add(sequenceId, sequenceId);
     }
@@ -31,7 +31,7 @@ public final class ScanPlan {
      *
      * @return whether all of it
      */
-    boolean add(long from, long to) {
+    public boolean add(long from, long to) {
         int end = first.size() - 1;
         long lowest = ascending && end >= 0 ? Math.max(from, last.get(end) + 1) : from;
         long highest = !ascending && end >= 0 ? Math.min(to, first.get(end) - 1) : to;
@@ -60,7 +60,7 @@ public final class ScanPlan {
     }
 
     /** How many more places may be looked at. */
-    long budget() {
+    public long budget() {
         return budget;
     }
 

@@ -1,14 +1,14 @@
 package dev.annals;
 
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
-import dev.annals.command.InQuarkus;
-import dev.annals.config.AnnalsConfig;
-import dev.annals.config.SettingsCheck;
-import dev.annals.config.StartSettings;
-import dev.annals.database.DatabaseCheck;
-import dev.annals.database.DatabaseUrl;
-import dev.annals.database.DatabaseUrlConfigSource;
-import dev.annals.embedded.EmbeddedDatabase;
+import dev.annals.kernel.config.AnnalsConfig;
+import dev.annals.kernel.config.SettingsCheck;
+import dev.annals.kernel.config.StartSettings;
+import dev.annals.kernel.database.DatabaseCheck;
+import dev.annals.kernel.database.DatabaseUrl;
+import dev.annals.kernel.database.DatabaseUrlConfigSource;
+import dev.annals.tools.command.InQuarkus;
+import dev.annals.tools.embedded.EmbeddedDatabase;
 import io.quarkus.runtime.annotations.RegisterForReflection;
 import java.io.IOException;
 import java.net.InetSocketAddress;

@@ -1,10 +1,10 @@
 package dev.annals;
 
-import dev.annals.config.ChosenSettings;
-import dev.annals.database.DatabaseFailure;
-import dev.annals.database.Sql;
-import dev.annals.log.LogKeys;
-import dev.annals.project.OperationEvents;
+import dev.annals.access.project.OperationEvents;
+import dev.annals.derived.log.LogKeys;
+import dev.annals.kernel.config.ChosenSettings;
+import dev.annals.kernel.database.DatabaseFailure;
+import dev.annals.kernel.database.Sql;
 import io.quarkus.runtime.ShutdownEvent;
 import io.quarkus.vertx.http.HttpServerStart;
 import io.smallrye.mutiny.Uni;

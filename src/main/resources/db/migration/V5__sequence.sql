@@ -1,4 +1,4 @@
--- Sequence generators: numbers for applications. What each kind promises is documented in dev.annals.sequence.SequenceKind.
+-- Sequence generators: numbers for applications. What each kind promises is documented in dev.annals.core.sequence.SequenceKind.
 --
 -- A sequence is a row. The kinds that reserve values do so with one UPDATE of next_value. That statement alone keeps any
 -- value from being issued twice, whatever happens to those who draw.

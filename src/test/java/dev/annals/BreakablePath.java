@@ -1,6 +1,6 @@
 package dev.annals;
 
-import dev.annals.database.DatabaseUrl;
+import dev.annals.kernel.database.DatabaseUrl;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;

@@ -24,7 +24,7 @@ class EverySettingIsCheckedTest {
 
     @Test
     void everyInterfaceThatDeclaresSettingsIsChecked() {
-        assertThat(Settings.ALL).containsExactlyInAnyOrderElementsOf(dev.annals.config.Settings.all());
+        assertThat(Settings.ALL).containsExactlyInAnyOrderElementsOf(dev.annals.kernel.config.Settings.all());
     }
 
     @Test

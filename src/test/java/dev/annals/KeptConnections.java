@@ -2,7 +2,7 @@ package dev.annals;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.annals.database.DatabaseUrl;
+import dev.annals.kernel.database.DatabaseUrl;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.sql.Connection;

@@ -2,8 +2,8 @@ package dev.annals;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.annals.database.DatabaseUrl;
-import dev.annals.embedded.TestDatabase;
+import dev.annals.kernel.database.DatabaseUrl;
+import dev.annals.tools.embedded.TestDatabase;
 import java.io.IOException;
 import java.net.URI;
 import java.nio.file.Files;

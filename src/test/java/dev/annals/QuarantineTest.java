@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 @BesideTheService
 class QuarantineTest {
 
-    private static final String QUARANTINE = "dev.annals.quarantine";
+    private static final String QUARANTINE = "dev.annals.kernel.quarantine";
 
     private record Use(String why, String replacement) {}
 

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
-import dev.annals.embedded.TestDatabase;
+import dev.annals.tools.embedded.TestDatabase;
 import java.io.BufferedReader;
 import java.io.File;
 import java.io.IOException;

@@ -2,7 +2,7 @@ package dev.annals;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.annals.config.ChosenSettings;
+import dev.annals.kernel.config.ChosenSettings;
 import io.quarkus.test.junit.QuarkusTest;
 import io.smallrye.config.PropertiesConfigSource;
 import io.smallrye.config.SmallRyeConfigBuilder;

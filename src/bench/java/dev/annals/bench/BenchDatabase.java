@@ -1,6 +1,6 @@
 package dev.annals.bench;
 
-import dev.annals.database.DatabaseUrl;
+import dev.annals.kernel.database.DatabaseUrl;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;

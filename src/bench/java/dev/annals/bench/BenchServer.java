@@ -1,7 +1,7 @@
 package dev.annals.bench;
 
-import dev.annals.database.DatabaseUrl;
-import dev.annals.embedded.EmbeddedDatabase;
+import dev.annals.kernel.database.DatabaseUrl;
+import dev.annals.tools.embedded.EmbeddedDatabase;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.PreparedStatement;

@@ -1,11 +1,11 @@
 package dev.annals.bench;
 
 import com.fasterxml.jackson.core.JsonGenerator;
-import dev.annals.guid.SequentialGuid;
-import dev.annals.http.JsonBody;
-import dev.annals.record.AuditRecord;
-import dev.annals.record.Party;
-import dev.annals.record.Timestamps;
+import dev.annals.core.record.AuditRecord;
+import dev.annals.core.record.Party;
+import dev.annals.core.record.Timestamps;
+import dev.annals.kernel.guid.SequentialGuid;
+import dev.annals.kernel.http.JsonBody;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;

@@ -8,7 +8,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import dev.annals.AuditLogFixture;
 import dev.annals.Load;
 import dev.annals.Ports;
-import dev.annals.contract.ContractFilter;
+import dev.annals.edges.contract.ContractFilter;
 import io.quarkus.test.common.http.TestHTTPResource;
 import io.quarkus.test.junit.QuarkusTest;
 import io.restassured.path.json.JsonPath;

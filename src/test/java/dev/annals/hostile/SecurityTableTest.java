@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.annals.BesideTheService;
 import dev.annals.SqlFixture;
-import dev.annals.embedded.TestDatabase;
+import dev.annals.tools.embedded.TestDatabase;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

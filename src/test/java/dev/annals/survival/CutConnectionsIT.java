@@ -3,7 +3,7 @@ package dev.annals.survival;
 import dev.annals.BreakablePath;
 import dev.annals.Slow;
 import dev.annals.TakesLong;
-import dev.annals.database.DatabaseUrl;
+import dev.annals.kernel.database.DatabaseUrl;
 import org.junit.jupiter.api.Test;
 
 /** The connections between the service and its database break, and new ones can be made at once. */

@@ -1,7 +1,7 @@
 package dev.annals.survival;
 
 import dev.annals.Slow;
-import dev.annals.embedded.InstalledPostgres;
+import dev.annals.tools.embedded.InstalledPostgres;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 

@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import dev.annals.Await;
 import dev.annals.Slow;
 import dev.annals.SqlFixture;
-import dev.annals.embedded.InstalledPostgres;
+import dev.annals.tools.embedded.InstalledPostgres;
 import java.io.IOException;
 import java.nio.file.FileStore;
 import java.nio.file.Files;

@@ -2,7 +2,7 @@ package dev.annals.survival;
 
 import dev.annals.BreakablePath;
 import dev.annals.Slow;
-import dev.annals.database.DatabaseUrl;
+import dev.annals.kernel.database.DatabaseUrl;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;

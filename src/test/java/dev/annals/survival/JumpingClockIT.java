@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.annals.Slow;
 import dev.annals.SqlFixture;
 import dev.annals.Tools;
-import dev.annals.embedded.InstalledPostgres;
+import dev.annals.tools.embedded.InstalledPostgres;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;

@@ -6,7 +6,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.annals.Await;
 import dev.annals.Ports;
-import dev.annals.database.DatabaseUrl;
+import dev.annals.kernel.database.DatabaseUrl;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.annals.AuditLogFixture.Project;
 import dev.annals.ServiceProcess;
 import dev.annals.Slow;
-import dev.annals.database.DatabaseUrl;
+import dev.annals.kernel.database.DatabaseUrl;
 import dev.annals.survival.PatroniCluster.Node;
 import java.nio.file.Path;
 import java.util.Map;

@@ -9,7 +9,7 @@ import dev.annals.Await;
 import dev.annals.ServiceProcess;
 import dev.annals.Slow;
 import dev.annals.SqlFixture;
-import dev.annals.embedded.StandbyPair;
+import dev.annals.tools.embedded.StandbyPair;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;

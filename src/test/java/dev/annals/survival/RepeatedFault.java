@@ -2,8 +2,8 @@ package dev.annals.survival;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.annals.database.DatabaseUrl;
-import dev.annals.embedded.InstalledPostgres;
+import dev.annals.kernel.database.DatabaseUrl;
+import dev.annals.tools.embedded.InstalledPostgres;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayDeque;

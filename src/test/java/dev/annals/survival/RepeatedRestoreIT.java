@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.annals.Slow;
 import dev.annals.SqlFixture;
-import dev.annals.embedded.InstalledPostgres;
+import dev.annals.tools.embedded.InstalledPostgres;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Test;

@@ -3,8 +3,8 @@ package dev.annals.survival;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.annals.Slow;
-import dev.annals.database.DatabaseUrl;
-import dev.annals.embedded.InstalledPostgres;
+import dev.annals.kernel.database.DatabaseUrl;
+import dev.annals.tools.embedded.InstalledPostgres;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;

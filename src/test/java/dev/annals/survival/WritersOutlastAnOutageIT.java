@@ -6,7 +6,7 @@ import dev.annals.AuditLogFixture.Project;
 import dev.annals.ServiceProcess;
 import dev.annals.Slow;
 import dev.annals.SqlFixture;
-import dev.annals.embedded.InstalledPostgres;
+import dev.annals.tools.embedded.InstalledPostgres;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;

@@ -5,7 +5,7 @@ import com.fasterxml.uuid.NoArgGenerator;
 import com.github.f4b6a3.uuid.factory.UuidFactory;
 import com.github.f4b6a3.uuid.factory.standard.TimeOrderedEpochFactory;
 import com.github.f4b6a3.uuid.factory.standard.TimeOrderedFactory;
-import dev.annals.guid.SequentialGuid;
+import dev.annals.kernel.guid.SequentialGuid;
 import java.util.UUID;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.OperationsPerInvocation;

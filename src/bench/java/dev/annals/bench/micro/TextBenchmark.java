@@ -1,13 +1,13 @@
 package dev.annals.bench.micro;
 
 import dev.annals.bench.SampleRecords;
-import dev.annals.feed.Cursor;
-import dev.annals.guid.SequentialGuid;
-import dev.annals.record.AuditRecord;
-import dev.annals.record.EncodedRecord;
-import dev.annals.record.RecordEncoder;
-import dev.annals.record.RecordReader;
-import dev.annals.record.StoredRecord;
+import dev.annals.core.feed.Cursor;
+import dev.annals.core.record.AuditRecord;
+import dev.annals.core.record.EncodedRecord;
+import dev.annals.core.record.RecordEncoder;
+import dev.annals.core.record.RecordReader;
+import dev.annals.core.record.StoredRecord;
+import dev.annals.kernel.guid.SequentialGuid;
 import java.io.ByteArrayOutputStream;
 import java.nio.charset.StandardCharsets;
 import java.util.List;

@@ -1,12 +1,12 @@
 package dev.annals.bench.ordering;
 
-import dev.annals.append.AppendBinds;
 import dev.annals.bench.BenchDatabase;
 import dev.annals.bench.NumberedStatement;
 import dev.annals.bench.RecordColumns;
 import dev.annals.bench.SampleRecords;
-import dev.annals.guid.SequentialGuid;
-import dev.annals.record.AuditRecord;
+import dev.annals.core.append.AppendBinds;
+import dev.annals.core.record.AuditRecord;
+import dev.annals.kernel.guid.SequentialGuid;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.List;

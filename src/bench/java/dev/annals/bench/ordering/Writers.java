@@ -3,7 +3,7 @@ package dev.annals.bench.ordering;
 import dev.annals.bench.BenchDatabase;
 import dev.annals.bench.NumberedStatement;
 import dev.annals.bench.SampleRecords;
-import dev.annals.guid.SequentialGuid;
+import dev.annals.kernel.guid.SequentialGuid;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;

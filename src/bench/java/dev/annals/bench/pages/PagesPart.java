@@ -11,7 +11,7 @@ import dev.annals.bench.Table;
 import dev.annals.bench.ordering.Scenario;
 import dev.annals.bench.ordering.Variant;
 import dev.annals.bench.ordering.Writers;
-import dev.annals.database.Sql;
+import dev.annals.kernel.database.Sql;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;

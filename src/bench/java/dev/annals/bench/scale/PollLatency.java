@@ -4,7 +4,7 @@ import dev.annals.bench.SampleRecords;
 import dev.annals.bench.service.HttpCall;
 import dev.annals.bench.service.Latencies;
 import dev.annals.bench.service.Target;
-import dev.annals.guid.SequentialGuid;
+import dev.annals.kernel.guid.SequentialGuid;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;

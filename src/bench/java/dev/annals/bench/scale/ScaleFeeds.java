@@ -1,9 +1,9 @@
 package dev.annals.bench.scale;
 
+import dev.annals.access.project.DrawnToken;
 import dev.annals.bench.BenchDatabase;
 import dev.annals.bench.NumberedStatement;
 import dev.annals.bench.Progress;
-import dev.annals.project.DrawnToken;
 import java.security.SecureRandom;
 import java.sql.Connection;
 import java.sql.PreparedStatement;

@@ -14,7 +14,7 @@ import dev.annals.bench.service.Latencies;
 import dev.annals.bench.service.LoadClient;
 import dev.annals.bench.service.Target;
 import dev.annals.bench.service.Targets;
-import dev.annals.guid.SequentialGuid;
+import dev.annals.kernel.guid.SequentialGuid;
 import io.vertx.core.buffer.Buffer;
 import java.io.IOException;
 import java.nio.file.Files;

@@ -1,7 +1,7 @@
 package dev.annals.bench.service;
 
 import dev.annals.bench.SampleRecords;
-import dev.annals.guid.SequentialGuid;
+import dev.annals.kernel.guid.SequentialGuid;
 import io.vertx.core.buffer.Buffer;
 import java.util.ArrayList;
 import java.util.List;

@@ -7,7 +7,7 @@ import dev.annals.bench.Progress;
 import dev.annals.bench.SampleRecords;
 import dev.annals.bench.Settings;
 import dev.annals.bench.Table;
-import dev.annals.guid.SequentialGuid;
+import dev.annals.kernel.guid.SequentialGuid;
 import io.vertx.core.buffer.Buffer;
 import java.sql.Connection;
 import java.sql.PreparedStatement;

@@ -1,7 +1,7 @@
 package dev.annals.bench.service;
 
 import dev.annals.bench.SampleRecords;
-import dev.annals.guid.SequentialGuid;
+import dev.annals.kernel.guid.SequentialGuid;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;

@@ -2,10 +2,10 @@ package dev.annals.bench.service;
 
 import dev.annals.bench.RecordColumns;
 import dev.annals.bench.ordering.Variant;
-import dev.annals.database.DatabaseUrl;
-import dev.annals.guid.SequentialGuid;
-import dev.annals.record.AuditRecord;
-import dev.annals.record.RecordReader;
+import dev.annals.core.record.AuditRecord;
+import dev.annals.core.record.RecordReader;
+import dev.annals.kernel.database.DatabaseUrl;
+import dev.annals.kernel.guid.SequentialGuid;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;

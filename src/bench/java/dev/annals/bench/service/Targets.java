@@ -2,7 +2,7 @@ package dev.annals.bench.service;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.annals.bench.BenchDatabase;
-import dev.annals.proof.MasterKey;
+import dev.annals.derived.proof.MasterKey;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;

@@ -1,0 +1,54 @@
+package dev.annals.access.openid;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectReader;
+import com.fasterxml.jackson.databind.json.JsonMapper;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A provider's description of itself: OpenID Connect Discovery 1.0.
+ *
+ * @param jwksUri the address of its keys
+ * @param authorizationEndpoint where people sign in; null if it has none
+ * @param tokenEndpoint where codes are redeemed; null if it says none
+ */
+record ProviderMetadata(
+        String jwksUri,
+        @Nullable String authorizationEndpoint,
+        @Nullable String tokenEndpoint) {
+
+    private static final Pattern URL = Pattern.compile(OpenIdConfig.URL);
+    private static final ObjectReader JSON = JsonMapper.builder().build().reader();
+
+    /** @throws IllegalArgumentException if it is another issuer's, or names an address that an attacker could answer from */
+    static ProviderMetadata read(String json, String issuer) {
+        JsonNode said;
+        try {
+            said = JSON.readTree(json);
+        } catch (JsonProcessingException e) {
+            throw new IllegalArgumentException("its description is not JSON", e);
+        }
+        if (!issuer.equals(said.path("issuer").asText())) {
+            throw new IllegalArgumentException("its description is that of another issuer");
+        }
+        String jwksUri = url(said, "jwks_uri");
+        if (jwksUri == null) {
+            throw new IllegalArgumentException("its description names no jwks_uri");
+        }
+        return new ProviderMetadata(jwksUri, url(said, "authorization_endpoint"), url(said, "token_endpoint"));
+    }
+
+    private static @Nullable String url(JsonNode said, String name) {
+        String url = said.path(name).asText();
+        if (url.isEmpty()) {
+            return null;
+        }
+        // Endpoints may have a query; nothing else is allowed of them.
+        if (!URL.matcher(url.replaceFirst("\\?[^\\s#]*$", "")).matches()) {
+            throw new IllegalArgumentException("its " + name + " is neither https nor on this machine");
+        }
+        return url;
+    }
+}

@@ -1,0 +1,134 @@
+package dev.annals.access.requests;
+
+import java.io.PrintStream;
+import java.util.Arrays;
+import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.logging.Handler;
+import java.util.stream.Stream;
+import org.jboss.logmanager.ExtFormatter;
+import org.jboss.logmanager.ExtHandler;
+import org.jboss.logmanager.ExtLogRecord;
+import org.jboss.logmanager.LogContext;
+import org.jboss.logmanager.Logger;
+import org.jboss.logmanager.handlers.ConsoleHandler;
+
+/**
+ * Formats and writes the log in a thread of its own, with the handlers that the framework has set up. A thread that logs never
+ * waits: if the output is behind by as many lines as the queue holds, the line is left out and counted. The framework's own
+ * asynchronous handler would block or not count.
+ */
+final class LogQueue extends ExtHandler {
+
+    private static final long CLOSE_MILLIS = 1_000;
+    private static final long PAUSE_MILLIS = 100;
+
+    private final BlockingQueue<ExtLogRecord> queue;
+    private final PrintStream out;
+    private final AtomicLong dropped = new AtomicLong();
+    private final Thread thread;
+    private volatile boolean closed;
+
+    /** Adds the values of a request to its line, and leaves nothing but ASCII in any line. */
+    private static final class JsonLines extends ExtFormatter.Delegating {
+
+        JsonLines(ExtFormatter json) {
+            super(json);
+        }
+
+        @Override
+        public String format(ExtLogRecord entry) {
+            String line = super.format(entry);
+            Object[] parameters = entry.getParameters();
+            if (parameters != null && parameters.length == 1 && parameters[0] instanceof RequestLine request) {
+                int end = line.lastIndexOf('}');
+                line = line.substring(0, end) + "," + request.asJson().substring(1) + line.substring(end + 1);
+            }
+            return RequestLine.ascii(line);
+        }
+    }
+
+    /**
+     * Starts the thread.
+     *
+     * @param capacity how many lines may wait
+     * @param out where the handlers write to
+     */
+    LogQueue(int capacity, PrintStream out) {
+        this.queue = new ArrayBlockingQueue<>(capacity);
+        this.out = out;
+        this.thread = new Thread(this::run, "annals-log");
+        thread.setDaemon(true);
+        thread.start();
+    }
+
+    /** Takes all lines of the log from now on. */
+    void open(LogFormat format) {
+        Logger root = root();
+        setHandlers(root.getHandlers());
+        if (format == LogFormat.JSON) {
+            handlers(this)
+                    .filter(ConsoleHandler.class::isInstance)
+                    .forEach(console ->
+                            console.setFormatter(new JsonLines(ExtFormatter.wrap(console.getFormatter(), false))));
+        }
+        root.setHandlers(new Handler[] {this});
+    }
+
+    private static Logger root() {
+        return LogContext.getLogContext().getLogger("");
+    }
+
+    private static Stream<Handler> handlers(Handler handler) {
+        Stream<Handler> within = handler instanceof ExtHandler parent
+                ? Arrays.stream(parent.getHandlers()).flatMap(LogQueue::handlers)
+                : Stream.of();
+        return Stream.concat(Stream.of(handler), within);
+    }
+
+    /** How many lines were left out so far. */
+    long dropped() {
+        return dropped.get();
+    }
+
+    @Override
+    protected void doPublish(ExtLogRecord entry) {
+        entry.disableCallerCalculation();
+        if (!queue.offer(entry)) {
+            dropped.incrementAndGet();
+        }
+    }
+
+    private void run() {
+        try {
+            while (!closed || !queue.isEmpty()) {
+                ExtLogRecord entry = queue.poll(PAUSE_MILLIS, TimeUnit.MILLISECONDS);
+                if (entry != null) {
+                    publishToNestedHandlers(entry);
+                    if (out.checkError()) {
+                        // The reader of standard output is gone: the count is the only place left to say so.
+                        dropped.incrementAndGet();
+                    }
+                }
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /** Writes what waits, for at most a second. Later lines are written by the threads that log them. */
+    @Override
+    public void close() {
+        if (Arrays.asList(root().getHandlers()).contains(this)) {
+            root().setHandlers(getHandlers());
+        }
+        closed = true;
+        try {
+            thread.join(CLOSE_MILLIS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}

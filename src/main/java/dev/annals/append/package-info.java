@@ -1,5 +1,0 @@
-/** The way into the feed: requests, their queues, and the batches that are committed. */
-@NullMarked
-package dev.annals.append;
-
-import org.jspecify.annotations.NullMarked;

@@ -1,5 +1,0 @@
-/** The command-line client: follows, appends to and exports a project's feed over HTTP, without starting the service. */
-@NullMarked
-package dev.annals.cli;
-
-import org.jspecify.annotations.NullMarked;

@@ -1,5 +1,0 @@
-/** How the service shows the contract of its API, {@code openapi.yaml}. */
-@NullMarked
-package dev.annals.contract;
-
-import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,230 @@
+package dev.annals.core.append;
+
+import dev.annals.core.append.AppendOutcome.Reason;
+import dev.annals.core.append.AppendOutcome.Rejection;
+import dev.annals.core.record.AuditRecord;
+import dev.annals.core.record.StoredRecord;
+import dev.annals.kernel.guid.SequentialGuid;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+
+/** The records of one request, and its outcome. Used by one thread at a time: the one that handles its batch. */
+final class AppendRequest {
+
+    final Lane lane;
+    final List<AuditRecord> records;
+    final UUID tokenId;
+    final long bytes;
+    /** Completed once, and never exceptionally. */
+    final CompletableFuture<AppendOutcome> outcome = new CompletableFuture<>();
+
+    private final Chain chain;
+    /** The records that an earlier attempt or request has stored, by their index in {@link #records}. */
+    private final @Nullable StoredRecord[] found;
+    /** How many of the records this request stored. */
+    private int added;
+    /** Whether {@link HeldRequests} has it. */
+    private volatile boolean held;
+    /** When it may be given up; 0 if it was never held. */
+    private long giveUpNanos;
+    /** How often ids that the service drew for this request turned out to be taken and were drawn again. */
+    private int redraws;
+
+    /** A request in a chain of its own. */
+    AppendRequest(UUID projectId, UUID tokenId, List<AuditRecord> records, long bytes) {
+        this(projectId, tokenId, records, bytes, new Chain());
+    }
+
+    /**
+     * A request that follows the earlier ones of {@code chain}.
+     *
+     * @param tokenId the token with which the records came
+     * @param records one or more, each with an id of its own
+     * @param bytes about how much memory the records take
+     */
+    AppendRequest(UUID projectId, UUID tokenId, List<AuditRecord> records, long bytes, Chain chain) {
+        this.lane = new Lane(projectId, records.stream().anyMatch(record -> record.numberSequence() != null));
+        this.records = new ArrayList<>(records);
+        this.tokenId = tokenId;
+        this.bytes = bytes;
+        this.chain = chain;
+        this.found = new StoredRecord[records.size()];
+    }
+
+    /** Those of the given requests that are open. */
+    static List<AppendRequest> open(List<AppendRequest> requests) {
+        List<AppendRequest> open = new ArrayList<>(requests.size());
+        for (AppendRequest request : requests) {
+            if (request.isOpen()) {
+                open.add(request);
+            }
+        }
+        return open;
+    }
+
+    /** Those of the given requests that follow no other of them. */
+    static List<AppendRequest> firstOfEachChain(List<AppendRequest> requests) {
+        Set<Chain> chains = new HashSet<>();
+        return requests.stream().filter(request -> chains.add(request.chain)).toList();
+    }
+
+    /** Whether this request has no outcome yet and may be written. If its chain is broken, this fails the request. */
+    boolean isOpen() {
+        if (held) {
+            return false;
+        }
+        if (chain.isBroken() && !wasHeld()) {
+            fail(new AppendOutcome.ChainBroken());
+        }
+        return !outcome.isDone();
+    }
+
+    /**
+     * Takes the request out of its project's order: it is not open until it is released. What follows it in its chain is not
+     * written in the meantime: the chain is broken.
+     *
+     * @param patience how long it may be held from the first time on
+     */
+    void hold(Duration patience) {
+        if (!wasHeld()) {
+            giveUpNanos = System.nanoTime() + patience.toNanos();
+        }
+        held = true;
+        chain.breakOff();
+    }
+
+    private boolean wasHeld() {
+        return giveUpNanos != 0;
+    }
+
+    /** Whether the request has been held for as long as it may be. */
+    boolean isOverdue() {
+        return System.nanoTime() - giveUpNanos > 0;
+    }
+
+    /** Opens a held request again. */
+    void release() {
+        held = false;
+    }
+
+    /** The records that are not known to be stored. */
+    List<AuditRecord> missing() {
+        List<AuditRecord> missing = new ArrayList<>(records.size());
+        for (int i = 0; i < found.length; i++) {
+            if (found[i] == null) {
+                missing.add(records.get(i));
+            }
+        }
+        return missing;
+    }
+
+    /**
+     * Notes which records are already stored, and draws a new id for each record whose id was drawn by the service and
+     * belongs to another record. Ends the request if that settles it: all of its records are stored, or an id that the
+     * client sent belongs to a record with other content.
+     *
+     * @param maxRedraws after this many redraws the request fails
+     * @return whether anything of this request was found
+     */
+    boolean compareWith(Map<UUID, StoredRecord> stored, SequentialGuid guids, int maxRedraws) {
+        boolean any = false;
+        boolean redrawn = false;
+        List<Rejection> taken = new ArrayList<>();
+        for (int i = 0; i < found.length; i++) {
+            AuditRecord record = records.get(i);
+            StoredRecord there = found[i] == null ? stored.get(record.id()) : null;
+            if (there != null) {
+                any = true;
+                if (there.isSentAs(record)) {
+                    found[i] = there;
+                    // The id was drawn for this request, so an earlier attempt stored the record and its answer was
+                    // lost.
+                    added += record.idAssigned() ? 1 : 0;
+                } else if (record.idAssigned()) {
+                    records.set(i, record.withId(guids.next()));
+                    redrawn = true;
+                } else {
+                    taken.add(new Rejection(i, "/id", "This id is taken."));
+                }
+            }
+        }
+        redraws += redrawn ? 1 : 0;
+        if (!taken.isEmpty()) {
+            fail(new AppendOutcome.Rejected(Reason.ID_TAKEN, taken));
+        } else if (redraws > maxRedraws) {
+            fail(
+                    new AppendOutcome.Unavailable(
+                            "Other writers took the ids that the service drew, so nothing was stored. Send the request again."));
+        } else if (any && Arrays.stream(found).allMatch(record -> record != null)) {
+            succeed();
+        }
+        return any;
+    }
+
+    /**
+     * Rejects the request if one of its records cannot get the number that it wants.
+     *
+     * @param left what the requests before it in the batch leave
+     */
+    void refuseNumbers(ValuesLeft left) {
+        Map<String, Long> wanted = new HashMap<>();
+        List<Rejection> rejections = new ArrayList<>();
+        for (int i = 0; i < found.length; i++) {
+            String whyNot = found[i] == null ? left.whyNot(records.get(i), wanted) : null;
+            if (whyNot != null) {
+                rejections.add(new Rejection(i, "/number/sequence", whyNot));
+            }
+        }
+        if (rejections.isEmpty()) {
+            left.take(wanted);
+        } else {
+            fail(new AppendOutcome.Rejected(Reason.NO_NUMBER, rejections));
+        }
+    }
+
+    /** Ends the request after all of its records were found to be stored. */
+    private void succeed() {
+        List<StoredRecord> stored = List.of(found);
+        outcome.complete(added > 0 ? new AppendOutcome.Stored(stored, added) : new AppendOutcome.Duplicate(stored));
+    }
+
+    /** Ends the requests of a batch with what it stored. */
+    static void succeed(List<AppendRequest> requests, List<StoredRecord> stored) {
+        int next = 0;
+        for (AppendRequest request : requests) {
+            for (int i = 0; i < request.found.length; i++) {
+                if (request.found[i] == null) {
+                    request.found[i] = stored.get(next++);
+                    request.added++;
+                }
+            }
+            request.succeed();
+        }
+    }
+
+    /**
+     * Ends the request without success. The chain is broken first, so that whoever learns of the failure can rely on that.
+     */
+    void fail(AppendOutcome why) {
+        chain.breakOff();
+        outcome.complete(why);
+    }
+
+    /** Ends those of the given requests that have no outcome yet and are not held. */
+    static void fail(List<AppendRequest> requests, AppendOutcome why) {
+        for (AppendRequest request : requests) {
+            if (!request.held) {
+                request.fail(why);
+            }
+        }
+    }
+}

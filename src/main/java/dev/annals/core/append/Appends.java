@@ -1,0 +1,253 @@
+package dev.annals.core.append;
+
+import dev.annals.access.project.Caller;
+import dev.annals.access.project.Usage;
+import dev.annals.core.feed.FeedLinks;
+import dev.annals.core.record.AuditRecord;
+import dev.annals.core.record.RecordWriter;
+import dev.annals.core.record.StoredRecord;
+import dev.annals.kernel.http.JsonBody;
+import dev.annals.kernel.http.Problem;
+import dev.annals.kernel.http.RequestBodies;
+import dev.annals.kernel.http.RequestParameters;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.quarkus.runtime.ShutdownEvent;
+import io.smallrye.mutiny.Uni;
+import io.vertx.core.http.HttpServerRequest;
+import jakarta.enterprise.event.Observes;
+import jakarta.inject.Singleton;
+import jakarta.ws.rs.container.ContainerRequestContext;
+import jakarta.ws.rs.core.HttpHeaders;
+import jakarta.ws.rs.core.MediaType;
+import jakarta.ws.rs.core.Response;
+import jakarta.ws.rs.core.UriInfo;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.UUID;
+import java.util.function.Function;
+import java.util.function.IntFunction;
+
+/** What all ways in share: one set of queues, and the answers to whoever sent one record or a batch. */
+@Singleton
+public class Appends {
+
+    /** About how much memory a record takes in addition to its JSON. */
+    public static final int RECORD_OVERHEAD_BYTES = 256;
+
+    private final ProjectQueues queues;
+    private final FeedLinks links;
+    private final RequestBodies bodies;
+    private final Usage usage;
+    private final MeterRegistry metrics;
+
+    Appends(
+            AppendWriter writer,
+            FeedLinks links,
+            RequestBodies bodies,
+            Usage usage,
+            AppendConfig config,
+            MeterRegistry metrics) {
+        this.queues = new ProjectQueues(writer, config, metrics);
+        this.links = links;
+        this.bodies = bodies;
+        this.usage = usage;
+        this.metrics = metrics;
+    }
+
+    /**
+     * A body that is appended whole or not at all.
+     *
+     * @param via how metrics call this way in
+     * @param type what its media type has to be; a wildcard if it may be any
+     * @param otherwise what people are told to do if it is not
+     * @param maxBytes how long it may be
+     * @param read takes its records from it, or fails with what is wrong; one that is there twice, with its id, is appended once
+     * @param pointer where a record stands in it, as a JSON pointer, by the record's index
+     * @param batch whether it is answered with the places of its records rather than with its one record
+     */
+    public record Form(
+            String via,
+            MediaType type,
+            String otherwise,
+            int maxBytes,
+            Function<byte[], List<AuditRecord>> read,
+            IntFunction<String> pointer,
+            boolean batch) {}
+
+    /**
+     * The records of a body without those that are there twice.
+     *
+     * @param places of each record of the body, its index in {@code records}
+     */
+    private record Distinct(List<AuditRecord> records, List<Integer> places) {
+
+        static Distinct of(List<AuditRecord> read) {
+            Map<UUID, Integer> byId = new HashMap<>();
+            List<AuditRecord> records = new ArrayList<>(read.size());
+            List<Integer> places = new ArrayList<>(read.size());
+            for (AuditRecord record : read) {
+                Integer there = byId.putIfAbsent(record.id(), records.size());
+                places.add(there == null ? records.size() : there);
+                if (there == null) {
+                    records.add(record);
+                }
+            }
+            return new Distinct(records, places);
+        }
+
+        List<StoredRecord> each(List<StoredRecord> stored) {
+            return places.stream().map(stored::get).toList();
+        }
+    }
+
+    /** Reads a body of this form, appends its records, and answers with what is stored. */
+    public Uni<Response> append(HttpServerRequest http, UriInfo uri, ContainerRequestContext request, Form form) {
+        Caller caller = Caller.of(request);
+        RequestParameters.requireKnown(uri.getQueryParameters(), List.of());
+        // Before the body is read: it would be in vain.
+        usage.requireRoom(caller);
+        return bodies.read(http, form.type(), form.otherwise(), form.maxBytes(), caller.projectId(), body -> {
+            List<AuditRecord> read = form.read().apply(body);
+            Distinct distinct = Distinct.of(read);
+            long bytes = body.length + (long) read.size() * RECORD_OVERHEAD_BYTES;
+            usage.append(caller, read.size(), body.length);
+            AppendRequest append = new AppendRequest(caller.projectId(), caller.tokenId(), distinct.records(), bytes);
+            return Uni.createFrom()
+                    .completionStage(() -> queues.append(append))
+                    .invoke(outcome -> count(outcome, form.via(), body.length))
+                    .map(outcome -> answer(http, outcome, form, distinct));
+        });
+    }
+
+    /**
+     * Appends each of these records that can be stored, in their order and without regard to limits.
+     *
+     * @param via how metrics call this way in
+     * @param records with ids that differ
+     * @param bytes about how long they are as JSON
+     * @return the problems of the others, by their index. Fails with a problem if the database or the queue takes no records
+     *     now; some may have been stored then
+     */
+    public Uni<Map<Integer, Problem>> appendEach(Caller caller, String via, List<AuditRecord> records, long bytes) {
+        List<Placed> all = new ArrayList<>(records.size());
+        for (AuditRecord record : records) {
+            all.add(new Placed(all.size(), record));
+        }
+        Map<Integer, Problem> refused = new TreeMap<>();
+        return appendEach(caller, via, all, bytes, refused).replaceWith(refused);
+    }
+
+    /** A record, and its index among those that were given. */
+    private record Placed(int index, AuditRecord record) {}
+
+    private Uni<Void> appendEach(
+            Caller caller, String via, List<Placed> placed, long bytes, Map<Integer, Problem> refused) {
+        if (placed.isEmpty()) {
+            return Uni.createFrom().voidItem();
+        }
+        AppendRequest append = new AppendRequest(
+                caller.projectId(),
+                caller.tokenId(),
+                placed.stream().map(Placed::record).toList(),
+                bytes + (long) placed.size() * RECORD_OVERHEAD_BYTES);
+        return Uni.createFrom()
+                .completionStage(() -> queues.append(append))
+                .invoke(outcome -> count(outcome, via, bytes))
+                .chain(outcome -> {
+                    List<List<Placed>> left = settle(outcome, placed, refused);
+                    Uni<Void> done = Uni.createFrom().voidItem();
+                    for (List<Placed> some : left) {
+                        done = done.chain(
+                                () -> appendEach(caller, via, some, bytes * some.size() / placed.size(), refused));
+                    }
+                    return done;
+                });
+    }
+
+    /** Notes what is refused, and returns what may still be stored, in parts. */
+    private static List<List<Placed>> settle(
+            AppendOutcome outcome, List<Placed> placed, Map<Integer, Problem> refused) {
+        if (outcome instanceof AppendOutcome.Stored || outcome instanceof AppendOutcome.Duplicate) {
+            return List.of();
+        }
+        if (outcome instanceof AppendOutcome.Rejected rejected) {
+            List<Placed> left = new ArrayList<>(placed);
+            for (AppendOutcome.Rejection rejection : rejected.rejections()) {
+                Placed one = placed.get(rejection.index());
+                refused.put(one.index(), AppendProblems.ofLine(rejected.reason(), rejection));
+                left.remove(one);
+            }
+            return List.of(left);
+        }
+        if (outcome instanceof AppendOutcome.RejectedByDatabase rejected) {
+            if (placed.size() == 1) {
+                refused.put(placed.get(0).index(), AppendProblems.ofValue(rejected));
+                return List.of();
+            }
+            // The database does not say which record it refuses. Halving stores everything but the refused ones.
+            int half = placed.size() / 2;
+            return List.of(placed.subList(0, half), placed.subList(half, placed.size()));
+        }
+        throw AppendProblems.of(outcome, index -> "");
+    }
+
+    /** The queues, for a body that streams in. */
+    ProjectQueues queues() {
+        return queues;
+    }
+
+    /** What counts the records that come in this way. */
+    AppendedCounters counters(String via) {
+        return new AppendedCounters(via, metrics);
+    }
+
+    private void count(AppendOutcome outcome, String via, long size) {
+        if (outcome instanceof AppendOutcome.Stored stored) {
+            counters(via).stored(stored.added(), stored.records().size(), size);
+        }
+    }
+
+    private Response answer(HttpServerRequest http, AppendOutcome outcome, Form form, Distinct distinct) {
+        if (outcome instanceof AppendOutcome.Stored stored) {
+            return answer(http, Response.Status.CREATED, distinct.each(stored.records()), form);
+        }
+        if (outcome instanceof AppendOutcome.Duplicate duplicate) {
+            return answer(http, Response.Status.OK, distinct.each(duplicate.records()), form);
+        }
+        throw AppendProblems.of(
+                outcome, index -> form.pointer().apply(distinct.places().indexOf(index)));
+    }
+
+    private Response answer(HttpServerRequest http, Response.Status status, List<StoredRecord> records, Form form) {
+        // Not the record as it was sent: the service may have drawn its id again.
+        UUID first = records.get(0).record().id();
+        return Response.status(status)
+                .header(HttpHeaders.LOCATION, links.record(http, first))
+                .entity(form.batch() ? places(records) : RecordWriter.toBytes(records.get(0)))
+                .build();
+    }
+
+    private static byte[] places(List<StoredRecord> records) {
+        return JsonBody.toBytes(16 + records.size() * 80, json -> {
+            json.writeStartObject();
+            json.writeArrayFieldStart("results");
+            for (StoredRecord record : records) {
+                json.writeStartObject();
+                json.writeStringField("id", record.record().id().toString());
+                json.writeNumberField("sequence_id", record.sequenceId());
+                RecordWriter.number(record, json);
+                json.writeEndObject();
+            }
+            json.writeEndArray();
+            json.writeEndObject();
+        });
+    }
+
+    /** Turns new requests away. Waiting requests are still written and answered before the pool closes. */
+    void stop(@Observes ShutdownEvent event) {
+        queues.stop();
+    }
+}

@@ -1,0 +1,48 @@
+package dev.annals.core.feed;
+
+import dev.annals.kernel.config.AnnalsConfig;
+import dev.annals.kernel.database.Reads;
+import dev.annals.kernel.database.Sql;
+import dev.annals.kernel.database.WatchedNumber;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.quarkus.runtime.ShutdownEvent;
+import io.quarkus.runtime.StartupEvent;
+import io.smallrye.mutiny.Uni;
+import io.vertx.core.Vertx;
+import io.vertx.mutiny.sqlclient.Pool;
+import jakarta.enterprise.context.ApplicationScoped;
+import jakarta.enterprise.event.Observes;
+
+/**
+ * Watches how long commits wait for the lock of their feed. The gauge {@code annals_feed_lock_wait_seconds} shows the
+ * longest wait in any project, 0 if nobody waits, NaN if it cannot be read. A transaction that keeps the lock holds up all
+ * appends to its project, and the time limits of those who wait do not end it.
+ */
+@ApplicationScoped
+public class FeedLockWatch {
+
+    private final AnnalsConfig config;
+    private final WatchedNumber seconds;
+
+    FeedLockWatch(@Reads Pool pool, Vertx vertx, AnnalsConfig config, MeterRegistry metrics) {
+        this.config = config;
+        this.seconds = new WatchedNumber(Sql.named("read_lock_wait"), pool, vertx);
+        Gauge.builder("annals.feed.lock.wait.seconds", seconds::last)
+                .description("How long the longest wait for the lock of a feed has lasted")
+                .register(metrics);
+    }
+
+    void start(@Observes StartupEvent event) {
+        seconds.start(config.database().lockWatchInterval());
+    }
+
+    void stop(@Observes ShutdownEvent event) {
+        seconds.stop();
+    }
+
+    /** Reads the wait now, and updates the gauge. */
+    Uni<Double> look() {
+        return seconds.look();
+    }
+}

@@ -1,0 +1,340 @@
+package dev.annals.core.live;
+
+import dev.annals.core.feed.StandbyReads;
+import dev.annals.kernel.database.Reads;
+import dev.annals.kernel.database.Sql;
+import dev.annals.kernel.http.Problem;
+import dev.annals.kernel.http.ProblemException;
+import dev.annals.kernel.http.ProblemType;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.Timer;
+import io.quarkus.runtime.ShutdownDelayInitiatedEvent;
+import io.quarkus.runtime.ShutdownEvent;
+import io.smallrye.mutiny.Multi;
+import io.smallrye.mutiny.Uni;
+import io.vertx.core.Context;
+import io.vertx.core.Vertx;
+import io.vertx.mutiny.sqlclient.Pool;
+import io.vertx.mutiny.sqlclient.Row;
+import io.vertx.mutiny.sqlclient.RowSet;
+import jakarta.enterprise.context.ApplicationScoped;
+import jakarta.enterprise.event.Observes;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.EnumMap;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.UUID;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.LongConsumer;
+import java.util.function.Predicate;
+import org.jboss.logging.Logger;
+
+/**
+ * Knows which clients wait for which feeds, and wakes them when the head of the feed is no longer where they stand.
+ *
+ * <p>It learns of heads in two ways. An append of this instance reports its own ({@link #appended}). For everything else,
+ * plain SQL writers and other instances, one statement per tick reads the heads of all awaited feeds; correctness rests on
+ * this. It compares the head with where each client stands, not with the previous head. So whatever was missed, and whenever
+ * a client began to wait, the next tick makes up for it. While no client waits, there are no ticks.
+ *
+ * <p>Times are {@link System#nanoTime()}. Safe for any thread.
+ */
+@ApplicationScoped
+public class HeadWatch {
+
+    private static final Logger LOG = Logger.getLogger(HeadWatch.class);
+    private static final Sql READ_HEADS = Sql.named("read_heads");
+    private static final Duration TICK_AFTER_FAILURE = Duration.ofSeconds(1);
+    private static final Duration RETRY_AFTER = Duration.ofSeconds(5);
+
+    private final Map<UUID, Watched> projects = new HashMap<>();
+    private final AtomicInteger waits = new AtomicInteger();
+    private final AtomicInteger streams = new AtomicInteger();
+    private final Pool pool;
+    private final StandbyReads standbys;
+    private final Vertx vertx;
+    private final Context context;
+    private final LiveConfig config;
+    private final Timer statements;
+    private boolean ticking;
+    private boolean failing;
+    private boolean stopping;
+
+    HeadWatch(@Reads Pool pool, StandbyReads standbys, Vertx vertx, LiveConfig config, MeterRegistry metrics) {
+        this.standbys = standbys;
+        this.pool = pool;
+        this.vertx = vertx;
+        this.context = vertx.getOrCreateContext();
+        this.config = config;
+        this.statements = metrics.timer("annals.live.heads");
+        metrics.gauge("annals.live.waits", waits);
+        metrics.gauge("annals.live.streams", streams);
+    }
+
+    /** How a client waits. Each way has limits of its own. */
+    enum Kind {
+        /** It waits for one page. */
+        LONG_POLL,
+        /** It takes records until it disconnects. */
+        STREAM
+    }
+
+    /** The place of a client that waits for the feed of a project. */
+    static final class Waiter {
+        private final Kind kind;
+        private final UUID projectId;
+        private final LongConsumer wake;
+        private final Runnable stop;
+        /** Where the client stands while it waits, and since when. */
+        private long position;
+
+        private long since;
+
+        /**
+         * A place that has not been taken yet.
+         *
+         * @param wake is given the time at which the head was no longer where the client stands; called on any thread, and
+         *     has to return at once
+         * @param stop is told that the service is stopping; called on any thread, and has to return at once
+         */
+        Waiter(Kind kind, UUID projectId, LongConsumer wake, Runnable stop) {
+            this.kind = kind;
+            this.projectId = projectId;
+            this.wake = wake;
+            this.stop = stop;
+        }
+    }
+
+    /** A project with waiters. */
+    private static final class Watched {
+        final Map<Kind, Integer> waiters = new EnumMap<>(Map.of(Kind.LONG_POLL, 0, Kind.STREAM, 0));
+        final Set<Waiter> all = new HashSet<>();
+        final Set<Waiter> waiting = new HashSet<>();
+        /** The head as last seen, and when: a read that begins later sees it, too. */
+        long head;
+
+        long headAt;
+    }
+
+    /**
+     * Takes a place at a feed, without waiting yet.
+     *
+     * @throws ProblemException {@code too-many-readers}; {@code unavailable} if the service is stopping
+     */
+    synchronized void join(Waiter waiter) {
+        if (stopping) {
+            throw new ProblemException(
+                    ProblemType.UNAVAILABLE, "The service is stopping. Send the request again to another instance.");
+        }
+        Kind kind = waiter.kind;
+        AtomicInteger everywhere = count(kind);
+        Watched known = projects.get(waiter.projectId);
+        int inProject = known == null ? 0 : known.waiters.getOrDefault(kind, 0);
+        if (everywhere.get() >= limit(kind) || inProject >= projectLimit(kind)) {
+            throw tooMany(kind);
+        }
+        everywhere.incrementAndGet();
+        Watched project = projects.computeIfAbsent(waiter.projectId, id -> new Watched());
+        project.waiters.put(kind, inProject + 1);
+        project.all.add(waiter);
+    }
+
+    private AtomicInteger count(Kind kind) {
+        return kind == Kind.STREAM ? streams : waits;
+    }
+
+    private int limit(Kind kind) {
+        return kind == Kind.STREAM ? config.streams() : config.waits();
+    }
+
+    private int projectLimit(Kind kind) {
+        return kind == Kind.STREAM ? config.projectStreams() : config.projectWaits();
+    }
+
+    private static ProblemException tooMany(Kind kind) {
+        String detail = kind == Kind.STREAM
+                ? "Too many streams are open, of this project or of all. Poll, or open one later."
+                : "Too many requests wait for records, of this project or of all. Poll without wait, or wait later.";
+        return new ProblemException(
+                Problem.of(ProblemType.TOO_MANY_READERS, detail).withRetryAfter(RETRY_AFTER));
+    }
+
+    /**
+     * Wakes a client, once, when the head is no longer where it stands.
+     *
+     * @param readAt when the client's last read began, the one that brought it to where it stands
+     * @return false if the head is known to have moved since that read began: then the client is not woken, and has to read
+     *     again
+     */
+    synchronized boolean await(Waiter waiter, long position, long readAt) {
+        Watched project = projects.get(waiter.projectId);
+        if (project == null || !project.all.contains(waiter)) {
+            return true; // it has left
+        }
+        if (project.head > position && project.headAt - readAt >= 0) {
+            return false;
+        }
+        waiter.position = position;
+        waiter.since = System.nanoTime();
+        project.waiting.add(waiter);
+        if (!ticking) {
+            ticking = true;
+            context.runOnContext(now -> schedule(config.tick()));
+        }
+        return true;
+    }
+
+    /** Gives up a place; has no effect if it is not taken. */
+    synchronized void leave(Waiter waiter) {
+        Watched project = projects.get(waiter.projectId);
+        if (project != null && project.all.remove(waiter)) {
+            count(waiter.kind).decrementAndGet();
+            project.waiting.remove(waiter);
+            project.waiters.merge(waiter.kind, -1, Integer::sum);
+            if (project.all.isEmpty()) {
+                projects.remove(waiter.projectId);
+            }
+        }
+    }
+
+    /** Reports that this instance has committed records, up to this sequence id. */
+    public void appended(UUID projectId, long head) {
+        standbys.appended(projectId, head);
+        long now = System.nanoTime();
+        List<Waiter> woken = new ArrayList<>();
+        synchronized (this) {
+            Watched project = projects.get(projectId);
+            if (project != null) {
+                project.head = Math.max(project.head, head);
+                project.headAt = now;
+                takeWaiting(project, waiter -> waiter.position < head, woken);
+            }
+        }
+        woken.forEach(waiter -> waiter.wake.accept(now));
+    }
+
+    private static void takeWaiting(Watched project, Predicate<Waiter> moved, List<Waiter> woken) {
+        project.waiting.removeIf(waiter -> {
+            boolean wakes = moved.test(waiter);
+            if (wakes) {
+                woken.add(waiter);
+            }
+            return wakes;
+        });
+    }
+
+    private void schedule(Duration delay) {
+        vertx.setTimer(Math.max(1, delay.toMillis()), timer -> tick());
+    }
+
+    /** Reads the heads of all awaited feeds, a limited number per statement; then ticks again. */
+    private void tick() {
+        List<UUID> awaited = new ArrayList<>();
+        synchronized (this) {
+            projects.forEach((id, project) -> {
+                if (!project.waiting.isEmpty()) {
+                    awaited.add(id);
+                }
+            });
+            if (awaited.isEmpty()) {
+                ticking = false;
+                return;
+            }
+        }
+        Multi.createFrom()
+                .iterable(awaited)
+                .group()
+                .intoLists()
+                .of(config.headsPerStatement())
+                .onItem()
+                .transformToUniAndConcatenate(this::readHeads)
+                .subscribe()
+                .with(done -> {}, this::afterFailure, this::afterSuccess);
+    }
+
+    private Uni<Boolean> readHeads(List<UUID> projectIds) {
+        long began = System.nanoTime();
+        return READ_HEADS
+                .bind("project_ids", projectIds.toArray(UUID[]::new))
+                .execute(pool)
+                .map(rows -> {
+                    statements.record(System.nanoTime() - began, TimeUnit.NANOSECONDS);
+                    learn(rows, began);
+                    return true;
+                });
+    }
+
+    private void learn(RowSet<Row> rows, long began) {
+        long now = System.nanoTime();
+        List<Waiter> woken = new ArrayList<>();
+        synchronized (this) {
+            for (Row row : rows) {
+                Watched project = projects.get(row.getUUID("project_id"));
+                if (project != null) {
+                    learn(project, row.getLong("head"), began, now, woken);
+                }
+            }
+        }
+        woken.forEach(waiter -> waiter.wake.accept(now));
+    }
+
+    private static void learn(Watched project, long head, long began, long now, List<Waiter> woken) {
+        // In the meantime an append may have reported a later one.
+        if (head > project.head || project.headAt - began < 0) {
+            project.head = head;
+            project.headAt = now;
+        }
+        // The head lies behind a client that was already waiting when it was read: the feed was set back. The client's
+        // next
+        // read reports that.
+        takeWaiting(
+                project,
+                waiter -> waiter.position < head || (waiter.position > head && waiter.since - began < 0),
+                woken);
+    }
+
+    private void afterSuccess() {
+        if (failing) {
+            failing = false;
+            LOG.info("The heads of feeds can be read again");
+        }
+        schedule(config.tick());
+    }
+
+    private void afterFailure(Throwable failure) {
+        if (!failing) {
+            failing = true;
+            LOG.warnf(
+                    "The heads of feeds cannot be read; waiting clients are only woken by appends of this instance: %s",
+                    failure);
+        }
+        context.runOnContext(now -> schedule(TICK_AFTER_FAILURE));
+    }
+
+    synchronized boolean isStopping() {
+        return stopping;
+    }
+
+    /** Ends every long poll and stream before the service waits for the requests in flight. */
+    void stop(@Observes ShutdownDelayInitiatedEvent event) {
+        stop();
+    }
+
+    void stop(@Observes ShutdownEvent event) {
+        stop();
+    }
+
+    private void stop() {
+        List<Waiter> all = new ArrayList<>();
+        synchronized (this) {
+            stopping = true;
+            projects.values().forEach(project -> all.addAll(project.all));
+        }
+        all.forEach(waiter -> waiter.stop.run());
+    }
+}

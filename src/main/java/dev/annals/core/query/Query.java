@@ -1,0 +1,170 @@
+package dev.annals.core.query;
+
+import dev.annals.core.record.Timestamps;
+import java.time.OffsetDateTime;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Which records are searched for. Texts match in any case. A record that lacks what a part names does not match that part, and
+ * matches its exclusion.
+ *
+ * <p>As text each is the query that {@link QueryParser} reads it from.
+ */
+public sealed interface Query {
+
+    /** All of two or more parts, none of which is an {@code All}. */
+    record All(List<Query> parts) implements Query {
+
+        public All {
+            parts = List.copyOf(parts);
+        }
+
+        @Override
+        public String toString() {
+            return parts.stream()
+                    .map(part -> part instanceof Any ? "(" + part + ")" : part.toString())
+                    .collect(Collectors.joining(" "));
+        }
+    }
+
+    /** At least one of two or more parts, none of which is an {@code Any}. */
+    record Any(List<Query> parts) implements Query {
+
+        public Any {
+            parts = List.copyOf(parts);
+        }
+
+        @Override
+        public String toString() {
+            return parts.stream()
+                    .map(part -> part instanceof All ? "(" + part + ")" : part.toString())
+                    .collect(Collectors.joining(" OR "));
+        }
+    }
+
+    /** All other records. */
+    record Not(Query part) implements Query {
+
+        @Override
+        public String toString() {
+            return part instanceof All || part instanceof Any || part instanceof Not ? "-(" + part + ")" : "-" + part;
+        }
+    }
+
+    /**
+     * The message has these words, one directly after the other.
+     *
+     * @param words one or more, as {@link Words} divides text
+     * @param prefix whether the last of them only has to begin a word
+     */
+    record Message(List<String> words, boolean prefix) implements Query {
+
+        public Message {
+            words = List.copyOf(words);
+        }
+
+        @Override
+        public String toString() {
+            return quoted(String.join(" ", words)) + (prefix ? "*" : "");
+        }
+    }
+
+    /**
+     * A field has this value.
+     *
+     * @param prefix whether it only has to begin with it; an empty prefix is any value
+     */
+    record Value(Field field, String value, boolean prefix) implements Query {
+
+        @Override
+        public String toString() {
+            return field.text() + ":" + text(value, prefix);
+        }
+    }
+
+    /**
+     * The metadata have this value at a path, or a list there has it among its elements. Numbers, {@code true} and {@code false}
+     * are compared as they are written.
+     *
+     * @param path names of members, or numbers of elements, from the outermost
+     * @param prefix whether the value only has to begin with it; an empty prefix is any value
+     */
+    record Metadata(List<String> path, String value, boolean prefix) implements Query {
+
+        public Metadata {
+            path = List.copyOf(path);
+        }
+
+        @Override
+        public String toString() {
+            return path.stream()
+                    .map(name -> PLAIN.matcher(name).matches() ? name : quoted(name))
+                    .collect(Collectors.joining(".", "metadata.", ":" + text(value, prefix)));
+        }
+    }
+
+    /**
+     * The IP address is in this network.
+     *
+     * @param address any address in it, in the text form that records show
+     * @param bits how many of its first bits count
+     */
+    record Network(String address, int bits) implements Query {
+
+        @Override
+        public String toString() {
+            return "ip:" + address + "/" + bits;
+        }
+    }
+
+    /**
+     * A time is in this range; one of its ends may be open.
+     *
+     * @param recorded whether it is the time at which the record was taken in, and not that at which it happened
+     * @param start at this time or later
+     * @param end before this time
+     */
+    record Time(
+            boolean recorded,
+            @Nullable OffsetDateTime start,
+            @Nullable OffsetDateTime end) implements Query {
+
+        @Override
+        public String toString() {
+            return (recorded ? "recorded_at:" : "occurred_at:") + text(start) + ".." + text(end);
+        }
+
+        private static String text(@Nullable OffsetDateTime time) {
+            return time == null ? "" : Timestamps.format(time);
+        }
+    }
+
+    /** What needs no quotes as a value, or as a name in a path. */
+    Pattern PLAIN = Pattern.compile("[\\p{L}\\p{N}_@-]+");
+
+    /** All of these; one alone is itself. */
+    static Query all(List<Query> parts) {
+        List<Query> flat = new ArrayList<>();
+        parts.forEach(part -> flat.addAll(part instanceof All all ? all.parts() : List.of(part)));
+        return flat.size() == 1 ? flat.get(0) : new All(flat);
+    }
+
+    /** Any of these; one alone is itself. */
+    static Query any(List<Query> parts) {
+        List<Query> flat = new ArrayList<>();
+        parts.forEach(part -> flat.addAll(part instanceof Any any ? any.parts() : List.of(part)));
+        return flat.size() == 1 ? flat.get(0) : new Any(flat);
+    }
+
+    private static String text(String value, boolean prefix) {
+        return (value.isEmpty() || PLAIN.matcher(value).matches() ? value : quoted(value)) + (prefix ? "*" : "");
+    }
+
+    private static String quoted(String text) {
+        return '"' + text.replace("\\", "\\\\").replace("\"", "\\\"") + '"';
+    }
+}

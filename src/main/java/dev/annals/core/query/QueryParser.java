@@ -1,0 +1,515 @@
+package dev.annals.core.query;
+
+import dev.annals.core.record.Timestamps;
+import dev.annals.kernel.http.IpAddress;
+import java.time.Duration;
+import java.time.OffsetDateTime;
+import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Reads a {@link Query} from text, by recursive descent. Text without anything of the language is words, whatever punctuation stands
+ * between them.
+ *
+ * <pre>
+ * query  = term { ["AND"] term } | term { "OR" term }
+ * term   = ( "-" | "NOT" ) term | "(" query ")" | words | phrase | field ":" values
+ * values = value { "," value } | "(" value { ( "OR" | "," ) value } ")"
+ * value  = ( characters | phrase ) [ "*" ]
+ * </pre>
+ */
+public final class QueryParser {
+
+    /** How many characters of UTF-16 a query may have. */
+    public static final int MAX_LENGTH = 1_024;
+
+    /** How many words, phrases and values it may have. */
+    public static final int MAX_TERMS = 128;
+
+    /** How many exclusions and parentheses may stand in one another. */
+    public static final int MAX_DEPTH = 8;
+
+    /** How far ahead of the clock {@code last:} reaches: the clocks of writers differ. */
+    public static final Duration AHEAD = Duration.ofMinutes(1);
+
+    private static final Pattern NAME = Pattern.compile("[A-Za-z_][A-Za-z0-9_.]*");
+    private static final Pattern METADATA = Pattern.compile("metadata\\.", Pattern.CASE_INSENSITIVE);
+    private static final Pattern OPERATOR = Pattern.compile("OR|AND|NOT");
+    private static final Pattern LAST = Pattern.compile("([1-9][0-9]{0,4})([smhdw])");
+    /** The beginning of an IPv4 address that is mapped to IPv6, as far as it is dotted. */
+    private static final Pattern MAPPED = Pattern.compile("::[Ff]{4}:[0-9]+\\.[0-9.]*");
+
+    private static final int LAST_YEAR = 9999;
+
+    private final String text;
+    private final @Nullable OffsetDateTime now;
+    private int at;
+    private int terms;
+    private int depth;
+
+    private QueryParser(String text, @Nullable OffsetDateTime now) {
+        this.text = text;
+        this.now = now;
+    }
+
+    /**
+     * Reads a query.
+     *
+     * @param now what {@code last:} counts back from, up to {@link #AHEAD} of it; null where a query outlives the moment, and only fixed times will do
+     * @throws QueryException if the text is no query, has no word and no value, or exceeds {@link #MAX_LENGTH}, {@link #MAX_TERMS}
+     *     or {@link #MAX_DEPTH}
+     */
+    public static Query parse(String text, @Nullable OffsetDateTime now) throws QueryException {
+        return new QueryParser(text, now).parse();
+    }
+
+    private Query parse() throws QueryException {
+        if (text.length() > MAX_LENGTH) {
+            throw wrong(MAX_LENGTH, "it has more than " + MAX_LENGTH + " characters");
+        }
+        int nul = text.indexOf('\0');
+        if (nul >= 0) {
+            throw wrong(nul, "there is a NUL character");
+        }
+        Query query = group();
+        if (at < text.length()) {
+            throw wrong(at, "there is no parenthesis to close, expected another term or the end");
+        }
+        if (query == null) {
+            throw wrong(text.length(), "there is nothing to search for, expected a letter or a digit");
+        }
+        return query;
+    }
+
+    /** Up to a closing parenthesis or the end; null if there is nothing but punctuation. */
+    private @Nullable Query group() throws QueryException {
+        List<Query> parts = new ArrayList<>();
+        boolean and = false;
+        boolean or = false;
+        int operatorAt = -1;
+        String operator = "";
+        for (skipSpace(); at < text.length() && text.charAt(at) != ')'; skipSpace()) {
+            int start = at;
+            String word = operator();
+            if (word.equals("OR") || word.equals("AND")) {
+                if (parts.isEmpty() || !operator.isEmpty()) {
+                    throw wrong(start, "nothing stands before " + word + ", expected a term");
+                }
+                operator = word;
+                operatorAt = start;
+                at += word.length();
+                continue;
+            }
+            Query part = term();
+            if (part == null) {
+                continue;
+            }
+            if (!parts.isEmpty()) {
+                or |= operator.equals("OR");
+                and |= !operator.equals("OR");
+                if (and && or) {
+                    throw wrong(
+                            operatorAt >= 0 ? operatorAt : start,
+                            "this can be read in two ways, expected parentheses around what OR stands between");
+                }
+            }
+            parts.add(part);
+            operator = "";
+        }
+        if (!operator.isEmpty()) {
+            throw wrong(at, "nothing stands behind " + operator + ", expected a term");
+        }
+        return parts.isEmpty() ? null : or ? Query.any(parts) : Query.all(parts);
+    }
+
+    /** Null if it is nothing but punctuation. */
+    private @Nullable Query term() throws QueryException {
+        int start = at;
+        if (isExclusion()) {
+            at++;
+            return not(start);
+        }
+        if (operator().equals("NOT")) {
+            at += "NOT".length();
+            skipSpace();
+            if (at == text.length() || text.charAt(at) == ')') {
+                throw wrong(at, "nothing stands behind NOT, expected a term");
+            }
+            return not(start);
+        }
+        if (text.charAt(at) == '(') {
+            enter(start);
+            at++;
+            Query query = group();
+            close(start);
+            depth--;
+            return query;
+        }
+        if (text.charAt(at) == '"') {
+            return message(start, quoted(), takeStar());
+        }
+        Query field = field();
+        return field == null ? words() : field;
+    }
+
+    private @Nullable Query not(int start) throws QueryException {
+        enter(start);
+        String operator = operator();
+        if (operator.equals("OR") || operator.equals("AND")) {
+            throw wrong(at, "there is nothing to exclude, expected a term; or quotes around " + operator);
+        }
+        Query part = term();
+        depth--;
+        return part == null ? null : new Query.Not(part);
+    }
+
+    private void enter(int start) throws QueryException {
+        if (++depth > MAX_DEPTH) {
+            throw wrong(start, "more than " + MAX_DEPTH + " exclusions and parentheses stand in one another");
+        }
+    }
+
+    private void close(int opened) throws QueryException {
+        if (at == text.length()) {
+            throw wrong(opened, "this parenthesis is not closed, expected ) before the end");
+        }
+        at++;
+    }
+
+    /** A hyphen before a term. One by itself, or two, are punctuation. */
+    private boolean isExclusion() {
+        return text.charAt(at) == '-'
+                && at + 1 < text.length()
+                && !Words.isSpace(text.charAt(at + 1))
+                && text.charAt(at + 1) != '-'
+                && text.charAt(at + 1) != ')';
+    }
+
+    /** The operator that stands here as a word of its own, in upper case; empty if there is none. */
+    private String operator() {
+        Matcher operator = OPERATOR.matcher(text).region(at, text.length());
+        if (!operator.lookingAt()) {
+            return "";
+        }
+        int end = operator.end();
+        boolean alone =
+                end == text.length() || Words.isSpace(text.charAt(end)) || "()\"".indexOf(text.charAt(end)) >= 0;
+        return alone ? operator.group() : "";
+    }
+
+    /** Whatever stands up to white space or a parenthesis, as words. */
+    private @Nullable Query words() throws QueryException {
+        int start = at;
+        while (at < text.length() && !Words.isSpace(text.charAt(at)) && "()".indexOf(text.charAt(at)) < 0) {
+            at++;
+        }
+        String token = text.substring(start, at);
+        List<String> words = Words.of(token);
+        boolean prefix = token.length() > 1
+                && token.endsWith("*")
+                && !words.isEmpty()
+                && token.endsWith(words.get(words.size() - 1) + "*");
+        List<Query> parts = new ArrayList<>();
+        for (int i = 0; i < words.size(); i++) {
+            count(start);
+            parts.add(new Query.Message(List.of(words.get(i)), prefix && i == words.size() - 1));
+        }
+        return parts.isEmpty() ? null : Query.all(parts);
+    }
+
+    private @Nullable Query message(int start, String phrase, boolean prefix) throws QueryException {
+        List<String> words = Words.of(phrase);
+        if (words.isEmpty()) {
+            return null;
+        }
+        count(start);
+        return new Query.Message(words, prefix);
+    }
+
+    /** A field and what it is to have; null if no field is named here. */
+    private @Nullable Query field() throws QueryException {
+        int start = at;
+        if (METADATA.matcher(text).region(at, text.length()).lookingAt()) {
+            return metadata();
+        }
+        Matcher named = NAME.matcher(text).region(at, text.length());
+        if (!named.lookingAt() || named.end() == text.length() || text.charAt(named.end()) != ':') {
+            return null;
+        }
+        String name = named.group().toLowerCase(Locale.ROOT);
+        Values values;
+        switch (name) {
+            case "message" ->
+                values = (from, value, prefix) -> {
+                    Query message = message(from, value, prefix);
+                    if (message == null) {
+                        throw wrong(from, "there is no word, expected a letter or a digit");
+                    }
+                    return message;
+                };
+            case "occurred_at", "timestamp" -> values = (from, value, prefix) -> time(false, from, value, prefix);
+            case "recorded_at" -> values = (from, value, prefix) -> time(true, from, value, prefix);
+            case "last" -> values = this::last;
+            default -> {
+                Field field = Field.named(name).orElse(null);
+                if (field == null) {
+                    char next = named.end() + 1 < text.length() ? text.charAt(named.end() + 1) : ' ';
+                    boolean isHost =
+                            name.indexOf('.') >= 0 && !name.startsWith("actor.") && !name.startsWith("subject.");
+                    if (isHost || Words.isSpace(next) || ":/\\)".indexOf(next) >= 0) {
+                        return null;
+                    }
+                    throw wrong(
+                            start,
+                            "there is no field \"" + named.group() + "\", expected one of " + Field.names()
+                                    + "; or quotes around words with a colon");
+                }
+                values = field == Field.IP
+                        ? this::address
+                        : (from, value, prefix) -> new Query.Value(field, value, prefix);
+            }
+        }
+        at = named.end() + 1;
+        return values(values);
+    }
+
+    /** Null if no colon follows: then it is words. */
+    private @Nullable Query metadata() throws QueryException {
+        int start = at;
+        at += "metadata.".length();
+        List<String> path = new ArrayList<>();
+        while (true) {
+            int from = at;
+            String name;
+            if (at < text.length() && text.charAt(at) == '"') {
+                name = quoted();
+            } else {
+                while (at < text.length() && isInName(text.charAt(at))) {
+                    at++;
+                }
+                name = text.substring(from, at);
+            }
+            char next = at < text.length() ? text.charAt(at) : ' ';
+            if (from == at || (next != '.' && next != ':')) {
+                at = start;
+                return null;
+            }
+            path.add(name);
+            at++;
+            if (next == ':') {
+                return values((first, value, prefix) -> new Query.Metadata(path, value, prefix));
+            }
+        }
+    }
+
+    private static boolean isInName(char c) {
+        return !Words.isSpace(c) && ":.\"(),".indexOf(c) < 0;
+    }
+
+    /** Makes a part of the query of a value. */
+    private interface Values {
+        Query read(int from, String value, boolean prefix) throws QueryException;
+    }
+
+    private Query values(Values values) throws QueryException {
+        List<Query> any = new ArrayList<>();
+        if (at == text.length() || text.charAt(at) != '(') {
+            any.add(value(values));
+            while (at < text.length() && text.charAt(at) == ',') {
+                at++;
+                any.add(value(values));
+            }
+            if (at < text.length() && !Words.isSpace(text.charAt(at)) && text.charAt(at) != ')') {
+                throw wrong(
+                        at,
+                        "the value ends before this, expected a comma, white space or the end; or quotes around all of it");
+            }
+            return Query.any(any);
+        }
+        int opened = at;
+        at++;
+        skipSpace();
+        any.add(value(values));
+        for (skipSpace(); at < text.length() && text.charAt(at) != ')'; skipSpace()) {
+            if (text.charAt(at) == ',') {
+                at++;
+            } else if (operator().equals("OR")) {
+                at += "OR".length();
+            } else {
+                throw wrong(at, "this is a list of values, expected OR, a comma or )");
+            }
+            skipSpace();
+            any.add(value(values));
+        }
+        close(opened);
+        return Query.any(any);
+    }
+
+    private Query value(Values values) throws QueryException {
+        int start = at;
+        String value;
+        boolean prefix;
+        if (at < text.length() && text.charAt(at) == '"') {
+            value = quoted();
+            prefix = takeStar();
+        } else {
+            while (at < text.length() && !Words.isSpace(text.charAt(at)) && "(),\"".indexOf(text.charAt(at)) < 0) {
+                at++;
+            }
+            value = text.substring(start, at);
+            prefix = value.endsWith("*");
+            int star = value.indexOf('*');
+            if (star >= 0 && star < value.length() - 1) {
+                throw wrong(
+                        start + star,
+                        "a * stands for the rest of a value, expected it at the end; or quotes around a value that has one");
+            }
+            value = prefix ? value.substring(0, value.length() - 1) : value;
+        }
+        if (value.isEmpty() && !prefix) {
+            throw wrong(start, "there is no value, expected one");
+        }
+        count(start);
+        return values.read(start, value, prefix);
+    }
+
+    private Query address(int from, String value, boolean prefix) throws QueryException {
+        int slash = value.indexOf('/');
+        if (prefix && slash < 0) {
+            boolean isMapped = MAPPED.matcher(value).matches();
+            return new Query.Value(Field.IP, isMapped ? value.substring(value.lastIndexOf(':') + 1) : value, true);
+        }
+        String text = slash < 0 ? value : value.substring(0, slash);
+        String address = IpAddress.canonical(text);
+        if (address == null || prefix) {
+            throw wrong(from, "this is no IP address, expected one, or a network such as 10.0.0.0/8");
+        }
+        if (slash < 0) {
+            return new Query.Value(Field.IP, address, false);
+        }
+        int bits = IpAddress.prefixBits(text, value.substring(slash + 1));
+        if (bits < 0) {
+            boolean isV4 = address.indexOf(':') < 0;
+            String range = text.indexOf(':') < 0 ? "0 to 32" : isV4 ? "96 to 128" : "0 to 128";
+            throw wrong(from + slash + 1, "this is no length of a prefix, expected a number from " + range);
+        }
+        return new Query.Network(address, bits);
+    }
+
+    private Query time(boolean recorded, int from, String value, boolean prefix) throws QueryException {
+        int dots = value.indexOf("..");
+        if (prefix) {
+            throw noTime(from);
+        }
+        if (dots < 0) {
+            OffsetDateTime start = moment(from, value);
+            return new Query.Time(recorded, start, end(start, value));
+        }
+        String first = value.substring(0, dots);
+        String last = value.substring(dots + 2);
+        if (first.isEmpty() && last.isEmpty()) {
+            throw noTime(from);
+        }
+        OffsetDateTime start = first.isEmpty() ? null : moment(from, first);
+        OffsetDateTime end = last.isEmpty() ? null : moment(from + dots + 2, last);
+        if (start != null && end != null && end.isBefore(start)) {
+            throw wrong(from + dots + 2, "this time is before the one at which the range starts, expected a later one");
+        }
+        return new Query.Time(recorded, start, end);
+    }
+
+    private OffsetDateTime moment(int from, String value) throws QueryException {
+        OffsetDateTime time = Timestamps.parseInput(value);
+        if (time == null) {
+            throw noTime(from);
+        }
+        return time;
+    }
+
+    /** The end of the day, minute or second that a time names; null if it is the last there is. */
+    private static @Nullable OffsetDateTime end(OffsetDateTime start, String value) {
+        int point = value.indexOf('.');
+        long colons = value.substring(0, Math.min(value.length(), "2026-01-01T00:00:00".length()))
+                .chars()
+                .filter(c -> c == ':')
+                .count();
+        ChronoUnit unit = point >= 0
+                ? ChronoUnit.MICROS
+                : value.length() == "2026-01-01".length()
+                        ? ChronoUnit.DAYS
+                        : colons == 2 && value.charAt("2026-01-01T00:00".length()) == ':'
+                                ? ChronoUnit.SECONDS
+                                : ChronoUnit.MINUTES;
+        OffsetDateTime end = start.plus(1, unit);
+        return end.getYear() > LAST_YEAR ? null : end;
+    }
+
+    private QueryException noTime(int from) {
+        return wrong(
+                from,
+                "this is no time, expected one such as 2026-01-31 or 2026-01-31T09:30:00Z, or a range of two with .. between them");
+    }
+
+    private Query last(int from, String value, boolean prefix) throws QueryException {
+        Matcher length = LAST.matcher(value);
+        if (prefix || !length.matches()) {
+            throw wrong(from, "this is no length of time, expected a number with s, m, h, d or w, such as 24h");
+        }
+        if (now == null) {
+            throw wrong(from, "this would move on with the clock, expected occurred_at: and a fixed time");
+        }
+        long count = Long.parseLong(length.group(1));
+        Duration duration = switch (length.group(2)) {
+            case "s" -> Duration.ofSeconds(count);
+            case "m" -> Duration.ofMinutes(count);
+            case "h" -> Duration.ofHours(count);
+            case "d" -> Duration.ofDays(count);
+            default -> Duration.ofDays(7 * count);
+        };
+        return new Query.Time(false, now.minus(duration), now.plus(AHEAD));
+    }
+
+    /** What stands between quotes, where a backslash stands before a quote or a backslash that is meant itself. */
+    private String quoted() throws QueryException {
+        int opened = at;
+        StringBuilder content = new StringBuilder();
+        for (at++; at < text.length(); at++) {
+            char c = text.charAt(at);
+            if (c == '"') {
+                at++;
+                return content.toString();
+            }
+            boolean escaped = c == '\\' && at + 1 < text.length() && "\\\"".indexOf(text.charAt(at + 1)) >= 0;
+            content.append(escaped ? text.charAt(++at) : c);
+        }
+        throw wrong(opened, "this quote is not closed, expected another one before the end");
+    }
+
+    private boolean takeStar() {
+        boolean star = at < text.length() && text.charAt(at) == '*';
+        at += star ? 1 : 0;
+        return star;
+    }
+
+    private void count(int start) throws QueryException {
+        if (++terms > MAX_TERMS) {
+            throw wrong(start, "there are more than " + MAX_TERMS + " words and values");
+        }
+    }
+
+    private void skipSpace() {
+        while (at < text.length() && Words.isSpace(text.charAt(at))) {
+            at++;
+        }
+    }
+
+    private QueryException wrong(int where, String message) {
+        int position = text.codePointCount(0, Math.min(where, text.length())) + 1;
+        return new QueryException(position, "character " + position + ": " + message);
+    }
+}

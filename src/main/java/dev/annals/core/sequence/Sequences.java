@@ -1,0 +1,225 @@
+package dev.annals.core.sequence;
+
+import com.github.benmanes.caffeine.cache.Cache;
+import com.github.benmanes.caffeine.cache.Caffeine;
+import dev.annals.access.project.Actor;
+import dev.annals.kernel.database.ServicePool;
+import dev.annals.kernel.database.Sql;
+import dev.annals.kernel.guid.SequentialGuid;
+import dev.annals.kernel.http.ProblemException;
+import dev.annals.kernel.http.ProblemType;
+import io.quarkus.runtime.ShutdownEvent;
+import io.smallrye.mutiny.Uni;
+import io.vertx.mutiny.sqlclient.Pool;
+import io.vertx.mutiny.sqlclient.Row;
+import io.vertx.mutiny.sqlclient.RowSet;
+import io.vertx.mutiny.sqlclient.SqlConnection;
+import io.vertx.pgclient.PgException;
+import jakarta.enterprise.context.ApplicationScoped;
+import jakarta.enterprise.event.Observes;
+import jakarta.inject.Inject;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.UUID;
+import java.util.function.Supplier;
+
+/** The sequences of all projects, and this process's generators for them: one per sequence, shared by all callers. */
+@ApplicationScoped
+public class Sequences {
+
+    private static final Sql DEFINE_SEQUENCE = Sql.named("define_sequence");
+    private static final Sql FIND_SEQUENCE = Sql.named("find_sequence");
+    private static final Sql DELETE_SEQUENCE = Sql.named("delete_sequence");
+
+    private final Pool pool;
+    private final SequentialGuid guids;
+    private final SequenceConfig config;
+    private final SeriesSession session;
+    private final Cache<UUID, SequenceGenerator> generators;
+    /** A name never changes its sequence, so an outdated entry can only be one that has been deleted. */
+    private final Cache<Name, Sequence> known;
+
+    @Inject
+    Sequences(Pool pool, ServicePool connections, SequentialGuid guids, SequenceConfig config) {
+        this(pool, connections::connect, guids, config);
+    }
+
+    /**
+     * The sequences as one process sees them.
+     *
+     * @param connect opens the connection whose session owns the series
+     */
+    Sequences(Pool pool, Supplier<Uni<SqlConnection>> connect, SequentialGuid guids, SequenceConfig config) {
+        this.pool = pool;
+        this.guids = guids;
+        this.config = config;
+        this.session = new SeriesSession(connect);
+        this.generators = Caffeine.newBuilder().maximumSize(config.generators()).build();
+        this.known = Caffeine.newBuilder()
+                .maximumSize(config.generators())
+                .expireAfterWrite(Duration.ofSeconds(30))
+                .build();
+    }
+
+    private record Name(UUID projectId, String name) {}
+
+    /**
+     * The sequence that was asked for.
+     *
+     * @param created whether it is new
+     */
+    public record Defined(Sequence sequence, boolean created) {}
+
+    /** The same for a tool that is no caller of the service. */
+    public Uni<Defined> define(UUID projectId, String name, Sequence.Definition definition) {
+        return define(projectId, name, definition, Actor.SERVICE);
+    }
+
+    /**
+     * Defines a sequence. If there is one with this name and the same definition, returns that.
+     *
+     * @param name 1 to 128 letters, digits, dots, hyphens and underscores
+     * @return fails with {@code sequence-exists}, {@code sequence-deleted} or {@code too-many-sequences}
+     */
+    public Uni<Defined> define(UUID projectId, String name, Sequence.Definition definition, Actor actor) {
+        Sequence wanted = new Sequence(guids.next(), projectId, name, definition);
+        return DEFINE_SEQUENCE
+                .bind("id", wanted.id())
+                .bind("project_id", projectId)
+                .bind("name", name)
+                .bind("kind", definition.kind().name())
+                .bind("start", definition.start())
+                .bind("max_value", definition.maxValue())
+                .bind("batch_size", definition.batchSize())
+                .bind("low_water_mark", definition.lowWaterMark())
+                .bind("next_value", definition.firstNextValue())
+                .bind("actor_token", actor.token())
+                .bind("address", actor.address())
+                .execute(pool)
+                .onFailure(Sequences::isLimit)
+                .transform(failure -> new ProblemException(
+                        ProblemType.TOO_MANY_SEQUENCES,
+                        "The project has as many sequences as it may have, including deleted ones."))
+                .chain(rows -> rows.iterator().hasNext()
+                        ? Uni.createFrom().item(new Defined(wanted, true))
+                        : find(projectId, name).map(there -> new Defined(requireSame(there, definition), false)));
+    }
+
+    private static boolean isLimit(Throwable failure) {
+        return failure instanceof PgException error && "sequence_limit".equals(error.getConstraint());
+    }
+
+    private static Sequence requireSame(Sequence there, Sequence.Definition definition) {
+        if (!there.definition().equals(definition)) {
+            throw new ProblemException(
+                    ProblemType.SEQUENCE_EXISTS,
+                    "There is a sequence " + there.name() + " of kind "
+                            + there.definition().kind()
+                            + " with another definition. Choose another name, or send the definition that GET shows.");
+        }
+        return there;
+    }
+
+    /** The sequence with this name; fails with {@code not-found} or {@code sequence-deleted}. */
+    public Uni<Sequence> find(UUID projectId, String name) {
+        return FIND_SEQUENCE
+                .bind("project_id", projectId)
+                .bind("name", name)
+                .execute(pool)
+                .map(rows -> read(rows, name));
+    }
+
+    private static Sequence read(RowSet<Row> rows, String name) {
+        for (Row row : rows) {
+            if (row.getBoolean("deleted")) {
+                throw SequenceRow.deleted(name);
+            }
+            Sequence.Definition definition = new Sequence.Definition(
+                    SequenceKind.valueOf(row.getString("kind")),
+                    row.getLong("start"),
+                    row.getLong("max_value"),
+                    row.getInteger("batch_size"),
+                    row.getInteger("low_water_mark"));
+            return new Sequence(row.getUUID("id"), row.getUUID("project_id"), name, definition);
+        }
+        throw new ProblemException(
+                ProblemType.NOT_FOUND,
+                "The project has no sequence " + name + ". Define it: PUT /v1/sequences/" + name);
+    }
+
+    /** Deletes a sequence: it gives no more values, and its name stays taken. Fails like {@link #find}. */
+    public Uni<Void> delete(UUID projectId, String name, Actor actor) {
+        return find(projectId, name)
+                .chain(sequence -> DELETE_SEQUENCE
+                        .bind("id", sequence.id())
+                        .bind("actor_token", actor.token())
+                        .bind("address", actor.address())
+                        .execute(pool)
+                        .invoke(() -> {
+                            known.invalidate(new Name(projectId, name));
+                            generators.invalidate(sequence.id());
+                        }))
+                .replaceWithVoid();
+    }
+
+    /** Draws values from the sequence with this name; fails like {@link #find} and {@link SequenceGenerator}. */
+    public Uni<SequenceBlock> draw(UUID projectId, String name, int count) {
+        Name key = new Name(projectId, name);
+        Sequence sequence = known.getIfPresent(key);
+        if (sequence != null) {
+            return generator(sequence).next(count);
+        }
+        return find(projectId, name)
+                .invoke(found -> known.put(key, found))
+                .chain(found -> generator(found).next(count));
+    }
+
+    /** This process's generator for a sequence. For kind {@code SYNCHRONOUS} it draws in transactions of its own. */
+    public SequenceGenerator generator(Sequence sequence) {
+        return generators.get(sequence.id(), id -> newGenerator(sequence));
+    }
+
+    /** Draws from a sequence of kind {@link SequenceKind#SYNCHRONOUS} in the caller's transactions. */
+    public SynchronousSequence synchronous(Sequence sequence) {
+        if (sequence.definition().kind() != SequenceKind.SYNCHRONOUS) {
+            throw new IllegalArgumentException(sequence.name() + " is of kind "
+                    + sequence.definition().kind() + "; only SYNCHRONOUS draws in the caller's transaction");
+        }
+        return new SynchronousSequence(new SequenceRow(pool, sequence));
+    }
+
+    private SequenceGenerator newGenerator(Sequence sequence) {
+        Sequence.Definition definition = sequence.definition();
+        SequenceRow row = new SequenceRow(pool, sequence);
+        return switch (definition.kind()) {
+            // Never retried: if it is unknown whether an UPDATE was committed, that could leave a gap.
+            case SYNCHRONOUS ->
+                count -> row.reserveAll(SequenceGenerator.requireCount(count))
+                        .map(range -> SequenceBlock.adjacent(range.first(), count));
+            case ASYNCHRONOUS -> new AsynchronousSequence(row, config);
+            case BATCH -> new BatchSequence(row, sequence.name(), definition.batchSize(), 0, config);
+            case ASYNC_BATCH ->
+                new BatchSequence(row, sequence.name(), definition.batchSize(), definition.lowWaterMark(), config);
+            case PSEUDO_RANDOM ->
+                new PseudoRandomSequence(new AsynchronousSequence(row, config), Math.toIntExact(definition.start()));
+            case COMPOSITE -> new CompositeSequence(row, InstantSource.system());
+            case RECYCLED_SERIES -> new BatchSequence(new RecycledSeries(row, session), sequence.name(), 1, 0, config);
+            case NATIVE -> new NativeSequence(pool, row);
+            case BIT_REVERSED -> {
+                NativeSequence values = new NativeSequence(pool, row);
+                yield count -> values.next(count).map(block -> block.map(value -> Long.reverse(value) >>> 1));
+            }
+            case COMMIT_ORDERED, MAX_PLUS_ONE ->
+                throw new IllegalArgumentException(definition.kind() + " numbers the rows of a table");
+        };
+    }
+
+    /** Releases the series of this process. */
+    Uni<Void> close() {
+        return session.close();
+    }
+
+    void stop(@Observes ShutdownEvent event) {
+        close().subscribe().with(done -> {}, failure -> {});
+    }
+}

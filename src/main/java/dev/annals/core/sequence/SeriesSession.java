@@ -1,0 +1,55 @@
+package dev.annals.core.sequence;
+
+import io.smallrye.mutiny.Uni;
+import io.vertx.mutiny.sqlclient.SqlConnection;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The connection of this process whose session owns its series. It is opened when the first series is needed, and again
+ * after it breaks. The locks end with the session.
+ */
+final class SeriesSession {
+
+    private final Supplier<Uni<SqlConnection>> connect;
+    private @Nullable CompletableFuture<SqlConnection> current;
+
+    SeriesSession(Supplier<Uni<SqlConnection>> connect) {
+        this.connect = connect;
+    }
+
+    /** The connection. Series that were claimed on another connection are no longer owned. */
+    synchronized Uni<SqlConnection> connection() {
+        CompletableFuture<SqlConnection> connection = current;
+        if (connection == null || connection.isCompletedExceptionally()) {
+            connection = connect.get()
+                    .invoke(opened -> opened.closeHandler(() -> forget(opened)))
+                    .subscribeAsCompletionStage();
+            current = connection;
+        }
+        return Uni.createFrom()
+                .completionStage(connection)
+                .onFailure(CompletionException.class)
+                .transform(e -> e.getCause() == null ? e : e.getCause());
+    }
+
+    private synchronized void forget(SqlConnection closed) {
+        if (current != null && current.getNow(closed).equals(closed)) {
+            current = null;
+        }
+    }
+
+    /** Ends the session, so that others can take over its series at once. */
+    Uni<Void> close() {
+        CompletableFuture<SqlConnection> connection;
+        synchronized (this) {
+            connection = current;
+            current = null;
+        }
+        return connection == null
+                ? Uni.createFrom().voidItem()
+                : Uni.createFrom().completionStage(connection).chain(SqlConnection::close);
+    }
+}

@@ -1,5 +1,0 @@
-/** How the service reaches PostgreSQL: one URL, for the migrations and for the pools. */
-@NullMarked
-package dev.annals.database;
-
-import org.jspecify.annotations.NullMarked;

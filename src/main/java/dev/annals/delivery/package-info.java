@@ -1,5 +1,0 @@
-/** Streams: feeds that are delivered to sinks elsewhere, in their order. */
-@NullMarked
-package dev.annals.delivery;
-
-import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,83 @@
+package dev.annals.derived.alert;
+
+import dev.annals.access.project.Access;
+import dev.annals.access.project.Actor;
+import dev.annals.access.project.Caller;
+import dev.annals.access.project.Requires;
+import dev.annals.kernel.http.JsonBody;
+import dev.annals.kernel.http.RequestBodies;
+import dev.annals.kernel.http.RequestParameters;
+import io.smallrye.mutiny.Uni;
+import io.vertx.core.http.HttpServerRequest;
+import jakarta.ws.rs.Consumes;
+import jakarta.ws.rs.DELETE;
+import jakarta.ws.rs.GET;
+import jakarta.ws.rs.PUT;
+import jakarta.ws.rs.Path;
+import jakarta.ws.rs.PathParam;
+import jakarta.ws.rs.Produces;
+import jakarta.ws.rs.container.ContainerRequestContext;
+import jakarta.ws.rs.core.Context;
+import jakarta.ws.rs.core.MediaType;
+import jakarta.ws.rs.core.Response;
+import java.util.UUID;
+
+/** Alerts over HTTP, at {@code /v1/alerts}. */
+@Path("/v1/alerts")
+@Produces(MediaType.APPLICATION_JSON)
+@Requires(Access.STREAM)
+public class AlertResource {
+
+    private static final int SIZE = 1_024;
+
+    private final Alerts alerts;
+    private final RequestBodies bodies;
+
+    AlertResource(Alerts alerts, RequestBodies bodies) {
+        this.alerts = alerts;
+        this.bodies = bodies;
+    }
+
+    /** All alerts of the token's project, in the order of their names. */
+    @GET
+    public Uni<Response> listAlerts(@Context ContainerRequestContext request) {
+        return alerts.list(Caller.of(request).projectId())
+                .map(found -> JsonBody.answer("alerts", SIZE, found, Alert::write));
+    }
+
+    /** Makes an alert, or says anew what it is. */
+    @PUT
+    @Path("/{name}")
+    @Consumes(MediaType.APPLICATION_JSON)
+    public Uni<Response> setAlert(
+            @PathParam("name") String name, @Context HttpServerRequest http, @Context ContainerRequestContext request) {
+        RequestParameters.requireName(name);
+        UUID projectId = Caller.of(request).projectId();
+        return bodies.readCommand(
+                        http,
+                        projectId,
+                        body -> alerts.set(projectId, name, AlertRequest.read(body), Actor.of(request)))
+                .map(defined -> JsonBody.answer(
+                        defined.created() ? Response.Status.CREATED : Response.Status.OK,
+                        SIZE,
+                        defined.alert()::write));
+    }
+
+    /** An alert, and how far it has counted. */
+    @GET
+    @Path("/{name}")
+    public Uni<Response> getAlert(@PathParam("name") String name, @Context ContainerRequestContext request) {
+        RequestParameters.requireName(name);
+        return alerts.find(Caller.of(request).projectId(), name)
+                .map(alert -> JsonBody.answer(Response.Status.OK, SIZE, alert::write));
+    }
+
+    /** Deletes an alert. Its events stay. */
+    @DELETE
+    @Path("/{name}")
+    public Uni<Response> deleteAlert(@PathParam("name") String name, @Context ContainerRequestContext request) {
+        RequestParameters.requireName(name);
+        return alerts.delete(Caller.of(request).projectId(), name, Actor.of(request))
+                .map(deleted -> Response.noContent().build());
+    }
+}

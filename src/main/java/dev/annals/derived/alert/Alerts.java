@@ -1,0 +1,135 @@
+package dev.annals.derived.alert;
+
+import dev.annals.access.project.Actor;
+import dev.annals.kernel.database.Binds;
+import dev.annals.kernel.database.DatabaseFailure;
+import dev.annals.kernel.database.Sql;
+import dev.annals.kernel.guid.SequentialGuid;
+import dev.annals.kernel.http.Bulkhead;
+import dev.annals.kernel.http.ProblemException;
+import dev.annals.kernel.http.ProblemType;
+import io.smallrye.mutiny.Uni;
+import io.vertx.mutiny.sqlclient.Pool;
+import io.vertx.pgclient.PgException;
+import jakarta.enterprise.context.ApplicationScoped;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+
+/** The alerts of projects. Each change is a function of the schema, which appends its event: see V19__alert.sql. */
+@ApplicationScoped
+class Alerts {
+
+    private static final Sql SET_ALERT = Sql.named("set_alert");
+    private static final Sql DELETE_ALERT = Sql.named("delete_alert");
+    private static final Sql FIND_ALERTS = Sql.named("find_alerts");
+    private static final int CHANGES = 4;
+    private static final int WAITING = 32;
+    private static final Duration CHANGE_WAIT = Duration.ofSeconds(10);
+    private static final int MADE_MEANWHILE = 3;
+    /** More than a project may have. */
+    private static final int ALL = 1_000;
+
+    private final Pool pool;
+    private final SequentialGuid guids;
+    private final AlertConfig config;
+    /** A change waits for whoever holds its project's feed, and does so with a connection. */
+    private final Bulkhead changes =
+            new Bulkhead(CHANGES, WAITING, CHANGE_WAIT, "Too many alerts are changed at a time: try again.");
+
+    Alerts(Pool pool, SequentialGuid guids, AlertConfig config) {
+        this.pool = pool;
+        this.guids = guids;
+        this.config = config;
+    }
+
+    /**
+     * What came of a change.
+     *
+     * @param created whether the alert is new
+     */
+    record Defined(Alert alert, boolean created) {}
+
+    Uni<List<Alert>> list(UUID projectId) {
+        return find(projectId, null, ALL);
+    }
+
+    /** The alert with this name; fails with {@code not-found}. */
+    Uni<Alert> find(UUID projectId, String name) {
+        return find(projectId, name, 1).map(found -> found.stream().findFirst().orElseThrow(Alerts::notFound));
+    }
+
+    private Uni<List<Alert>> find(UUID projectId, @Nullable String name, int most) {
+        return DatabaseFailure.retried(FIND_ALERTS
+                .bind("project_id", projectId)
+                .bind("name", name)
+                .bind("most", most)
+                .execute(pool)
+                .map(rows -> rows.stream().map(Alert::of).toList()));
+    }
+
+    /**
+     * Makes an alert, or says anew what it is.
+     *
+     * @return fails with {@code too-many-alerts}
+     */
+    Uni<Defined> set(UUID projectId, String name, AlertRequest asked, Actor actor) {
+        UUID id = guids.next();
+        return Uni.createFrom()
+                .deferred(() -> change(
+                        SET_ALERT
+                                .bind("project_id", projectId)
+                                .bind("id", id)
+                                .bind("name", name)
+                                .bind("q", asked.q())
+                                .bind("threshold", asked.threshold())
+                                .bind("interval_seconds", asked.intervalSeconds())
+                                .bind("enabled", asked.enabled())
+                                .bind("most", config.perProject()),
+                        actor))
+                .onFailure(Alerts::isMadeMeanwhile)
+                .retry()
+                .atMost(MADE_MEANWHILE)
+                .chain(() -> find(projectId, name))
+                .map(alert -> new Defined(alert, alert.id().equals(id)));
+    }
+
+    /** Somebody else has made it since it was looked for. */
+    private static boolean isMadeMeanwhile(Throwable failure) {
+        return failure instanceof PgException error && error.getSqlState().equals("40001");
+    }
+
+    Uni<Void> delete(UUID projectId, String name, Actor actor) {
+        return change(DELETE_ALERT.bind("project_id", projectId).bind("name", name), actor);
+    }
+
+    private Uni<Void> change(Binds command, Actor actor) {
+        return changes.run(() -> command.bind("actor_token", actor.token())
+                        .bind("address", actor.address())
+                        .execute(pool))
+                .onFailure(PgException.class)
+                .transform(Alerts::explained)
+                .replaceWithVoid();
+    }
+
+    /** The constraint says what is wrong. */
+    private static Throwable explained(PgException failure) {
+        return switch (Optional.ofNullable(failure.getConstraint()).orElse("")) {
+            case "alert_known" -> notFound();
+            case "alert_limit" ->
+                new ProblemException(
+                        ProblemType.TOO_MANY_ALERTS,
+                        "The project has as many alerts as it may have. Delete one that is not needed.");
+            case "stream_token" ->
+                new ProblemException(
+                        ProblemType.UNAUTHORIZED, "The token has ended. Ask the administrator for a new one.");
+            default -> failure;
+        };
+    }
+
+    private static ProblemException notFound() {
+        return new ProblemException(ProblemType.NOT_FOUND, "The project has no alert with this name.");
+    }
+}

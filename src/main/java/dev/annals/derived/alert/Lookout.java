@@ -1,0 +1,277 @@
+package dev.annals.derived.alert;
+
+import dev.annals.core.query.Filter;
+import dev.annals.core.query.Query;
+import dev.annals.core.query.QueryException;
+import dev.annals.core.query.QueryParser;
+import dev.annals.kernel.database.DatabaseFailure;
+import dev.annals.kernel.database.Reads;
+import dev.annals.kernel.database.RepeatedLook;
+import dev.annals.kernel.database.Sql;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import io.quarkus.runtime.ShutdownEvent;
+import io.quarkus.runtime.StartupEvent;
+import io.smallrye.mutiny.Multi;
+import io.smallrye.mutiny.Uni;
+import io.vertx.core.Vertx;
+import io.vertx.mutiny.sqlclient.Pool;
+import io.vertx.mutiny.sqlclient.Row;
+import io.vertx.mutiny.sqlclient.RowSet;
+import io.vertx.mutiny.sqlclient.SqlConnection;
+import io.vertx.pgclient.PgException;
+import jakarta.enterprise.context.ApplicationScoped;
+import jakarta.enterprise.event.Observes;
+import jakarta.inject.Inject;
+import java.time.Duration;
+import java.time.OffsetDateTime;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import org.jboss.logging.Logger;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Counts for alerts: looks for those that have records to look at, and takes them on step by step, one transaction per step.
+ *
+ * <p>Any number of instances may do so at once. A step locks its alert's row, and skips one that is locked elsewhere. What it has counted
+ * and the event that it appends are one transaction, so each interval has one event at most, whatever breaks.
+ */
+@ApplicationScoped
+class Lookout {
+
+    private static final Logger LOG = Logger.getLogger(Lookout.class);
+    private static final Sql FIND_ALERTS_BEHIND = Sql.named("find_alerts_behind");
+    private static final Sql LOCK_ALERT = Sql.named("lock_alert");
+    private static final Sql COUNT_ALERT = Sql.named("count_alert");
+    private static final Sql ADVANCE_ALERT = Sql.named("advance_alert");
+    private static final Sql FAIL_ALERT = Sql.named("fail_alert");
+    private static final Sql WATCH_ALERTS = Sql.named("watch_alerts");
+    private static final Duration WATCH_INTERVAL = Duration.ofSeconds(15);
+    private static final List<String> STATES = List.of("active", "failing", "disabled");
+    private static final String LAG = "lag";
+    /** Of a statement that took longer than it may. */
+    private static final String QUERY_CANCELED = "57014";
+    /** More halvings than any number of records has. */
+    private static final int MAX_HALVINGS = 30;
+
+    private final Pool pool;
+    private final AlertConfig config;
+    private final Counter raised;
+    private final Counter failures;
+    private final RepeatedLook looks;
+    private volatile Map<String, Long> watched = Map.of();
+
+    @Inject
+    Lookout(@Reads Pool pool, AlertConfig config, MeterRegistry metrics) {
+        this.pool = pool;
+        this.config = config;
+        this.looks = new RepeatedLook(this::look, config.interval(), config.retryDelay(), LOG, "Alerts");
+        this.raised = Counter.builder("annals.alerts.raised")
+                .description("Events of alerts that this instance has appended")
+                .register(metrics);
+        this.failures = Counter.builder("annals.alerts.failures")
+                .description("Steps of alerts that failed at this instance")
+                .register(metrics);
+        for (String state : STATES) {
+            Gauge.builder("annals.alerts", this, all -> all.watched(state))
+                    .description("Alerts in each state, at the last look")
+                    .tag("state", state)
+                    .strongReference(true)
+                    .register(metrics);
+        }
+        Gauge.builder("annals.alerts.lag.records", this, all -> all.watched(LAG))
+                .description("Records that the alert which is farthest behind has still to look at, at the last look")
+                .strongReference(true)
+                .register(metrics);
+    }
+
+    /** An instance that {@link #look} drives. */
+    Lookout(Pool pool, AlertConfig config) {
+        this(pool, config, new SimpleMeterRegistry());
+    }
+
+    /**
+     * An alert that this transaction holds.
+     *
+     * @param through up to here its records are counted
+     * @param head the last record of its feed
+     */
+    private record Held(
+            UUID id,
+            UUID projectId,
+            String q,
+            long threshold,
+            int intervalSeconds,
+            long through,
+            @Nullable OffsetDateTime windowStart,
+            @Nullable Long firstSequenceId,
+            long matches,
+            int failures,
+            long head) {
+
+        static Held of(UUID id, Row row) {
+            return new Held(
+                    id,
+                    row.getUUID("project_id"),
+                    row.getString("q"),
+                    row.getLong("threshold"),
+                    row.getInteger("interval_seconds"),
+                    row.getLong("sequence_id"),
+                    row.getOffsetDateTime("window_start"),
+                    row.getLong("first_sequence_id"),
+                    row.getLong("match_count"),
+                    row.getInteger("failures"),
+                    row.getLong("head"));
+        }
+    }
+
+    /**
+     * What a step has come to.
+     *
+     * @param more whether there are further records to look at
+     * @param raised whether it has appended an event
+     */
+    private record Step(boolean more, boolean raised) {
+
+        static final Step NONE = new Step(false, false);
+    }
+
+    private double watched(String name) {
+        return watched.getOrDefault(name, 0L);
+    }
+
+    void start(@Observes StartupEvent event, Vertx vertx) {
+        if (config.enabled()) {
+            looks.start();
+            vertx.setPeriodic(WATCH_INTERVAL.toMillis(), tick -> watch());
+        }
+    }
+
+    void stop(@Observes ShutdownEvent event) {
+        looks.stop();
+    }
+
+    private void watch() {
+        if (!looks.stopped()) {
+            WATCH_ALERTS.execute(pool).subscribe().with(this::watched, failure -> LOG.debug("No look", failure));
+        }
+    }
+
+    private void watched(RowSet<Row> rows) {
+        Row row = rows.iterator().next();
+        Map<String, Long> now = new HashMap<>();
+        STATES.forEach(state -> now.put(state, row.getLong(state)));
+        now.put(LAG, row.getLong(LAG));
+        watched = now;
+    }
+
+    /**
+     * Looks for alerts that are behind, and takes them on.
+     *
+     * @return whether any of them has more to look at
+     */
+    Uni<Boolean> look() {
+        return FIND_ALERTS_BEHIND
+                .bind("most", config.perLook())
+                .execute(pool)
+                .chain(rows -> Multi.createFrom()
+                        .iterable(rows)
+                        .onItem()
+                        .transformToUniAndConcatenate(row -> takeOn(row.getUUID("id"), config.steps()))
+                        .collect()
+                        .asList()
+                        // Those that were beyond the look wait longest now.
+                        .map(unfinished -> unfinished.contains(true) || unfinished.size() == config.perLook()));
+    }
+
+    private Uni<Boolean> takeOn(UUID id, int steps) {
+        if (looks.stopped()) {
+            return Uni.createFrom().item(false);
+        }
+        return pool.withTransaction(connection -> step(connection, id))
+                .invoke(step -> raised.increment(step.raised() ? 1 : 0))
+                .chain(step -> step.more() && steps > 1
+                        ? takeOn(id, steps - 1)
+                        : Uni.createFrom().item(step.more()))
+                .onFailure()
+                .recoverWithUni(failure -> failed(id, failure).replaceWith(false));
+    }
+
+    private Uni<Step> step(SqlConnection connection, UUID id) {
+        return LOCK_ALERT.bind("id", id).execute(connection).chain(rows -> {
+            for (Row row : rows) {
+                return count(connection, Held.of(id, row));
+            }
+            return Uni.createFrom().item(Step.NONE);
+        });
+    }
+
+    private Uni<Step> count(SqlConnection connection, Held held) {
+        Query query;
+        try {
+            query = QueryParser.parse(held.q(), null);
+        } catch (QueryException e) {
+            return Uni.createFrom().failure(e);
+        }
+        return Filter.of(COUNT_ALERT, query)
+                .bind("project_id", held.projectId())
+                .bind("sequence_id", held.through())
+                .bind("records", (long) Math.max(1, config.records() >> Math.min(held.failures(), MAX_HALVINGS)))
+                .bind("interval_seconds", held.intervalSeconds())
+                .bind("threshold", held.threshold())
+                .bind("window_start", held.windowStart())
+                .bind("first_sequence_id", held.firstSequenceId())
+                .bind("match_count", held.matches())
+                .execute(connection)
+                .chain(rows -> advance(connection, held, rows.iterator().next()));
+    }
+
+    private static Uni<Step> advance(SqlConnection connection, Held held, Row counted) {
+        long through = counted.getLong("sequence_id");
+        if (through == held.through()) {
+            return Uni.createFrom().item(Step.NONE);
+        }
+        boolean raised = counted.getBoolean("raised");
+        return ADVANCE_ALERT
+                .bind("id", held.id())
+                .bind("sequence_id", through)
+                .bind("window_start", counted.getOffsetDateTime("window_start"))
+                .bind("first_sequence_id", counted.getLong("first_sequence_id"))
+                .bind("match_count", counted.getLong("match_count"))
+                .bind("raised", raised)
+                .execute(connection)
+                .replaceWith(new Step(through < held.head(), raised));
+    }
+
+    /** Leaves the alert alone for a while, unless it was not the alert's fault: then the next look finds it as it is. */
+    private Uni<Void> failed(UUID id, Throwable failure) {
+        boolean tooSlow =
+                failure instanceof PgException error && error.getSqlState().equals(QUERY_CANCELED);
+        if (DatabaseFailure.isTransient(failure) && !tooSlow) {
+            LOG.debugf(failure, "The alert %s goes on later", id);
+            return Uni.createFrom().voidItem();
+        }
+        failures.increment();
+        LOG.warnf(failure, "The alert %s is stuck; it is tried again from time to time", id);
+        return FAIL_ALERT
+                .bind("id", id)
+                .bind("retry_millis", config.retryDelay().toMillis())
+                .bind("max_retry_millis", config.maxRetryDelay().toMillis())
+                .bind("error", told(failure, tooSlow))
+                .execute(pool)
+                .replaceWithVoid();
+    }
+
+    private static String told(Throwable failure, boolean tooSlow) {
+        if (tooSlow) {
+            return "Its records could not be looked at in time. Fewer are looked at next time.";
+        } else if (failure instanceof QueryException) {
+            return "Its query cannot be read any more. At " + failure.getMessage() + ".";
+        }
+        return "A fault of the service; its log has more.";
+    }
+}

@@ -1,0 +1,172 @@
+package dev.annals.derived.facets;
+
+import com.fasterxml.jackson.core.JsonGenerator;
+import io.vertx.mutiny.sqlclient.Row;
+import java.io.IOException;
+import java.time.Instant;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+
+/** The records counted so far for one request, and the answer that is made of them. Used by one thread at a time. */
+final class Count {
+
+    /** The columns of {@code count_facets.sql}, in the order of answers. */
+    static final List<String> FIELDS = List.of("action", "actor", "subject", "outcome", "ip_address", "recorded_by");
+
+    static final int OUTCOME = FIELDS.indexOf("outcome");
+    /** How many outcomes each interval may tell apart. */
+    static final int TOP_OUTCOMES = 10;
+
+    /** What a record takes until it has been counted: a number for its place, for each field and for its time, sent and read. */
+    static final int BYTES_PER_RECORD = (2 + FIELDS.size()) * 36;
+
+    private final Tally[] tallies =
+            IntStream.range(0, FIELDS.size()).mapToObj(field -> new Tally()).toArray(Tally[]::new);
+    private final int[] missing = new int[FIELDS.size()];
+    private final Timeline timeline;
+    private int total;
+
+    Count(Timeline timeline) {
+        this.timeline = timeline;
+    }
+
+    Timeline timeline() {
+        return timeline;
+    }
+
+    /** How many bytes it takes, roughly. */
+    long bytes() {
+        long bytes = (long) Timeline.BYTES_PER_COUNT * timeline.size();
+        for (Tally tally : tallies) {
+            bytes += (long) Tally.BYTES_PER_KEY * tally.size();
+        }
+        return bytes;
+    }
+
+    /**
+     * Counts the records of a piece of the feed.
+     *
+     * @param row of {@code count_facets.sql}
+     */
+    void add(Row row) {
+        Long[] places = row.getArrayOfLongs("sequence_id");
+        if (places == null) {
+            return;
+        }
+        total += places.length;
+        for (int field = 0; field < FIELDS.size(); field++) {
+            Long[] values = row.getArrayOfLongs(FIELDS.get(field));
+            for (int i = 0; i < places.length; i++) {
+                if (values[i] == null) {
+                    missing[field]++;
+                } else {
+                    tallies[field].add(values[i], places[i]);
+                }
+            }
+        }
+        Long[] outcomes = row.getArrayOfLongs(FIELDS.get(OUTCOME));
+        Long[] starts = row.getArrayOfLongs("start");
+        for (int i = 0; i < starts.length; i++) {
+            timeline.add(starts[i], outcomes[i]);
+        }
+        timeline.coarsen();
+    }
+
+    /**
+     * The most frequent values of a field, with one record that has each.
+     *
+     * @param most how many the answer has
+     */
+    List<Tally.Group> top(int field, int most) {
+        return tallies[field].top(field == OUTCOME ? Math.max(most, TOP_OUTCOMES) : most);
+    }
+
+    /**
+     * A value of a field.
+     *
+     * @param name of a party that has an id and a name
+     */
+    record Value(
+            int field,
+            long key,
+            int count,
+            String value,
+            @Nullable String name) {}
+
+    /** How far a count has come: it has the records behind {@code from}, up to {@code through}. */
+    record Extent(long through, long from, boolean complete) {}
+
+    /**
+     * Writes the answer.
+     *
+     * @param values by field, the most frequent first; as many as there still are of {@link #top}
+     */
+    void write(Extent extent, int most, List<Value> values, JsonGenerator json) throws IOException {
+        json.writeStartObject();
+        json.writeNumberField("through", extent.through());
+        json.writeBooleanField("complete", extent.complete());
+        json.writeNumberField("from", extent.from());
+        json.writeNumberField("total", total);
+        json.writeStringField("interval", timeline.interval().text());
+        writeIntervals(of(OUTCOME, values), json);
+        json.writeArrayFieldStart("facets");
+        for (int field = 0; field < FIELDS.size(); field++) {
+            writeFacet(field, most, of(field, values), json);
+        }
+        json.writeEndArray();
+        json.writeEndObject();
+    }
+
+    private static List<Value> of(int field, List<Value> values) {
+        return values.stream().filter(value -> value.field() == field).toList();
+    }
+
+    private void writeIntervals(List<Value> outcomes, JsonGenerator json) throws IOException {
+        List<Value> shown = outcomes.subList(0, Math.min(TOP_OUTCOMES, outcomes.size()));
+        json.writeArrayFieldStart("intervals");
+        for (Map.Entry<Long, Map<@Nullable Long, Integer>> interval :
+                timeline.counts().entrySet()) {
+            Map<@Nullable Long, Integer> counts = new HashMap<>(interval.getValue());
+            json.writeStartObject();
+            json.writeStringField(
+                    "start", Instant.ofEpochSecond(interval.getKey()).toString());
+            json.writeNumberField(
+                    "count", counts.values().stream().mapToInt(count -> count).sum());
+            json.writeArrayFieldStart("outcomes");
+            for (Value outcome : shown) {
+                Integer count = counts.get(outcome.key());
+                if (count != null) {
+                    json.writeStartObject();
+                    json.writeStringField("value", outcome.value());
+                    json.writeNumberField("count", count);
+                    json.writeEndObject();
+                }
+            }
+            json.writeEndArray();
+            json.writeEndObject();
+        }
+        json.writeEndArray();
+    }
+
+    private void writeFacet(int field, int most, List<Value> values, JsonGenerator json) throws IOException {
+        json.writeStartObject();
+        json.writeStringField("field", FIELDS.get(field));
+        json.writeArrayFieldStart("values");
+        for (Value value : values.subList(0, Math.min(most, values.size()))) {
+            json.writeStartObject();
+            json.writeStringField("value", value.value());
+            if (value.name() != null) {
+                json.writeStringField("name", value.name());
+            }
+            json.writeNumberField("count", value.count());
+            json.writeEndObject();
+        }
+        json.writeEndArray();
+        json.writeNumberField("distinct", tallies[field].size());
+        json.writeNumberField("missing", missing[field]);
+        json.writeEndObject();
+    }
+}

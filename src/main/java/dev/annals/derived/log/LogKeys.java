@@ -1,0 +1,140 @@
+package dev.annals.derived.log;
+
+import com.github.benmanes.caffeine.cache.Cache;
+import com.github.benmanes.caffeine.cache.Caffeine;
+import dev.annals.derived.proof.MasterKey;
+import dev.annals.derived.proof.SigningKey;
+import dev.annals.derived.proof.VerifierKey;
+import dev.annals.kernel.config.AnnalsConfig;
+import jakarta.enterprise.context.ApplicationScoped;
+import jakarta.inject.Inject;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.URI;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.UUID;
+import org.jboss.logging.Logger;
+import org.jspecify.annotations.Nullable;
+
+/** The keys of all logs, derived from one secret that no database holds; and the logs' names. */
+@ApplicationScoped
+public class LogKeys {
+
+    private static final Logger LOG = Logger.getLogger(LogKeys.class);
+    /** In the data directory of the service's own database. */
+    private static final String OWN_KEY = "log-key";
+
+    private static final int KEPT = 1_000;
+    private static final int MAX_FILE_BYTES = 1_024;
+
+    private final String host;
+    /** The newest first. */
+    private final List<MasterKey> masters;
+
+    private final @Nullable Path file;
+    private final Cache<String, List<SigningKey>> derived =
+            Caffeine.newBuilder().maximumSize(KEPT).build();
+
+    @Inject
+    LogKeys(LogConfig config, AnnalsConfig service) {
+        this.host = config.host()
+                .orElseGet(() -> service.publicUrl().map(LogKeys::withoutScheme).orElse("localhost"));
+        this.file = config.keyFile()
+                .orElseGet(() -> service.embedded() && config.key().isEmpty()
+                        ? service.dataDir().resolve(OWN_KEY)
+                        : null);
+        if (file != null && config.keyFile().isEmpty()) {
+            makeOwn(file);
+        }
+        this.masters = masters(config, file);
+    }
+
+    private static List<MasterKey> masters(LogConfig config, @Nullable Path file) {
+        List<MasterKey> masters = new ArrayList<>();
+        if (file != null) {
+            masters.add(read(file, "ANNALS_LOG_KEY_FILE"));
+        } else {
+            config.key().map(MasterKey::parse).ifPresent(masters::add);
+        }
+        config.previousKeyFile()
+                .map(previous -> read(previous, "ANNALS_LOG_PREVIOUS_KEY_FILE"))
+                .ifPresent(masters::add);
+        return masters;
+    }
+
+    private static String withoutScheme(String url) {
+        URI uri = URI.create(url);
+        return (uri.getRawAuthority() + uri.getRawPath()).replaceAll("/+$", "");
+    }
+
+    private static void makeOwn(Path file) {
+        try {
+            KeyFile.write(file, MasterKey.draw());
+            LOG.infof(
+                    "The logs of all projects are signed with a new key, %s. Keep a copy where no copy of the database is:"
+                            + " who has both can forge what readers verify",
+                    file);
+        } catch (FileAlreadyExistsException e) {
+            // from an earlier start
+        } catch (IOException e) {
+            throw new UncheckedIOException("The log key " + file + " cannot be written. Set ANNALS_LOG_KEY_FILE.", e);
+        }
+    }
+
+    private static MasterKey read(Path file, String variable) {
+        try {
+            if (Files.size(file) > MAX_FILE_BYTES) {
+                throw new IllegalArgumentException("it is too long");
+            }
+            return MasterKey.parse(Files.readString(file));
+        } catch (IOException e) {
+            throw new IllegalArgumentException(
+                    "The file " + file + " (" + variable + ") cannot be read ("
+                            + e.getClass().getSimpleName() + "). Name one that user " + System.getProperty("user.name")
+                            + " may read.",
+                    e);
+        } catch (IllegalArgumentException e) {
+            throw new IllegalArgumentException(
+                    "The file " + file + " (" + variable + ") does not hold a log key (" + e.getMessage()
+                            + "). annals log keygen makes one.",
+                    e);
+        }
+    }
+
+    /** Whether there is a key at all. */
+    boolean any() {
+        return !masters.isEmpty();
+    }
+
+    /** The directory for what was signed; none where the key is in no file. */
+    Optional<Path> seenDirectory() {
+        return Optional.ofNullable(file).map(key -> key.resolveSibling(key.getFileName() + ".seen"));
+    }
+
+    /** The name of a log. */
+    String origin(UUID projectId, int epoch) {
+        return host + "/v1/projects/" + projectId + "/log/" + epoch;
+    }
+
+    /** What readers know the keys of a project's first log by, the newest first. */
+    public List<String> verifiers(UUID projectId) {
+        return of(projectId, 1).stream().map(key -> key.verifier().toString()).toList();
+    }
+
+    /** The keys of a log, the newest first; none if there is no secret. */
+    List<SigningKey> of(UUID projectId, int epoch) {
+        return derived.get(
+                origin(projectId, epoch),
+                origin -> masters.stream().map(master -> master.of(origin)).toList());
+    }
+
+    /** What readers verify that log with. */
+    List<VerifierKey> verifiers(UUID projectId, int epoch) {
+        return of(projectId, epoch).stream().map(SigningKey::verifier).toList();
+    }
+}

@@ -1,0 +1,444 @@
+package dev.annals.derived.log;
+
+import dev.annals.derived.projection.Projection;
+import dev.annals.derived.projection.ProjectionConfig;
+import dev.annals.derived.proof.Checkpoint;
+import dev.annals.derived.proof.CompactRange;
+import dev.annals.derived.proof.Hash;
+import dev.annals.derived.proof.Seed;
+import dev.annals.derived.proof.Tile;
+import dev.annals.derived.proof.TileSeed;
+import dev.annals.kernel.database.Sql;
+import io.smallrye.mutiny.Multi;
+import io.smallrye.mutiny.Uni;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.mutiny.sqlclient.SqlConnection;
+import jakarta.enterprise.context.ApplicationScoped;
+import jakarta.inject.Inject;
+import java.security.SecureRandom;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.UUID;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import java.util.stream.StreamSupport;
+import org.jboss.logging.Logger;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Grows the tree of each log behind its feed: a projection. What it needs of the records before is the frontier, and, where a
+ * tile becomes full, the up to 255 records that began it. These are hashed once more then, and have to lead to the same
+ * frontier: so a record that was changed meanwhile is noticed.
+ *
+ * <p>Seeds and tiles stay where they are in a rebuild, which computes every tile anew and compares it, and has to come by the
+ * root that was signed last.
+ */
+@ApplicationScoped
+public class LogTree implements Projection {
+
+    /** The projection's name in the database. */
+    static final String NAME = "log";
+
+    private static final Logger LOG = Logger.getLogger(LogTree.class);
+    private static final Sql LOCK_LOG = Sql.named("lock_log");
+    private static final Sql BEGIN_LOG = Sql.named("begin_log");
+    private static final Sql MOVE_LOG = Sql.named("move_log");
+    private static final Sql HALT_LOG = Sql.named("halt_log");
+    private static final Sql DRAW_SEED = Sql.named("draw_seed");
+    private static final Sql ADD_TILE = Sql.named("add_tile");
+    private static final Sql READ_TILE_ROOTS = Sql.named("read_tile_roots");
+
+    private final SecureRandom random = new SecureRandom();
+    private final int tiles;
+
+    @Inject
+    LogTree(ProjectionConfig projections) {
+        this(projections.records());
+    }
+
+    /** @param records how many a step takes in, about */
+    LogTree(int records) {
+        this.tiles = Math.max(1, records / Tile.WIDTH);
+    }
+
+    @Override
+    public String name() {
+        return NAME;
+    }
+
+    @Override
+    public Uni<Long> project(SqlConnection connection, UUID projectId, long sequenceId) {
+        return lock(connection, List.of(projectId)).chain(states -> {
+            Growth growth = growth(projectId, sequenceId, states);
+            return grow(connection, List.of(), List.of(growth)).replaceWith(growth::grownTo);
+        });
+    }
+
+    /** Logs that are halted have to be looked at by themselves: what is wrong with one is no damage of another. */
+    @Override
+    public Uni<Map<UUID, Long>> projectTogether(SqlConnection connection, Map<UUID, Long> sequenceIds) {
+        return lock(connection, List.copyOf(sequenceIds.keySet())).chain(states -> {
+            List<Growth> growths = sequenceIds.entrySet().stream()
+                    .map(log -> growth(log.getKey(), log.getValue(), states))
+                    .toList();
+            return grow(
+                            connection,
+                            growths.stream().filter(growth -> !growth.isHalted).toList(),
+                            growths.stream().filter(growth -> growth.isHalted).toList())
+                    .replaceWith(() ->
+                            growths.stream().collect(Collectors.toMap(growth -> growth.projectId, Growth::grownTo)));
+        });
+    }
+
+    private static Growth growth(UUID projectId, long sequenceId, Map<UUID, LogState> states) {
+        LogState stored = Objects.requireNonNull(states.get(projectId));
+        // A dump of the data alone brings no checkpoints of projections.
+        LogState state = sequenceId == 0 ? stored.withoutTree() : stored;
+        if (state.size() != sequenceId) {
+            throw new IllegalStateException("the log of project " + projectId + " has " + state.size()
+                    + " records, and its checkpoint is at " + sequenceId);
+        }
+        return new Growth(projectId, state);
+    }
+
+    /** Takes the states of logs for the transaction; makes those that are not there. */
+    private static Uni<Map<UUID, LogState>> lock(SqlConnection connection, List<UUID> projectIds) {
+        return find(connection, projectIds).chain(states -> {
+            if (states.size() == projectIds.size()) {
+                return Uni.createFrom().item(states);
+            }
+            return BEGIN_LOG
+                    .bind("project_id", projectIds.toArray(UUID[]::new))
+                    .execute(connection)
+                    .chain(() -> find(connection, projectIds))
+                    .invoke(found -> {
+                        if (found.size() < projectIds.size()) {
+                            throw new IllegalStateException(
+                                    "of the projects " + projectIds + " only " + found.keySet() + " have a log");
+                        }
+                    });
+        });
+    }
+
+    /** Takes the states of logs for the transaction, as far as they are there. */
+    static Uni<Map<UUID, LogState>> find(SqlConnection connection, List<UUID> projectIds) {
+        return LOCK_LOG.bind("project_id", projectIds.toArray(UUID[]::new))
+                .execute(connection)
+                .map(rows -> StreamSupport.stream(rows.spliterator(), false)
+                        .collect(Collectors.toMap(row -> row.getUUID("project_id"), LogState::of)));
+    }
+
+    /** Halts a log in the caller's transaction, and says so. */
+    static Uni<Void> halt(SqlConnection connection, UUID projectId, String reason) {
+        return HALT_LOG.bind("project_id", projectId)
+                .bind("reason", reason)
+                .execute(connection)
+                .invoke(rows -> {
+                    if (rows.rowCount() > 0) {
+                        LOG.errorf(
+                                "The log of project %s is halted: %s. Nothing is signed for it until an operator has"
+                                        + " looked at it; appending goes on",
+                                projectId, reason);
+                    }
+                })
+                .replaceWithVoid();
+    }
+
+    /** A tree that grows in one transaction. */
+    private static final class Growth {
+
+        final UUID projectId;
+        final CompactRange tree;
+        final boolean isHalted;
+        private final long from;
+        private final @Nullable Checkpoint signed;
+        private boolean isDamaged;
+
+        Growth(UUID projectId, LogState state) {
+            this.projectId = projectId;
+            this.tree = state.tree();
+            this.isHalted = state.halted() != null;
+            this.from = state.size();
+            this.signed = state.size() < state.signedSize() ? state.checkpoint() : null;
+        }
+
+        /** Up to which record all are in the tree. */
+        long grownTo() {
+            return isDamaged ? from : tree.end();
+        }
+
+        Leaves.Range restOfTile(TileSeed seed) {
+            return new Leaves.Range(projectId, tree.end(), tileEnd(), seed);
+        }
+
+        long tile() {
+            return tree.end() / Tile.WIDTH;
+        }
+
+        long tileStart() {
+            return tile() * Tile.WIDTH;
+        }
+
+        long tileEnd() {
+            return tileStart() + Tile.WIDTH;
+        }
+
+        /** Whether these are the leaves since the tile's first one that the tree has already. */
+        void requireKnown(Leaves begun) {
+            List<Hash> known = tree.hashes();
+            List<Hash> computed = begun.range().hashes();
+            if (begun.end() != tree.end()
+                    || !known.subList(known.size() - computed.size(), known.size())
+                            .equals(computed)) {
+                throw new DamagedLog("the records with the sequence ids " + (begun.start() + 1) + " to " + tree.end()
+                        + " are not those that were taken into the tree");
+            }
+        }
+
+        void append(Leaves next) {
+            for (Hash entry : next.entries()) {
+                tree.append(entry.leaf());
+                if (signed != null
+                        && tree.end() == signed.size()
+                        && !tree.root().equals(signed.root())) {
+                    throw new DamagedLog("the tree of " + tree.end() + " records has the root " + tree.root()
+                            + ", and the signed one " + signed.root());
+                }
+            }
+        }
+    }
+
+    /**
+     * Lets trees grow, and stores where they stand.
+     *
+     * @param together if one of these is damaged, all fail
+     * @param alone if one of these is damaged, it is halted and stays as it is
+     */
+    private Uni<Void> grow(SqlConnection connection, List<Growth> together, List<Growth> alone) {
+        return growTogether(connection, together)
+                .chain(() -> inTurn(
+                        alone,
+                        growth -> growOn(connection, growth, tiles)
+                                .onFailure(DamagedLog.class)
+                                .recoverWithUni(damage -> {
+                                    growth.isDamaged = true;
+                                    return halt(connection, growth.projectId, damage.finding());
+                                })))
+                .chain(() -> move(
+                        connection,
+                        Stream.concat(together.stream(), alone.stream())
+                                .filter(growth -> growth.grownTo() > growth.from)
+                                .toList()));
+    }
+
+    /** The rest of the tile at which each of them is, and more of those that it fills. */
+    private Uni<Void> growTogether(SqlConnection connection, List<Growth> growths) {
+        if (growths.isEmpty()) {
+            return Uni.createFrom().voidItem();
+        }
+        return seeds(connection, growths)
+                .chain(seeds -> Leaves.read(
+                                connection,
+                                growths.stream()
+                                        .map(growth ->
+                                                growth.restOfTile(Objects.requireNonNull(seeds.get(growth.projectId))))
+                                        .toList())
+                        .chain(leaves -> inTurn(
+                                growths,
+                                growth -> takeIn(
+                                        connection,
+                                        growth,
+                                        Objects.requireNonNull(seeds.get(growth.projectId)),
+                                        Objects.requireNonNull(leaves.get(growth.projectId)),
+                                        tiles))));
+    }
+
+    private Uni<Void> growOn(SqlConnection connection, Growth growth, int tilesLeft) {
+        return seed(connection, growth.projectId, growth.tile())
+                .chain(seed -> Leaves.read(connection, growth.projectId, growth.tree.end(), growth.tileEnd(), seed)
+                        .chain(next -> takeIn(connection, growth, seed, next, tilesLeft)));
+    }
+
+    /** Takes in the next records of a tile; where they fill it, stores it and goes on. */
+    private Uni<Void> takeIn(SqlConnection connection, Growth growth, TileSeed seed, Leaves next, int tilesLeft) {
+        if (next.end() < growth.tileEnd()) {
+            growth.append(next);
+            return Uni.createFrom().voidItem();
+        }
+        long tile = growth.tile();
+        return begun(connection, growth, seed)
+                .invoke(growth::requireKnown)
+                .chain(begun -> {
+                    CompactRange before = CompactRange.of(0, growth.tree.end(), growth.tree.hashes());
+                    growth.append(next);
+                    return addTiles(connection, growth.projectId, tile, begun.and(next), before);
+                })
+                .chain(() -> tilesLeft > 1
+                        ? growOn(connection, growth, tilesLeft - 1)
+                        : Uni.createFrom().voidItem());
+    }
+
+    private static <T> Uni<Void> inTurn(List<T> all, Function<T, Uni<Void>> each) {
+        return Multi.createFrom()
+                .iterable(all)
+                .onItem()
+                .transformToUniAndConcatenate(one -> each.apply(one).replaceWith(true))
+                .collect()
+                .last()
+                .replaceWithVoid();
+    }
+
+    /**
+     * The entries of the last tile, which is not full: those of all its records that have been taken in.
+     *
+     * @param connection in a transaction that holds the checkpoint
+     */
+    public Uni<Buffer> begunEntries(SqlConnection connection, UUID projectId) {
+        return lock(connection, List.of(projectId)).chain(states -> {
+            Growth growth = new Growth(projectId, Objects.requireNonNull(states.get(projectId)));
+            long size = growth.tree.end();
+            return seed(connection, projectId, growth.tile())
+                    .chain(seed -> Leaves.read(connection, projectId, growth.tileStart(), size, seed))
+                    .invoke(growth::requireKnown)
+                    .map(begun -> {
+                        Buffer bytes = Buffer.buffer();
+                        begun.entries().forEach(entry -> bytes.appendBytes(entry.bytes()));
+                        return bytes;
+                    });
+        });
+    }
+
+    private static Uni<Leaves> begun(SqlConnection connection, Growth growth, TileSeed seed) {
+        return growth.tileStart() == growth.tree.end()
+                ? Uni.createFrom().item(new Leaves(growth.tileStart(), List.of()))
+                : Leaves.read(connection, growth.projectId, growth.tileStart(), growth.tree.end(), seed);
+    }
+
+    private Uni<TileSeed> seed(SqlConnection connection, UUID projectId, long tile) {
+        return seeds(connection, new UUID[] {projectId}, new Long[] {tile})
+                .map(seeds -> Objects.requireNonNull(seeds.get(projectId)));
+    }
+
+    private Uni<Map<UUID, TileSeed>> seeds(SqlConnection connection, List<Growth> growths) {
+        return seeds(
+                connection,
+                growths.stream().map(growth -> growth.projectId).toArray(UUID[]::new),
+                growths.stream().map(Growth::tile).toArray(Long[]::new));
+    }
+
+    private Uni<Map<UUID, TileSeed>> seeds(SqlConnection connection, UUID[] projectIds, Long[] tiles) {
+        return DRAW_SEED
+                .bind("project_id", projectIds)
+                .bind("tile", tiles)
+                .bind(
+                        "seed",
+                        Stream.generate(this::drawn).limit(projectIds.length).toArray(Buffer[]::new))
+                .execute(connection)
+                .map(rows -> StreamSupport.stream(rows.spliterator(), false)
+                        .collect(Collectors.toMap(
+                                row -> row.getUUID("project_id"),
+                                row -> TileSeed.of(row.getBuffer("seed").getBytes()))));
+    }
+
+    private Buffer drawn() {
+        byte[] drawn = new byte[Seed.BYTES];
+        random.nextBytes(drawn);
+        return Buffer.buffer(drawn);
+    }
+
+    private static Uni<Void> move(SqlConnection connection, List<Growth> growths) {
+        return growths.isEmpty()
+                ? Uni.createFrom().voidItem()
+                : move(
+                        connection,
+                        growths.stream().map(growth -> growth.projectId).toArray(UUID[]::new),
+                        growths.stream().map(Growth::grownTo).toArray(Long[]::new),
+                        growths.stream()
+                                .map(growth -> Buffer.buffer(growth.tree.bytes()))
+                                .toArray(Buffer[]::new));
+    }
+
+    private static Uni<Void> move(SqlConnection connection, UUID[] projectIds, Long[] sizes, Buffer[] frontiers) {
+        return MOVE_LOG.bind("project_id", projectIds)
+                .bind("size", sizes)
+                .bind("frontier", frontiers)
+                .execute(connection)
+                .replaceWithVoid();
+    }
+
+    /**
+     * Stores a tile of level 0, and those above it that it fills.
+     *
+     * @param before the tree when the tile was not full
+     */
+    private static Uni<Void> addTiles(
+            SqlConnection connection, UUID projectId, long tile, Leaves leaves, CompactRange before) {
+        Hash root = leaves.range().hashes().get(0);
+        return addTile(connection, projectId, 0, tile, root, leaves.entries())
+                .chain(() -> addAbove(connection, projectId, 1, tile + 1, before));
+    }
+
+    /** @param below how many tiles the level below has */
+    private static Uni<Void> addAbove(
+            SqlConnection connection, UUID projectId, int level, long below, CompactRange before) {
+        if (below % Tile.WIDTH != 0) {
+            return Uni.createFrom().voidItem();
+        }
+        long tile = below / Tile.WIDTH - 1;
+        return roots(connection, projectId, level - 1, tile * Tile.WIDTH, below - 1)
+                .chain(hashes -> {
+                    TreeReader.requireRoots(before, level, tile * Tile.WIDTH, hashes);
+                    CompactRange range = CompactRange.at(0);
+                    hashes.forEach(range::append);
+                    return addTile(connection, projectId, level, tile, range.root(), hashes)
+                            .chain(() -> addAbove(connection, projectId, level + 1, tile + 1, before));
+                });
+    }
+
+    private static Uni<List<Hash>> roots(SqlConnection connection, UUID projectId, int level, long first, long last) {
+        return READ_TILE_ROOTS
+                .bind("project_id", projectId)
+                .bind("level", level)
+                .bind("first", first)
+                .bind("last", last)
+                .execute(connection)
+                .map(rows -> {
+                    if (rows.size() != last - first + 1) {
+                        throw new DamagedLog("of the tiles " + first + " to " + last + " of level " + level
+                                + " there are only " + rows.size());
+                    }
+                    return StreamSupport.stream(rows.spliterator(), false)
+                            .map(row -> Hash.at(row.getBuffer("root").getBytes(), 0))
+                            .toList();
+                });
+    }
+
+    private static Uni<Void> addTile(
+            SqlConnection connection, UUID projectId, int level, long tile, Hash root, List<Hash> hashes) {
+        Buffer bytes = Buffer.buffer(Tile.WIDTH * Hash.BYTES);
+        hashes.forEach(hash -> bytes.appendBytes(hash.bytes()));
+        return ADD_TILE.bind("project_id", projectId)
+                .bind("level", level)
+                .bind("tile", tile)
+                .bind("root", Buffer.buffer(root.bytes()))
+                .bind("hashes", bytes)
+                .execute(connection)
+                .invoke(other -> {
+                    if (other.size() > 0) {
+                        throw new DamagedLog("tile " + tile + " of level " + level
+                                + " is not the one that follows from the records");
+                    }
+                })
+                .replaceWithVoid();
+    }
+
+    /** Tiles and seeds stay; they are compared with when they are computed anew. */
+    @Override
+    public Uni<Void> reset(SqlConnection connection, UUID projectId) {
+        return lock(connection, List.of(projectId))
+                .chain(states ->
+                        move(connection, new UUID[] {projectId}, new Long[] {0L}, new Buffer[] {Buffer.buffer()}));
+    }
+}

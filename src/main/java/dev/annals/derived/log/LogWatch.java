@@ -1,0 +1,67 @@
+package dev.annals.derived.log;
+
+import dev.annals.kernel.database.Reads;
+import dev.annals.kernel.database.Sql;
+import dev.annals.kernel.database.WatchedNumber;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.quarkus.runtime.ShutdownEvent;
+import io.quarkus.runtime.StartupEvent;
+import io.vertx.core.Vertx;
+import io.vertx.mutiny.sqlclient.Pool;
+import jakarta.enterprise.context.ApplicationScoped;
+import jakarta.enterprise.event.Observes;
+import org.eclipse.microprofile.health.HealthCheck;
+import org.eclipse.microprofile.health.HealthCheckResponse;
+import org.eclipse.microprofile.health.Readiness;
+import org.jboss.logging.Logger;
+
+/**
+ * Watches how many logs are halted: the gauge {@code annals_log_halted}, NaN if it cannot be read, and a part of the health. The
+ * service is ready all the same: appending and reading do not need logs.
+ */
+@ApplicationScoped
+@Readiness
+public class LogWatch implements HealthCheck {
+
+    private static final Logger LOG = Logger.getLogger(LogWatch.class);
+
+    private final LogConfig config;
+    private final LogKeys keys;
+    private final Witnesses witnesses;
+    private final WatchedNumber halted;
+
+    LogWatch(
+            @Reads Pool pool, Vertx vertx, LogConfig config, LogKeys keys, Witnesses witnesses, MeterRegistry metrics) {
+        this.config = config;
+        this.keys = keys;
+        this.witnesses = witnesses;
+        this.halted = new WatchedNumber(Sql.named("count_halted_logs"), pool, vertx);
+        Gauge.builder("annals.log.halted", halted::last)
+                .description("Logs that are not signed until an operator has looked at them")
+                .register(metrics);
+    }
+
+    // Asking for the keys makes them, or stops the start where they cannot be read.
+    void start(@Observes StartupEvent event) {
+        if (!keys.any()) {
+            LOG.info("Logs are not signed: set ANNALS_LOG_KEY_FILE to a key that annals log keygen has made");
+        }
+        halted.start(config.watchInterval());
+    }
+
+    void stop(@Observes ShutdownEvent event) {
+        halted.stop();
+    }
+
+    @Override
+    public HealthCheckResponse call() {
+        double count = halted.last();
+        var answer = HealthCheckResponse.named("Logs").up().withData("signed", keys.any());
+        if (witnesses.any()) {
+            answer = answer.withData("witnesses_failing", String.join(", ", witnesses.failing()));
+        }
+        return (Double.isNaN(count) ? answer.withData("halted", "unknown") : answer.withData("halted", (long) count))
+                .build();
+    }
+}

@@ -1,0 +1,66 @@
+package dev.annals.derived.log;
+
+import jakarta.enterprise.context.ApplicationScoped;
+import jakarta.inject.Inject;
+import java.io.IOException;
+import java.nio.channels.FileChannel;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.util.Optional;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The newest note of each log that this instance has seen, one file for each beside the key: a database that was set back does
+ * not take them back with it. Calls block.
+ */
+@ApplicationScoped
+public class SeenNotes {
+
+    private final @Nullable Path directory;
+
+    @Inject
+    SeenNotes(LogKeys keys) {
+        this(keys.seenDirectory().orElse(null));
+    }
+
+    /** @param directory null to note nothing */
+    SeenNotes(@Nullable Path directory) {
+        this.directory = directory;
+    }
+
+    /** The note that was written last, if there is one. */
+    Optional<String> read(UUID projectId) throws IOException {
+        if (directory == null) {
+            return Optional.empty();
+        }
+        try {
+            return Optional.of(Files.readString(file(directory, projectId)));
+        } catch (NoSuchFileException e) {
+            return Optional.empty();
+        }
+    }
+
+    /** Writes a note, which is on disk when this returns. */
+    void write(UUID projectId, String note) throws IOException {
+        if (directory == null) {
+            return;
+        }
+        Files.createDirectories(directory);
+        Path file = file(directory, projectId);
+        Path next = Files.createTempFile(directory, projectId.toString(), ".next");
+        try (FileChannel channel = FileChannel.open(next, StandardOpenOption.WRITE)) {
+            channel.write(StandardCharsets.UTF_8.encode(note));
+            channel.force(true);
+        }
+        Files.move(next, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+    }
+
+    private static Path file(Path directory, UUID projectId) {
+        return directory.resolve(projectId.toString());
+    }
+}

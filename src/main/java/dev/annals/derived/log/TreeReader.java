@@ -1,0 +1,312 @@
+package dev.annals.derived.log;
+
+import dev.annals.derived.proof.CompactRange;
+import dev.annals.derived.proof.Hash;
+import dev.annals.derived.proof.MerkleTree;
+import dev.annals.derived.proof.Node;
+import dev.annals.derived.proof.Tile;
+import dev.annals.derived.proof.TileSeed;
+import dev.annals.kernel.database.Sql;
+import io.smallrye.mutiny.Multi;
+import io.smallrye.mutiny.Uni;
+import io.vertx.mutiny.sqlclient.Row;
+import io.vertx.mutiny.sqlclient.SqlClient;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.UUID;
+import java.util.function.Function;
+import java.util.stream.StreamSupport;
+
+/**
+ * Reads parts of a log's tree: full tiles as they are stored; the last tile of each level from the roots of the tiles below it, or,
+ * on level 0, from at most 255 records.
+ */
+final class TreeReader {
+
+    private static final Sql READ_TILES = Sql.named("read_tiles");
+    private static final Sql READ_TILE_ROOTS = Sql.named("read_tile_roots");
+    private static final Sql READ_SEEDS = Sql.named("read_seeds");
+
+    private final SqlClient client;
+    private final UUID projectId;
+
+    private final KeptTiles kept;
+
+    /** Reads everything anew. */
+    TreeReader(SqlClient client, UUID projectId) {
+        this(client, projectId, KeptTiles.none());
+    }
+
+    /** Reads what is not kept. */
+    TreeReader(SqlClient client, UUID projectId, KeptTiles kept) {
+        this.client = client;
+        this.projectId = projectId;
+        this.kept = kept;
+    }
+
+    /** The place of a tile, whatever its width. */
+    private record Place(int level, long index) {
+
+        static Place of(Tile tile) {
+            return new Place(tile.level(), tile.index());
+        }
+    }
+
+    /** Tiles that have been read; gives the nodes in them. */
+    private record Tiles(Map<Place, List<Hash>> tiles) implements Function<Node, Hash> {
+
+        @Override
+        public Hash apply(Node node) {
+            int height = node.height() % Tile.HEIGHT;
+            long first = node.index() << height;
+            List<Hash> tile = tiles.getOrDefault(new Place(node.height() / Tile.HEIGHT, first / Tile.WIDTH), List.of());
+            int from = (int) (first % Tile.WIDTH);
+            int to = from + (1 << height);
+            if (to > tile.size()) {
+                throw new DamagedLog("the hash of the records with the sequence ids " + (node.start() + 1) + " to "
+                        + node.end() + " is missing");
+            }
+            CompactRange range = CompactRange.at(0);
+            tile.subList(from, to).forEach(range::append);
+            return range.root();
+        }
+    }
+
+    /**
+     * The hashes of some parts of a tree.
+     *
+     * @param size of the tree: no more than were taken in
+     * @return fails with {@link DamagedLog} if something is missing
+     */
+    Uni<List<Hash>> hashes(List<MerkleTree.Part> parts, long size) {
+        return nodes(parts.stream().flatMap(part -> part.nodes().stream()).toList(), size)
+                .map(tree -> parts.stream().map(part -> part.hash(tree)).toList());
+    }
+
+    /** The root of a tree. */
+    Uni<Hash> root(long size) {
+        return hashes(List.of(MerkleTree.whole(size)), size).map(hashes -> hashes.get(0));
+    }
+
+    /** Some nodes of a tree of so many leaves. */
+    Uni<Function<Node, Hash>> nodes(Collection<Node> nodes, long size) {
+        Set<Tile> wanted = new LinkedHashSet<>();
+        nodes.forEach(node -> wanted.add(Tile.of(node, size)));
+        return tiles(wanted).map(tiles -> tiles);
+    }
+
+    private Uni<Tiles> tiles(Set<Tile> wanted) {
+        return Uni.createFrom().deferred(() -> {
+            Map<Place, Uni<List<Hash>>> reads = new LinkedHashMap<>();
+            List<Tile> unknown = new ArrayList<>();
+            for (Tile tile : wanted) {
+                Uni<List<Hash>> known = kept.find(projectId, false, tile);
+                reads.put(Place.of(tile), known == null ? partial(tile) : known);
+                if (known == null) {
+                    unknown.add(tile);
+                }
+            }
+            return whole(unknown)
+                    .chain(stored -> {
+                        stored.forEach((place, hashes) -> {
+                            kept.put(projectId, false, place.level(), place.index(), hashes);
+                            reads.put(place, Uni.createFrom().item(hashes));
+                        });
+                        return Multi.createFrom()
+                                .iterable(reads.entrySet())
+                                .onItem()
+                                .transformToUniAndConcatenate(
+                                        read -> read.getValue().map(hashes -> Map.entry(read.getKey(), hashes)))
+                                .collect()
+                                .asMap(Map.Entry::getKey, Map.Entry::getValue);
+                    })
+                    .map(Tiles::new);
+        });
+    }
+
+    /** Those that are stored. */
+    private Uni<Map<Place, List<Hash>>> whole(List<Tile> wanted) {
+        if (wanted.isEmpty()) {
+            return Uni.createFrom().item(Map.of());
+        }
+        return READ_TILES
+                .bind("project_id", projectId)
+                .bind("level", wanted.stream().map(Tile::level).toArray(Integer[]::new))
+                .bind("tile", wanted.stream().map(Tile::index).toArray(Long[]::new))
+                .execute(client)
+                .map(rows -> {
+                    Map<Place, List<Hash>> tiles = new HashMap<>();
+                    for (Row row : rows) {
+                        int level = row.getInteger("level");
+                        long tile = row.getLong("tile");
+                        List<Hash> hashes = level == 0 ? leaves(hashes(row)) : hashes(row);
+                        requireRoot(row, level, tile, hashes);
+                        tiles.put(new Place(level, tile), hashes);
+                    }
+                    return tiles;
+                });
+    }
+
+    private static List<Hash> hashes(Row row) {
+        byte[] bytes = row.getBuffer("hashes").getBytes();
+        List<Hash> hashes = new ArrayList<>(Tile.WIDTH);
+        for (int at = 0; at < bytes.length; at += Hash.BYTES) {
+            hashes.add(Hash.at(bytes, at));
+        }
+        return hashes;
+    }
+
+    private static void requireRoot(Row row, int level, long tile, List<Hash> hashes) {
+        CompactRange range = CompactRange.at(0);
+        hashes.forEach(range::append);
+        if (!range.root().equals(Hash.at(row.getBuffer("root").getBytes(), 0))) {
+            throw new DamagedLog("tile " + tile + " of level " + level
+                    + " is damaged: the root that is stored of it is not that of its hashes");
+        }
+    }
+
+    /**
+     * Whether the tiles that are stored have the roots that the tree has taken in, as far as its last tiles of the levels above 0 are made
+     * of them.
+     *
+     * @return fails with {@link DamagedLog} if one has another root, or is missing
+     */
+    Uni<Void> requireRoots(CompactRange tree) {
+        return Multi.createFrom()
+                .range(1, Tile.LEVELS)
+                .filter(level -> (tree.end() >> (Tile.HEIGHT * level)) % Tile.WIDTH > 0)
+                .onItem()
+                .transformToUniAndConcatenate(level -> {
+                    long above = tree.end() >> (Tile.HEIGHT * level);
+                    return roots(Tile.in(tree.end(), level, above / Tile.WIDTH))
+                            .invoke(roots -> requireRoots(tree, level, above / Tile.WIDTH * Tile.WIDTH, roots));
+                })
+                .collect()
+                .last()
+                .replaceWithVoid();
+    }
+
+    /** The same of one level, whose last tile is made of these roots of the tiles from {@code first} on. */
+    static void requireRoots(CompactRange tree, int level, long first, List<Hash> roots) {
+        List<Node> nodes = Node.covering(0, tree.end());
+        long at = 0;
+        for (int i = 0; i < nodes.size(); i++) {
+            int height = nodes.get(i).height() - Tile.HEIGHT * level;
+            if (height < 0 || height >= Tile.HEIGHT) {
+                continue;
+            }
+            long end = at + (1L << height);
+            CompactRange range = CompactRange.at(0);
+            roots.stream().limit(end).skip(at).forEach(range::append);
+            if (roots.size() < end || !range.root().equals(tree.hashes().get(i))) {
+                throw new DamagedLog(
+                        "the tiles " + (first + at) + " to " + (first + end - 1) + " of level " + (level - 1)
+                                + " are damaged: the roots that are stored of them are not those that were taken into the tree");
+            }
+            at = end;
+        }
+    }
+
+    private static List<Hash> leaves(List<Hash> entries) {
+        return entries.stream().map(Hash::leaf).toList();
+    }
+
+    private Uni<List<Hash>> partial(Tile tile) {
+        return Uni.createFrom()
+                .deferred(() -> kept.partial(
+                        projectId,
+                        tile,
+                        () -> tile.level() == 0 ? entries(tile).map(TreeReader::leaves) : roots(tile)));
+    }
+
+    private Uni<List<Hash>> roots(Tile tile) {
+        return READ_TILE_ROOTS
+                .bind("project_id", projectId)
+                .bind("level", tile.level() - 1)
+                .bind("first", tile.index() * Tile.WIDTH)
+                .bind("last", tile.index() * Tile.WIDTH + tile.width() - 1)
+                .execute(client)
+                .map(rows -> StreamSupport.stream(rows.spliterator(), false)
+                        .map(row -> Hash.at(row.getBuffer("root").getBytes(), 0))
+                        .toList());
+    }
+
+    /** The hashes of a tile, as many as it is wide. */
+    Uni<List<Hash>> tile(Tile tile) {
+        return tiles(Set.of(tile)).map(tiles -> cut(tiles.tiles().getOrDefault(Place.of(tile), List.of()), tile));
+    }
+
+    /** The entries of a tile of level 0, as many as it is wide: those of an entry bundle. */
+    Uni<List<Hash>> bundle(Tile tile) {
+        return Uni.createFrom()
+                .deferred(() -> {
+                    Uni<List<Hash>> known = kept.find(projectId, true, tile);
+                    return known == null ? stored(tile) : known;
+                })
+                .map(entries -> cut(entries, tile));
+    }
+
+    private Uni<List<Hash>> stored(Tile tile) {
+        return READ_TILES
+                .bind("project_id", projectId)
+                .bind("level", new Integer[] {0})
+                .bind("tile", new Long[] {tile.index()})
+                .execute(client)
+                .chain(rows -> {
+                    for (Row row : rows) {
+                        List<Hash> entries = hashes(row);
+                        requireRoot(row, 0, tile.index(), leaves(entries));
+                        kept.put(projectId, true, 0, tile.index(), entries);
+                        return Uni.createFrom().item(entries);
+                    }
+                    return entries(tile);
+                });
+    }
+
+    private static List<Hash> cut(List<Hash> hashes, Tile tile) {
+        if (hashes.size() < tile.width()) {
+            throw new DamagedLog("tile " + tile.index() + " of level " + tile.level() + " is missing");
+        }
+        return hashes.subList(0, tile.width());
+    }
+
+    private Uni<List<Hash>> entries(Tile tile) {
+        return kept.partialEntries(projectId, tile, begun -> hashed(tile, begun));
+    }
+
+    /** The entries of a tile behind the first ones. */
+    private Uni<List<Hash>> hashed(Tile tile, long begun) {
+        long start = tile.index() * Tile.WIDTH;
+        return seeds(tile.index(), tile.index())
+                .chain(seeds -> {
+                    TileSeed seed = seeds.get(tile.index());
+                    if (seed == null) {
+                        throw new DamagedLog("the seed of tile " + tile.index() + " is missing");
+                    }
+                    return Leaves.read(client, projectId, start + begun, start + tile.width(), seed);
+                })
+                .map(Leaves::entries);
+    }
+
+    /** The seeds of consecutive tiles, as many as there are. */
+    Uni<Map<Long, TileSeed>> seeds(long first, long last) {
+        return READ_SEEDS
+                .bind("project_id", projectId)
+                .bind("first", first)
+                .bind("last", last)
+                .execute(client)
+                .map(rows -> {
+                    Map<Long, TileSeed> seeds = new HashMap<>();
+                    rows.forEach(row -> seeds.put(
+                            row.getLong("tile"),
+                            TileSeed.of(row.getBuffer("seed").getBytes())));
+                    return seeds;
+                });
+    }
+}

@@ -1,0 +1,132 @@
+package dev.annals.derived.log;
+
+import dev.annals.kernel.database.Sql;
+import dev.annals.kernel.http.ProblemException;
+import io.quarkus.runtime.ShutdownEvent;
+import io.quarkus.runtime.StartupEvent;
+import io.smallrye.mutiny.Multi;
+import io.smallrye.mutiny.Uni;
+import io.vertx.core.Vertx;
+import io.vertx.mutiny.sqlclient.Pool;
+import io.vertx.mutiny.sqlclient.Row;
+import io.vertx.mutiny.sqlclient.RowSet;
+import jakarta.enterprise.context.ApplicationScoped;
+import jakarta.enterprise.event.Observes;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.UUID;
+import org.jboss.logging.Logger;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Offers each log that has grown to its witnesses, once in {@link LogConfig#witnessInterval}: also those that nobody reads. An
+ * instance takes the logs that it offers, so that others do not offer them as well.
+ */
+@ApplicationScoped
+public class WitnessRounds {
+
+    private static final Logger LOG = Logger.getLogger(WitnessRounds.class);
+    private static final Sql CLAIM_LOGS_TO_OFFER = Sql.named("claim_logs_to_offer");
+    /** How many logs a statement looks at. */
+    private static final int LOGS = 1_000;
+    /** How many are offered at once. */
+    private static final int AT_ONCE = 8;
+    /** Other instances have their rounds at other moments: who comes a little early finds the logs due all the same. */
+    private static final double DUE = 0.5;
+
+    private final Pool pool;
+    private final Vertx vertx;
+    private final Checkpoints checkpoints;
+    private final Witnesses witnesses;
+    private final LogKeys keys;
+    private final LogConfig config;
+    private volatile boolean offering;
+    private volatile long timer = -1;
+
+    WitnessRounds(
+            Pool pool, Vertx vertx, Checkpoints checkpoints, Witnesses witnesses, LogKeys keys, LogConfig config) {
+        this.pool = pool;
+        this.vertx = vertx;
+        this.checkpoints = checkpoints;
+        this.witnesses = witnesses;
+        this.keys = keys;
+        this.config = config;
+    }
+
+    // Asking for the witnesses reads the setting, and stops the start where it cannot be used.
+    void start(@Observes StartupEvent event) {
+        if (witnesses.any() && keys.any()) {
+            timer = vertx.setPeriodic(config.witnessInterval().toMillis(), tick -> tick());
+        }
+    }
+
+    void stop(@Observes ShutdownEvent event) {
+        vertx.cancelTimer(timer);
+    }
+
+    private void tick() {
+        if (!offering) {
+            offering = true;
+            round().subscribe().with(done -> offering = false, failure -> {
+                offering = false;
+                LOG.debug("Logs cannot be offered to witnesses", failure);
+            });
+        }
+    }
+
+    /** Offers all logs that have grown. */
+    Uni<Void> round() {
+        return round(null);
+    }
+
+    private Uni<Void> round(@Nullable UUID after) {
+        List<String> asked = witnesses.asked();
+        return CLAIM_LOGS_TO_OFFER
+                .bind("after", after)
+                .bind("logs", LOGS)
+                .bind("witnesses", asked.toArray(String[]::new))
+                .bind("seconds", config.witnessInterval().toMillis() / 1000.0 * DUE)
+                .execute(pool)
+                .chain(this::offer)
+                .chain(last -> last == null ? Uni.createFrom().voidItem() : round(last));
+    }
+
+    /** Gives the last log of the part; null if there are none behind it. */
+    private Uni<@Nullable UUID> offer(RowSet<Row> rows) {
+        List<UUID> due = new ArrayList<>();
+        UUID last = null;
+        for (Row row : rows) {
+            UUID projectId = row.getUUID("project_id");
+            if (row.getBoolean("is_last")) {
+                last = projectId;
+            } else {
+                due.add(projectId);
+            }
+        }
+        UUID end = last;
+        return Multi.createFrom()
+                .iterable(due)
+                .onItem()
+                .transformToUni(this::offer)
+                .merge(AT_ONCE)
+                .collect()
+                .asList()
+                .map(all -> end);
+    }
+
+    private Uni<Boolean> offer(UUID projectId) {
+        return checkpoints
+                .newest(projectId)
+                .chain(checkpoints::offer)
+                .replaceWith(true)
+                .onFailure()
+                .invoke(failure -> {
+                    // A log that is halted has said so.
+                    if (!(failure instanceof ProblemException)) {
+                        LOG.debugf(failure, "The log of project %s is not offered", projectId);
+                    }
+                })
+                .onFailure()
+                .recoverWithItem(false);
+    }
+}

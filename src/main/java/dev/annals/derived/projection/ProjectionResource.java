@@ -1,0 +1,66 @@
+package dev.annals.derived.projection;
+
+import dev.annals.access.project.Access;
+import dev.annals.access.project.Actor;
+import dev.annals.access.project.OperationEvents;
+import dev.annals.access.project.Requires;
+import dev.annals.kernel.database.Sql;
+import dev.annals.kernel.http.JsonBody;
+import dev.annals.kernel.http.ProblemException;
+import dev.annals.kernel.http.ProblemType;
+import io.smallrye.mutiny.Uni;
+import io.vertx.mutiny.sqlclient.Pool;
+import jakarta.ws.rs.POST;
+import jakarta.ws.rs.Path;
+import jakarta.ws.rs.PathParam;
+import jakarta.ws.rs.Produces;
+import jakarta.ws.rs.container.ContainerRequestContext;
+import jakarta.ws.rs.core.Context;
+import jakarta.ws.rs.core.MediaType;
+import jakarta.ws.rs.core.Response;
+
+/** Administration over HTTP: {@code POST /v1/projections/{name}/rebuild}. */
+@Path("/v1/projections/{name}")
+@Produces(MediaType.APPLICATION_JSON)
+@Requires(Access.ADMIN)
+public class ProjectionResource {
+
+    private static final Sql REBUILD_PROJECTION = Sql.named("rebuild_projection");
+
+    private final Pool pool;
+    private final Projector projector;
+    private final OperationEvents operations;
+
+    ProjectionResource(Pool pool, Projector projector, OperationEvents operations) {
+        this.pool = pool;
+        this.projector = projector;
+        this.operations = operations;
+    }
+
+    /** Starts a projection again from the first record of every project, in the background. */
+    @POST
+    @Path("/rebuild")
+    public Uni<Response> rebuildProjection(@PathParam("name") String name, @Context ContainerRequestContext request) {
+        if (!projector.names().contains(name)) {
+            throw new ProblemException(
+                    ProblemType.NOT_FOUND,
+                    "There is no projection with this name. Known: " + String.join(" and ", projector.names()) + ".");
+        }
+        return operations
+                .began(Actor.of(request), "annals.projection.rebuild", "projection", name, json -> {
+                    json.writeStartObject();
+                    json.writeEndObject();
+                })
+                .chain(() -> REBUILD_PROJECTION.bind("name", name).execute(pool))
+                .map(rows -> answer(name, rows.iterator().next().getInteger("generation")));
+    }
+
+    private static Response answer(String name, int generation) {
+        return JsonBody.answer(Response.Status.ACCEPTED, 64, json -> {
+            json.writeStartObject();
+            json.writeStringField("name", name);
+            json.writeNumberField("generation", generation);
+            json.writeEndObject();
+        });
+    }
+}

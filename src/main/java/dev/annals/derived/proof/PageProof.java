@@ -1,0 +1,42 @@
+package dev.annals.derived.proof;
+
+import java.util.List;
+
+/**
+ * That consecutive records are those of a log, and that none of them is left out: the leaves from {@code start} to before
+ * {@code end}, and compact ranges of all leaves before and behind them.
+ *
+ * @param start the index of the first record's leaf
+ * @param end of the leaf behind the last one
+ * @param left the hashes of the range from 0 to before {@code start}
+ * @param right of the range from {@code end} to before the size of the checkpoint
+ */
+public record PageProof(long start, long end, List<Hash> left, List<Hash> right) {
+
+    /**
+     * Checks the records of a page.
+     *
+     * @param records with their entries, in the order of the page
+     * @param checkpoint which has been {@linkplain Checkpoint#open opened}
+     * @throws IllegalArgumentException if they are not the log's
+     */
+    public void verify(List<ProvedRecord> records, Checkpoint checkpoint) {
+        if (end - start != records.size() || start < 0 || end > checkpoint.size()) {
+            throw new IllegalArgumentException("the proof is about the leaves " + start + " to before " + end
+                    + ", and the page has " + records.size() + " records");
+        }
+        CompactRange tree = CompactRange.of(0, start, left);
+        for (ProvedRecord record : records) {
+            if (record.record().sequenceId() != tree.end() + 1) {
+                throw new IllegalArgumentException("record " + record.record().id() + " has the sequence id "
+                        + record.record().sequenceId() + ", and its place is that of " + (tree.end() + 1));
+            }
+            tree.append(record.entry().leaf());
+        }
+        tree.append(CompactRange.of(end, checkpoint.size(), right));
+        if (!tree.root().equals(checkpoint.root())) {
+            throw new IllegalArgumentException("the records with the sequence ids " + (start + 1) + " to " + end
+                    + " are not those of the log of " + checkpoint.size() + " records");
+        }
+    }
+}

@@ -1,0 +1,128 @@
+package dev.annals.derived.redaction;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import dev.annals.derived.proof.CanonicalJson;
+import dev.annals.derived.proof.LeafRecord;
+import dev.annals.kernel.http.FieldError;
+import dev.annals.kernel.http.Problem;
+import dev.annals.kernel.http.ProblemException;
+import dev.annals.kernel.http.ProblemType;
+import dev.annals.kernel.http.RequestFields;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.SortedSet;
+import java.util.TreeSet;
+import java.util.stream.Stream;
+
+/**
+ * The body of {@code POST /v1/project-logs/{id}/redactions}: {@code {"fields": ["actor.name", …], "reason": "…"}}.
+ *
+ * @param fields each once, by the names of docs/leaf-format.md
+ * @param reason for everybody who reads the feed
+ */
+record RedactionRequest(Set<String> fields, String reason) {
+
+    private static final int MAX_REASON = 1_024;
+    /** Shorter values stand in many sentences by chance. */
+    private static final int SHORTEST_LOOKED_FOR = 4;
+
+    private static final Map<String, String> KEPT = Map.of(
+            "action", "every record has one, by which it is found and counted",
+            "timestamp", "every record has one, by which it is found and counted",
+            "recorded_by", "it says who is answerable for the record",
+            "number", "numbers have no gap, and the record is what shows it");
+
+    /** @throws ProblemException {@code malformed-json} or {@code invalid-body} */
+    static RedactionRequest read(byte[] body) {
+        RequestFields fields = new RequestFields(body, Set.of("fields", "reason"));
+        Set<String> named = named(fields);
+        String reason = fields.text("reason", MAX_REASON, true);
+        fields.requireValid();
+        return new RedactionRequest(named, reason == null ? "" : reason);
+    }
+
+    private static Set<String> named(RequestFields fields) {
+        Set<String> named = new LinkedHashSet<>();
+        JsonNode value = fields.get("fields");
+        if (value == null || !value.isArray() || value.isEmpty() || value.size() > LeafRecord.REDACTABLE.size()) {
+            fields.wrong(
+                    "fields", "It must be an array of 1 to " + LeafRecord.REDACTABLE.size() + " of " + names() + ".");
+            return named;
+        }
+        for (int i = 0; i < value.size(); i++) {
+            String name = value.get(i).isTextual() ? value.get(i).textValue() : "";
+            if (KEPT.containsKey(name)) {
+                fields.wrong("fields/" + i, "It cannot be redacted: " + KEPT.get(name) + ".");
+            } else if (!LeafRecord.REDACTABLE.contains(name) || !named.add(name)) {
+                fields.wrong("fields/" + i, "It must be one of " + names() + ", each once.");
+            }
+        }
+        return named;
+    }
+
+    private static String names() {
+        return String.join(", ", LeafRecord.REDACTABLE);
+    }
+
+    /**
+     * The fields that are still to be redacted.
+     *
+     * @param own whether it is one of the service's own records, which say what was redacted elsewhere
+     * @param mayRead whether the caller may read the record. Otherwise no refusal depends on its values
+     * @param set the fields of the record that are set, each in canonical JSON
+     * @param gone those that were redacted before
+     * @throws ProblemException {@code invalid-body} if it is an own record's field that stays, or, for a caller who may read, if a field is
+     *     neither set nor gone, or the reason tells what is to go
+     */
+    SortedSet<String> left(boolean own, boolean mayRead, Map<String, String> set, Set<String> gone) {
+        List<FieldError> errors = new ArrayList<>();
+        SortedSet<String> left = new TreeSet<>();
+        int at = 0;
+        for (String field : fields) {
+            String value = set.get(field);
+            if (own && !field.equals("message")) {
+                errors.add(new FieldError(
+                        "/fields/" + at,
+                        "This record says what was redacted: only its message, the reason, can be redacted."));
+            } else if (value != null) {
+                left.add(field);
+                if (mayRead && tells(value)) {
+                    errors.add(new FieldError("/reason", "It contains the value of " + field + ", which is to go."));
+                }
+            } else if (mayRead && !gone.contains(field)) {
+                errors.add(new FieldError("/fields/" + at, "The record has no " + field + "."));
+            }
+            at++;
+        }
+        if (!errors.isEmpty()) {
+            throw new ProblemException(
+                    Problem.of(ProblemType.INVALID_BODY, "Nothing was redacted: correct what errors names.")
+                            .withErrors(errors));
+        }
+        return left;
+    }
+
+    /**
+     * The reason, with {@code […]} in place of each value: a caller who may not read is not refused for it, which would tell the value.
+     *
+     * @param values that are to go, in canonical JSON
+     */
+    String reasonWithout(Stream<String> values) {
+        return values.filter(this::tells)
+                .map(CanonicalJson::string)
+                .sorted(Comparator.comparing(String::length).reversed())
+                .reduce(reason, (left, value) -> left.replace(value, "[…]"));
+    }
+
+    private boolean tells(String canonicalValue) {
+        if (!canonicalValue.startsWith("\"")) {
+            return false;
+        }
+        String text = CanonicalJson.string(canonicalValue);
+        return text.length() >= SHORTEST_LOOKED_FOR && reason.contains(text);
+    }
+}

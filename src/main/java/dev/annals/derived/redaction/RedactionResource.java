@@ -1,0 +1,63 @@
+package dev.annals.derived.redaction;
+
+import dev.annals.access.project.Access;
+import dev.annals.access.project.Caller;
+import dev.annals.access.project.Requires;
+import dev.annals.access.project.Scope;
+import dev.annals.core.feed.FeedLinks;
+import dev.annals.core.feed.FeedQuery;
+import dev.annals.core.feed.FeedReader;
+import dev.annals.core.feed.PageAnswers;
+import dev.annals.core.record.RecordWriter;
+import dev.annals.kernel.http.RequestBodies;
+import io.smallrye.mutiny.Uni;
+import io.vertx.core.http.HttpServerRequest;
+import jakarta.ws.rs.Consumes;
+import jakarta.ws.rs.POST;
+import jakarta.ws.rs.Path;
+import jakarta.ws.rs.PathParam;
+import jakarta.ws.rs.Produces;
+import jakarta.ws.rs.container.ContainerRequestContext;
+import jakarta.ws.rs.core.Context;
+import jakarta.ws.rs.core.MediaType;
+import jakarta.ws.rs.core.Response;
+import java.util.UUID;
+
+/** Redaction over HTTP: {@code POST /v1/project-logs/{id}/redactions}. */
+@Path(FeedLinks.PATH + "/{id}/redactions")
+@Produces(MediaType.APPLICATION_JSON)
+@Consumes(MediaType.APPLICATION_JSON)
+public class RedactionResource {
+
+    private final Redactions redactions;
+    private final RequestBodies bodies;
+    private final PageAnswers answers;
+
+    RedactionResource(Redactions redactions, RequestBodies bodies, PageAnswers answers) {
+        this.redactions = redactions;
+        this.bodies = bodies;
+        this.answers = answers;
+    }
+
+    /** Redacts fields of one record of the token's project; the same may be sent again. A token that may not read gets no record. */
+    @POST
+    @Requires(Access.REDACT)
+    public Uni<Response> redactProjectLog(
+            @Context HttpServerRequest http, @PathParam("id") String id, @Context ContainerRequestContext request) {
+        Caller caller = Caller.of(request);
+        UUID projectId = caller.projectId();
+        return bodies.readCommand(http, projectId, body -> {
+            RedactionRequest redaction = RedactionRequest.read(body);
+            Redactions.Target target = new Redactions.Target(
+                    projectId, FeedReader.id(id), caller.tokenId(), Caller.addressOf(request), caller.may(Scope.READ));
+            return answers.within(
+                    projectId,
+                    FeedQuery.LARGEST_RECORD,
+                    held -> redactions
+                            .redact(target, redaction)
+                            .map(record -> target.mayRead()
+                                    ? answers.body(http, RecordWriter.toBytes(record), MediaType.APPLICATION_JSON, held)
+                                    : Response.noContent().build()));
+        });
+    }
+}

@@ -1,0 +1,202 @@
+package dev.annals.derived.redaction;
+
+import dev.annals.core.record.AuditRecord;
+import dev.annals.core.record.RecordRow;
+import dev.annals.core.record.RecordWriter;
+import dev.annals.core.record.Redaction;
+import dev.annals.core.record.StoredRecord;
+import dev.annals.derived.projection.Projector;
+import dev.annals.derived.proof.Hash;
+import dev.annals.derived.proof.LeafRecord;
+import dev.annals.derived.proof.Seed;
+import dev.annals.derived.proof.Tile;
+import dev.annals.derived.proof.TileSeed;
+import dev.annals.kernel.database.DatabaseFailure;
+import dev.annals.kernel.database.Sql;
+import dev.annals.kernel.guid.SequentialGuid;
+import dev.annals.kernel.http.ProblemException;
+import dev.annals.kernel.http.ProblemType;
+import io.smallrye.mutiny.Uni;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.mutiny.sqlclient.Pool;
+import io.vertx.mutiny.sqlclient.SqlConnection;
+import io.vertx.pgclient.PgException;
+import jakarta.enterprise.context.ApplicationScoped;
+import java.nio.charset.StandardCharsets;
+import java.security.SecureRandom;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.SortedSet;
+import java.util.TreeSet;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Redacts fields of records, each time in one transaction: the values, what the projections have derived from them, the seed from
+ * which the salts follow, and the record in the feed that says so.
+ *
+ * <p>It needs no key, and does not wait for the tree: the leaf of the record is the same before and after, whenever it is taken in.
+ */
+@ApplicationScoped
+class Redactions {
+
+    private static final Sql READ_RECORDS = Sql.named("read_records");
+    private static final Sql READ_SEEDS = Sql.named("read_seeds");
+    private static final Sql REDACT = Sql.named("redact");
+
+    private final Pool pool;
+    private final Projector projector;
+    private final SequentialGuid guids;
+    private final SecureRandom random = new SecureRandom();
+
+    Redactions(Pool pool, Projector projector, SequentialGuid guids) {
+        this.pool = pool;
+        this.projector = projector;
+        this.guids = guids;
+    }
+
+    /**
+     * Which record to redact, and who asks for it.
+     *
+     * @param mayRead whether the caller may read the record. Otherwise success and refusal alike tell nothing of its values, nor which are set
+     */
+    record Target(UUID projectId, UUID recordId, UUID tokenId, String address, boolean mayRead) {}
+
+    /**
+     * Redacts what of these fields is still there.
+     *
+     * @return the record as it is then. Fails with {@code not-found}, {@code invalid-body}, {@code legal-hold}, or, where other work on the project
+     *     takes too long, as the database being away
+     */
+    Uni<StoredRecord> redact(Target target, RedactionRequest request) {
+        return DatabaseFailure.retried(Uni.createFrom()
+                .deferred(() -> pool.withTransaction(connection -> find(connection, target)
+                        .chain(record -> left(record, target, request).isEmpty()
+                                ? nothing(connection, target, request, record)
+                                : projector.around(
+                                        connection,
+                                        target.projectId,
+                                        record.sequenceId(),
+                                        () -> redact(connection, target, request))))));
+    }
+
+    private static Uni<StoredRecord> find(SqlConnection connection, Target target) {
+        return READ_RECORDS
+                .bind("project_id", target.projectId)
+                .bind("id", new UUID[] {target.recordId})
+                .execute(connection)
+                .map(rows -> {
+                    if (rows.size() == 0) {
+                        throw new ProblemException(
+                                ProblemType.NOT_FOUND, "The project of this token has no record with this id.");
+                    }
+                    return RecordRow.record(rows.iterator().next());
+                });
+    }
+
+    // A legal hold refuses the caller also where no field is left, so that the answer does not tell which are.
+    private Uni<StoredRecord> nothing(
+            SqlConnection connection, Target target, RedactionRequest request, StoredRecord record) {
+        Uni<StoredRecord> as = Uni.createFrom().item(record);
+        return target.mayRead
+                ? as
+                : write(connection, target, request, record, new TreeSet<>()).chain(() -> as);
+    }
+
+    private static SortedSet<String> left(StoredRecord record, Target target, RedactionRequest request) {
+        Redaction redaction = record.redaction();
+        return request.left(
+                record.record().action().startsWith(AuditRecord.RESERVED),
+                target.mayRead,
+                leaf(record).fields(),
+                redaction == null ? Set.of() : redaction.digests().keySet());
+    }
+
+    private static LeafRecord leaf(StoredRecord record) {
+        byte[] json = RecordWriter.toBytes(record.withoutRedaction());
+        return LeafRecord.parse(new String(json, StandardCharsets.UTF_8));
+    }
+
+    // Nobody else redacts anything of the project now.
+    private Uni<StoredRecord> redact(SqlConnection connection, Target target, RedactionRequest request) {
+        return find(connection, target).chain(before -> {
+            SortedSet<String> fields = left(before, target, request);
+            return fields.isEmpty()
+                    ? nothing(connection, target, request, before)
+                    : entry(connection, target, before)
+                            .chain(entry -> write(connection, target, request, before, fields)
+                                    .chain(() -> find(connection, target))
+                                    .invoke(after -> requireSame(entry, after)));
+        });
+    }
+
+    private Uni<Void> write(
+            SqlConnection connection,
+            Target target,
+            RedactionRequest request,
+            StoredRecord before,
+            SortedSet<String> fields) {
+        byte[] drawn = new byte[Seed.BYTES];
+        random.nextBytes(drawn);
+        Map<String, String> values = leaf(before).fields();
+        return REDACT.bind("project_id", target.projectId)
+                .bind("record_id", target.recordId)
+                .bind("fields", fields.toArray(String[]::new))
+                .bind("reason", request.reasonWithout(fields.stream().map(values::get)))
+                .bind("canonical_metadata", fields.contains("metadata") ? values.get("metadata") : null)
+                .bind("drawn_seed", Buffer.buffer(drawn))
+                .bind("event_id", guids.next())
+                .bind("recorded_by_token", target.tokenId)
+                .bind("address", target.address)
+                .execute(connection)
+                .onFailure(PgException.class)
+                .transform(Redactions::explained)
+                .replaceWithVoid();
+    }
+
+    private static Throwable explained(PgException failure) {
+        return "legal_hold_stops".equals(failure.getConstraint())
+                ? new ProblemException(
+                        ProblemType.LEGAL_HOLD,
+                        "Nothing was redacted: the record is under the legal hold " + failure.getDetail()
+                                + ". Ask an administrator to lift it first.")
+                : failure;
+    }
+
+    /** The entry of a record as it is now; null if it has no seed yet, and so is not in any tree. */
+    private static Uni<@Nullable Hash> entry(SqlConnection connection, Target target, StoredRecord record) {
+        Redaction redaction = record.redaction();
+        if (redaction != null) {
+            return Uni.createFrom().item(entry(record, redaction));
+        }
+        long tile = (record.sequenceId() - 1) / Tile.WIDTH;
+        return READ_SEEDS
+                .bind("project_id", target.projectId)
+                .bind("first", tile)
+                .bind("last", tile)
+                .execute(connection)
+                .map(rows -> {
+                    if (rows.size() == 0) {
+                        return null;
+                    }
+                    Seed seed = TileSeed.of(
+                                    rows.iterator().next().getBuffer("seed").getBytes())
+                            .ofRecord(record.sequenceId());
+                    return leaf(record).entry(Objects.requireNonNull(seed, "only redactions take seeds"));
+                });
+    }
+
+    private static Hash entry(StoredRecord record, Redaction redaction) {
+        return leaf(record).entry(redaction.salts(), redaction.digests());
+    }
+
+    // What is gone cannot be hashed again: better nothing is redacted than a leaf lost.
+    private static void requireSame(@Nullable Hash before, StoredRecord after) {
+        Hash now = entry(after, Objects.requireNonNull(after.redaction(), "it was redacted"));
+        if (before != null && !before.equals(now)) {
+            throw new IllegalStateException(
+                    "the leaf of record " + after.record().id() + " would be another one after the redaction");
+        }
+    }
+}

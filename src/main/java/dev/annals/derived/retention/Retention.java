@@ -1,0 +1,229 @@
+package dev.annals.derived.retention;
+
+import dev.annals.derived.log.LogTree;
+import dev.annals.derived.projection.Projector;
+import dev.annals.kernel.database.DatabaseFailure;
+import dev.annals.kernel.database.Sql;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.quarkus.runtime.ShutdownEvent;
+import io.quarkus.runtime.StartupEvent;
+import io.smallrye.mutiny.Uni;
+import io.vertx.core.Vertx;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.mutiny.sqlclient.Pool;
+import io.vertx.mutiny.sqlclient.Row;
+import io.vertx.mutiny.sqlclient.SqlConnection;
+import jakarta.enterprise.context.ApplicationScoped;
+import jakarta.enterprise.event.Observes;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
+import org.jboss.logging.Logger;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Removes records that have expired: looks from time to time for projects that do not keep theirs for ever, and takes one short
+ * transaction after the other. Which records may go, the database decides; see V12__retention.sql.
+ *
+ * <p>Any number of instances may do so at once: each transaction holds the checkpoints of its project's projections, so one removes at
+ * a time, and the next goes on where it stopped.
+ */
+@ApplicationScoped
+public class Retention {
+
+    private static final Logger LOG = Logger.getLogger(Retention.class);
+    private static final Sql FIND_RETAINED = Sql.named("find_retained");
+    private static final Sql REMOVE_EXPIRED = Sql.named("remove_expired");
+    /** How many projects a statement finds. */
+    private static final int PROJECTS = 1_000;
+    /** How many transactions a project has before the others have their turn. */
+    private static final int TURN = 20;
+    /** A service that is started often looks all the same. */
+    private static final long FIRST_LOOK_MILLIS = 60_000;
+
+    private final Pool pool;
+    private final Vertx vertx;
+    private final Projector projector;
+    private final LogTree log;
+    private final RetentionConfig config;
+    private final Counter removed;
+    private final Set<UUID> failing = ConcurrentHashMap.newKeySet();
+    private volatile int awaitingArchive;
+    private volatile boolean looking;
+    private volatile boolean stopped;
+    private volatile long timer = -1;
+
+    Retention(Pool pool, Vertx vertx, Projector projector, LogTree log, RetentionConfig config, MeterRegistry metrics) {
+        this.pool = pool;
+        this.vertx = vertx;
+        this.projector = projector;
+        this.log = log;
+        this.config = config;
+        this.removed = Counter.builder("annals.retention.removed.records")
+                .description("Records that had expired, and were removed by this instance")
+                .register(metrics);
+        Gauge.builder("annals.retention.awaiting.archive", this, retention -> retention.awaitingArchive)
+                .description("Projects of which records have expired that only wait for an archive, at the last look")
+                .strongReference(true)
+                .register(metrics);
+        Gauge.builder("annals.retention.failing", failing, Set::size)
+                .description("Projects whose expired records could not be removed at the last look")
+                .strongReference(true)
+                .register(metrics);
+    }
+
+    void start(@Observes StartupEvent event) {
+        if (config.enabled()) {
+            timer = vertx.setTimer(Math.min(FIRST_LOOK_MILLIS, config.interval().toMillis()), first -> {
+                timer = vertx.setPeriodic(config.interval().toMillis(), tick -> tick());
+                tick();
+            });
+        }
+    }
+
+    void stop(@Observes ShutdownEvent event) {
+        stopped = true;
+        vertx.cancelTimer(timer);
+    }
+
+    private void tick() {
+        if (!looking) {
+            looking = true;
+            look().onTermination()
+                    .invoke(() -> looking = false)
+                    .subscribe()
+                    .with(done -> {}, failure -> LOG.debug("Expired records are looked for again later", failure));
+        }
+    }
+
+    /** Removes all records that have expired. */
+    public Uni<Void> look() {
+        return retained(null, new ArrayList<>(), 0).chain(this::turns);
+    }
+
+    private Uni<List<UUID>> retained(@Nullable UUID after, List<UUID> found, int awaiting) {
+        return DatabaseFailure.retried(FIND_RETAINED
+                        .bind("after", after)
+                        .bind("projects", PROJECTS)
+                        .execute(pool))
+                .chain(rows -> {
+                    int more = awaiting;
+                    for (Row row : rows) {
+                        found.add(row.getUUID("id"));
+                        more += row.getBoolean("awaits_archive") ? 1 : 0;
+                    }
+                    if (rows.size() < PROJECTS) {
+                        awaitingArchive = more;
+                        return Uni.createFrom().item(found);
+                    }
+                    return retained(found.get(found.size() - 1), found, more);
+                });
+    }
+
+    /** Goes round until no project has more. */
+    private Uni<Void> turns(List<UUID> projects) {
+        if (projects.isEmpty()) {
+            return Uni.createFrom().voidItem();
+        }
+        List<UUID> unfinished = new ArrayList<>();
+        Uni<Void> round = Uni.createFrom().voidItem();
+        for (UUID project : projects) {
+            round = round.chain(() -> turn(project, TURN))
+                    .invoke(done -> {
+                        if (!done) {
+                            unfinished.add(project);
+                        }
+                    })
+                    .replaceWithVoid();
+        }
+        return round.chain(() -> turns(unfinished));
+    }
+
+    /** Whether nothing is left to remove, or nothing can be. */
+    private Uni<Boolean> turn(UUID projectId, int transactions) {
+        if (stopped) {
+            return Uni.createFrom().item(true);
+        }
+        return remove(projectId)
+                .invoke(gone -> {
+                    removed.increment(gone);
+                    failing.remove(projectId);
+                })
+                .chain(gone -> {
+                    if (gone == 0 || transactions == 1) {
+                        return Uni.createFrom().item(gone == 0);
+                    }
+                    return Uni.createFrom()
+                            .voidItem()
+                            .onItem()
+                            .delayIt()
+                            .by(config.pause())
+                            .chain(() -> turn(projectId, transactions - 1));
+                })
+                .onFailure()
+                .recoverWithItem(failure -> failed(projectId, failure));
+    }
+
+    private boolean failed(UUID projectId, Throwable failure) {
+        if (failing.add(projectId)) {
+            LOG.warnf(
+                    failure,
+                    "Expired records of project %s cannot be removed; it is tried again at the next look",
+                    projectId);
+        }
+        return true;
+    }
+
+    /**
+     * Removes some of the oldest records of a project that have expired, in one transaction.
+     *
+     * @return how many; 0 if there are no more
+     */
+    Uni<Long> remove(UUID projectId) {
+        return DatabaseFailure.retried(Uni.createFrom()
+                .deferred(() -> pool.withTransaction(connection -> {
+                    Removal removal = new Removal(connection, projectId);
+                    return projector
+                            .aroundRemoval(connection, projectId, removal::run)
+                            .map(horizon -> removal.count);
+                })));
+    }
+
+    /** One transaction. */
+    private final class Removal {
+
+        private final SqlConnection connection;
+        private final UUID projectId;
+        private long count;
+
+        Removal(SqlConnection connection, UUID projectId) {
+            this.connection = connection;
+            this.projectId = projectId;
+        }
+
+        /** Up to where records are gone then; 0 if none went. */
+        Uni<Long> run() {
+            return remove(null)
+                    .chain(row -> row.getBoolean("needs_entries")
+                            ? log.begunEntries(connection, projectId).chain(this::remove)
+                            : Uni.createFrom().item(row))
+                    .map(row -> {
+                        count = row.getLong("removed");
+                        return count == 0 ? 0L : row.getLong("horizon");
+                    });
+        }
+
+        private Uni<Row> remove(@Nullable Buffer entries) {
+            return REMOVE_EXPIRED
+                    .bind("project_id", projectId)
+                    .bind("most", config.records())
+                    .bind("entries", entries)
+                    .execute(connection)
+                    .map(rows -> rows.iterator().next());
+        }
+    }
+}

@@ -1,0 +1,36 @@
+package dev.annals.derived.retention;
+
+import dev.annals.kernel.config.ConfigLimits.Durations;
+import dev.annals.kernel.config.ConfigLimits.Max;
+import dev.annals.kernel.config.ConfigLimits.Min;
+import io.quarkus.runtime.annotations.RegisterForReflection;
+import io.smallrye.config.ConfigMapping;
+import io.smallrye.config.WithDefault;
+import java.time.Duration;
+
+/** How records are removed that have expired. For how long a project keeps them is no setting: administrators say so. */
+@ConfigMapping(prefix = "annals.retention")
+// A native executable would have none of these methods to ask for their limits.
+@RegisterForReflection(fields = false)
+public interface RetentionConfig {
+
+    /** Whether this instance removes records that have expired. If no instance does, they stay. */
+    @WithDefault("true")
+    boolean enabled();
+
+    /** How often to look for records that have expired. Each look that finds some leaves at least one event for their project. */
+    @WithDefault("1H")
+    @Durations(min = "100ms", max = "24H")
+    Duration interval();
+
+    /** How many records one transaction removes at most, unless a single append has more. */
+    @WithDefault("2000")
+    @Min(1)
+    @Max(10_000)
+    int records();
+
+    /** How long to leave the database to others between two such transactions. */
+    @WithDefault("50ms")
+    @Durations(min = "1ms", max = "1M")
+    Duration pause();
+}

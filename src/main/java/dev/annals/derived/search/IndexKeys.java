@@ -1,0 +1,163 @@
+package dev.annals.derived.search;
+
+import dev.annals.core.query.Field;
+import dev.annals.core.query.Filter;
+import dev.annals.core.query.Query;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What the index can tell of filters: alternatives, of which each is a set of keys, so that every record that passes has all keys
+ * of one of them. What it cannot tell is left to the look at the records: exclusions, prefixes, networks, metadata, types, and lists
+ * that would make too many alternatives.
+ *
+ * @param alternatives at least one; one without keys says that any record may pass
+ */
+record IndexKeys(List<Set<Key>> alternatives) {
+
+    /** Each is looked up by itself. */
+    private static final int MOST_ALTERNATIVES = 16;
+
+    private static final List<Set<Key>> ANYTHING = List.of(Set.of());
+
+    /** The fields as {@code annals.search_key()} numbers them. */
+    private static final int ACTION = 1;
+
+    private static final int ACTOR = 2;
+    private static final int SUBJECT = 3;
+    private static final int OUTCOME = 4;
+    private static final int IP = 5;
+    private static final int WORD = 6;
+    private static final int ANY_WORD = 7;
+    private static final int RECORDED_BY = 8;
+
+    /** A value of a field; of the message, words. */
+    record Key(int field, String value) {}
+
+    /** The keys of all that filters ask for. */
+    static IndexKeys of(Filter filter) {
+        Set<Key> always = new LinkedHashSet<>();
+        add(always, ACTION, filter.action());
+        add(always, ACTOR, filter.actor());
+        add(always, ACTOR, filter.actorId());
+        add(always, SUBJECT, filter.subject());
+        add(always, SUBJECT, filter.subjectId());
+        add(always, OUTCOME, filter.outcome());
+        add(always, IP, filter.ipAddress());
+        add(always, RECORDED_BY, filter.recordedBy());
+        add(always, WORD, filter.q());
+        List<Set<Key>> alternatives =
+                filter.query() == null ? List.of(always) : product(List.of(always), alternatives(filter.query()));
+        return new IndexKeys(withUnindexedWords(alternatives));
+    }
+
+    private static void add(Set<Key> keys, int field, @Nullable String value) {
+        if (value != null) {
+            keys.add(new Key(field, value));
+        }
+    }
+
+    /** Whether it leaves nothing out. */
+    boolean isAnything() {
+        return alternatives.stream().anyMatch(Set::isEmpty);
+    }
+
+    /** Whether one value or word is all that is looked for: then a record that has it passes as a rule. */
+    boolean areSingle() {
+        return alternatives.stream()
+                .allMatch(keys -> keys.size() == 1
+                        && keys.stream().noneMatch(key -> key.value().contains(" ")));
+    }
+
+    /** Long messages have a key for any word in place of one for each. */
+    private static List<Set<Key>> withUnindexedWords(List<Set<Key>> alternatives) {
+        Set<Set<Key>> all = new LinkedHashSet<>(alternatives);
+        for (Set<Key> alternative : alternatives) {
+            Set<Key> unindexed = new LinkedHashSet<>(alternative);
+            if (unindexed.removeIf(key -> key.field() == WORD)) {
+                unindexed.add(new Key(ANY_WORD, ""));
+                all.add(unindexed);
+            }
+        }
+        return List.copyOf(all);
+    }
+
+    private static List<Set<Key>> alternatives(Query query) {
+        if (query instanceof Query.All all) {
+            List<Set<Key>> product = ANYTHING;
+            for (List<Set<Key>> part : all.parts().stream()
+                    .map(IndexKeys::alternatives)
+                    .sorted(Comparator.comparingInt(List::size))
+                    .toList()) {
+                product = product(product, part);
+            }
+            return product;
+        } else if (query instanceof Query.Any any) {
+            Set<Set<Key>> union = new LinkedHashSet<>();
+            any.parts().forEach(part -> union.addAll(alternatives(part)));
+            return union.size() > MOST_ALTERNATIVES || union.contains(Set.<Key>of()) ? ANYTHING : List.copyOf(union);
+        } else if (query instanceof Query.Message message) {
+            List<String> words = message.words();
+            List<String> whole = message.prefix() ? words.subList(0, words.size() - 1) : words;
+            return whole.isEmpty() ? ANYTHING : List.of(Set.of(new Key(WORD, String.join(" ", whole))));
+        } else if (query instanceof Query.Value value) {
+            Integer field = value.prefix() ? null : field(value.field());
+            return field == null ? ANYTHING : List.of(Set.of(new Key(field, value.value())));
+        }
+        return ANYTHING;
+    }
+
+    /** All of both; the first alone where that would be too many. */
+    private static List<Set<Key>> product(List<Set<Key>> first, List<Set<Key>> second) {
+        if (first.size() * second.size() > MOST_ALTERNATIVES) {
+            return first;
+        }
+        Set<Set<Key>> product = new LinkedHashSet<>();
+        for (Set<Key> one : first) {
+            for (Set<Key> other : second) {
+                Set<Key> both = new LinkedHashSet<>(one);
+                both.addAll(other);
+                product.add(both);
+            }
+        }
+        return List.copyOf(product);
+    }
+
+    /** Null where the index does not have the field. */
+    private static @Nullable Integer field(Field field) {
+        return switch (field) {
+            case ACTION -> ACTION;
+            case ACTOR, ACTOR_ID, ACTOR_NAME -> ACTOR;
+            case SUBJECT, SUBJECT_ID, SUBJECT_NAME -> SUBJECT;
+            case OUTCOME -> OUTCOME;
+            case IP -> IP;
+            case RECORDED_BY -> RECORDED_BY;
+            case ACTOR_TYPE, SUBJECT_TYPE -> null;
+        };
+    }
+
+    /** For each key, to which alternative it belongs. */
+    Integer[] numbers() {
+        List<Integer> numbers = new ArrayList<>();
+        for (int i = 0; i < alternatives.size(); i++) {
+            for (int key = 0; key < alternatives.get(i).size(); key++) {
+                numbers.add(i);
+            }
+        }
+        return numbers.toArray(Integer[]::new);
+    }
+
+    /** The field of each key, in the order of {@link #numbers}. */
+    Integer[] fields() {
+        return alternatives.stream().flatMap(Set::stream).map(Key::field).toArray(Integer[]::new);
+    }
+
+    /** The value of each key, in the order of {@link #numbers}. */
+    String[] values() {
+        return alternatives.stream().flatMap(Set::stream).map(Key::value).toArray(String[]::new);
+    }
+}

@@ -1,0 +1,374 @@
+package dev.annals.derived.search;
+
+import dev.annals.core.feed.FeedIndex;
+import dev.annals.core.feed.ScanPlan;
+import dev.annals.core.query.Filter;
+import dev.annals.core.query.Order;
+import dev.annals.derived.projection.Projection;
+import dev.annals.kernel.database.Binds;
+import dev.annals.kernel.database.Reads;
+import dev.annals.kernel.database.Sql;
+import io.smallrye.mutiny.Multi;
+import io.smallrye.mutiny.Uni;
+import io.vertx.mutiny.sqlclient.Pool;
+import io.vertx.mutiny.sqlclient.Row;
+import io.vertx.mutiny.sqlclient.RowSet;
+import io.vertx.mutiny.sqlclient.SqlConnection;
+import jakarta.enterprise.context.ApplicationScoped;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The index behind filters: a projection that notes for each block of {@value #BLOCK} places which values its records
+ * have, and which slices or places of the block hold each; and the ranges of a feed that a page with filters has to look at. It
+ * never leaves out a record that passes; the records themselves decide.
+ *
+ * <p>A page looks at a bounded number of places and blocks, and behind the last block at every place, up to the head:
+ * so it does not matter how far the index is behind.
+ */
+@ApplicationScoped
+public class SearchIndex implements Projection, FeedIndex {
+
+    private static final Sql PROJECT_SEARCH = Sql.named("project_search");
+    private static final Sql FORGET_BLOCK = Sql.named("forget_block");
+    private static final Sql RESET_SEARCH = Sql.named("reset_search");
+    private static final Sql SEARCH_BLOCKS = Sql.named("search_blocks");
+    private static final Sql SEARCH_BLOCKS_BY_TIME = Sql.named("search_blocks_by_time");
+
+    private static final int BLOCK = 1_024;
+    /** Places that share a bit. */
+    private static final int SLICE = BLOCK / Long.SIZE;
+    /** Blocks to ask for at first, which is enough for values that are common, and then. */
+    private static final int FEW_BLOCKS = 8;
+
+    /** How many more records to plan for than are wanted, since a value is not equally frequent everywhere. */
+    private static final double SPARE = 1.25;
+
+    /** Blocks at most, for a page. */
+    private static final int MORE_BLOCKS = 504;
+
+    /** For facets, which look at all of them. */
+    private static final int MANY_BLOCKS = 248;
+    /** Stretches of 2<sup>20</sup> places whose blocks are asked for together. */
+    private static final int STRETCHES = 256;
+
+    private static final int STRETCH_BITS = 20;
+
+    private static final int BLOCKS_PER_RESET = 500;
+
+    private final Pool pool;
+    private final SearchConfig config;
+
+    public SearchIndex(@Reads Pool pool, SearchConfig config) {
+        this.pool = pool;
+        this.config = config;
+    }
+
+    @Override
+    public String name() {
+        return "search";
+    }
+
+    @Override
+    public Uni<Long> project(SqlConnection connection, UUID projectId, long sequenceId) {
+        return PROJECT_SEARCH
+                .bind("project_id", projectId)
+                .bind("sequence_id", sequenceId)
+                .bind("bytes", config.indexedMessageBytes())
+                .bind("words", config.indexedWords())
+                .execute(connection)
+                .map(rows -> rows.iterator().next().getLong("sequence_id"));
+    }
+
+    @Override
+    public Uni<Void> takeBack(SqlConnection connection, UUID projectId, long sequenceId) {
+        return FORGET_BLOCK
+                .bind("project_id", projectId)
+                .bind("block", (sequenceId - 1) / BLOCK)
+                .execute(connection)
+                .replaceWithVoid();
+    }
+
+    /** Its whole block. */
+    @Override
+    public Uni<Void> takeAgain(SqlConnection connection, UUID projectId, long sequenceId) {
+        return project(connection, projectId, (sequenceId - 1) / BLOCK * BLOCK).replaceWithVoid();
+    }
+
+    /** The block in which the oldest record is left. */
+    @Override
+    public Uni<Void> expired(SqlConnection connection, UUID projectId, long horizon) {
+        return horizon % BLOCK == 0
+                ? Uni.createFrom().voidItem()
+                : takeBack(connection, projectId, horizon + 1)
+                        .chain(() -> takeAgain(connection, projectId, horizon + 1));
+    }
+
+    @Override
+    public Uni<Void> reset(SqlConnection connection, UUID projectId) {
+        return Multi.createBy()
+                .repeating()
+                .uni(AtomicReference<@Nullable Long>::new, after -> resetNext(connection, projectId, after))
+                .whilst(more -> more)
+                .collect()
+                .last()
+                .replaceWithVoid();
+    }
+
+    // So many blocks at a time that no statement comes near its time limit.
+    private static Uni<Boolean> resetNext(
+            SqlConnection connection, UUID projectId, AtomicReference<@Nullable Long> after) {
+        return RESET_SEARCH
+                .bind("project_id", projectId)
+                .bind("after", after.get())
+                .bind("blocks", BLOCKS_PER_RESET)
+                .execute(connection)
+                .map(rows -> {
+                    after.set(rows.iterator().next().getLong("last"));
+                    return after.get() != null;
+                });
+    }
+
+    /**
+     * A block that can hold what is looked for, in the slices whose bits are set, and at some places.
+     *
+     * @param places in the block, from 0 on
+     */
+    private record Block(long number, long slices, List<Integer> places) {
+
+        long first() {
+            return number * BLOCK + 1;
+        }
+
+        long last() {
+            return (number + 1) * BLOCK;
+        }
+
+        /** How many slices and places there are, each of which mostly has a record that passes. */
+        int hits() {
+            return Long.bitCount(slices) + places.size();
+        }
+
+        int width() {
+            return Long.bitCount(slices) * SLICE + places.size();
+        }
+
+        /** Where to look, in the feed's order. Ranges may touch one another, and a place be in two of them. */
+        List<Range> ranges() {
+            List<Range> ranges = new ArrayList<>();
+            for (int slice = 0; slice < Long.SIZE; slice++) {
+                if ((slices >>> slice & 1) == 1) {
+                    long first = first() + (long) slice * SLICE;
+                    ranges.add(new Range(first, first + SLICE - 1));
+                }
+            }
+            for (int place : places) {
+                if ((slices >>> (place / SLICE) & 1) == 0) {
+                    ranges.add(new Range(first() + place, first() + place));
+                }
+            }
+            ranges.sort(Comparator.comparingLong(Range::first));
+            return ranges;
+        }
+    }
+
+    private record Range(long first, long last) {}
+
+    /**
+     * What the index knows.
+     *
+     * @param head the last sequence id of the feed
+     * @param through up to there it knows all
+     * @param covered in the direction of the search, up to there no other blocks are worth a look
+     */
+    private record IndexHits(long head, long through, List<Block> blocks, long covered) {
+
+        int hits() {
+            return blocks.stream().mapToInt(Block::hits).sum();
+        }
+
+        long width() {
+            return blocks.stream().mapToLong(Block::width).sum();
+        }
+    }
+
+    @Override
+    public FeedIndex readBy(Pool other) {
+        return new SearchIndex(other, config);
+    }
+
+    @Override
+    public Uni<ScanPlan> planOn(UUID projectId, long behind, Filter filter, int limit) {
+        return find(projectId, Order.ASCENDING, filter, behind + 1, FEW_BLOCKS)
+                .chain(hits -> hits.blocks().size() < FEW_BLOCKS || hits.hits() > limit
+                        ? Uni.createFrom().item(hits)
+                        : find(projectId, Order.ASCENDING, filter, hits.covered() + 1, more(hits, filter, limit))
+                                .map(more -> new IndexHits(
+                                        more.head(),
+                                        more.through(),
+                                        both(hits, more),
+                                        Math.max(hits.covered(), more.covered()))))
+                .map(hits -> planOn(behind, hits));
+    }
+
+    private ScanPlan planOn(long behind, IndexHits hits) {
+        ScanPlan plan = new ScanPlan(true, config.scanLimit());
+        if (behind > 0) {
+            plan.addPlace(behind);
+        }
+        for (Block block : hits.blocks()) {
+            for (Range range : block.ranges()) {
+                if (!plan.add(Math.max(range.first(), behind + 1), range.last())) {
+                    return plan;
+                }
+            }
+        }
+        if (hits.covered() > behind) {
+            plan.addPlace(hits.covered());
+        }
+        if (hits.covered() >= hits.through() && plan.budget() > 0) {
+            plan.add(hits.covered() + 1, hits.covered() + plan.budget());
+        }
+        return plan;
+    }
+
+    @Override
+    public Uni<ScanPlan> planBack(UUID projectId, @Nullable Long before, Filter filter, int limit) {
+        return find(projectId, Order.DESCENDING, filter, before == null ? null : before - 1, FEW_BLOCKS)
+                .chain(hits -> hits.blocks().size() < FEW_BLOCKS || hits.hits() > limit || hits.covered() == 1
+                        ? Uni.createFrom().item(hits)
+                        : find(projectId, Order.DESCENDING, filter, hits.covered() - 1, more(hits, filter, limit))
+                                .map(more -> together(hits, more)))
+                .map(hits -> planBack(before, hits, config.scanLimit()));
+    }
+
+    /**
+     * Where to look for all records before a place that pass, the newest first. What is not in the plan is left for the next one,
+     * before {@link ScanPlan#lowest}.
+     *
+     * @param before above 1
+     * @param places the largest number of places to look at, above 0
+     */
+    public Uni<ScanPlan> planBack(UUID projectId, long before, Filter filter, long places) {
+        return find(projectId, Order.DESCENDING, filter, before - 1, MANY_BLOCKS)
+                .map(hits -> planBack(new ScanPlan(false, places), before - 1, hits));
+    }
+
+    private static ScanPlan planBack(@Nullable Long before, IndexHits hits, long places) {
+        ScanPlan plan = new ScanPlan(false, places);
+        long highest = before == null ? hits.head() : before - 1;
+        if (before != null || highest > 0) {
+            plan.addPlace(before == null ? highest : before);
+        }
+        return planBack(plan, highest, hits);
+    }
+
+    /** Adds what is up to a place. */
+    private static ScanPlan planBack(ScanPlan plan, long highest, IndexHits hits) {
+        if (highest > hits.through() && !plan.add(hits.through() + 1, highest)) {
+            return plan;
+        }
+        for (Block block : hits.blocks()) {
+            List<Range> ranges = block.ranges();
+            for (int i = ranges.size() - 1; i >= 0; i--) {
+                if (!plan.add(ranges.get(i).first(), Math.min(ranges.get(i).last(), highest))) {
+                    return plan;
+                }
+            }
+        }
+        if (hits.covered() <= highest) {
+            plan.addPlace(hits.covered());
+        }
+        return plan;
+    }
+
+    /** If the index was set back in between, the second part says nothing about the blocks that it lacks. */
+    private static IndexHits together(IndexHits hits, IndexHits more) {
+        return more.through() < hits.covered() - 1
+                ? hits
+                : new IndexHits(
+                        hits.head(), hits.through(), both(hits, more), Math.min(hits.covered(), more.covered()));
+    }
+
+    private static List<Block> both(IndexHits hits, IndexHits more) {
+        List<Block> blocks = new ArrayList<>(hits.blocks());
+        blocks.addAll(more.blocks());
+        return blocks;
+    }
+
+    /**
+     * How many more blocks to ask for: as many as fill the page, and some to spare, if what is looked for goes on to be as frequent as
+     * in the first ones and passes; but no more than can be looked at.
+     */
+    private int more(IndexHits few, Filter filter, int limit) {
+        double lookable = (double) config.scanLimit() / Math.max(1, few.width());
+        double passing = SPARE * limit / Math.max(1, few.hits());
+        double blocks = FEW_BLOCKS * (IndexKeys.of(filter).areSingle() ? Math.min(lookable, passing) : lookable);
+        return (int) Math.max(FEW_BLOCKS, Math.min(MORE_BLOCKS, blocks));
+    }
+
+    /** @param from the place to begin at; null is the head */
+    private Uni<IndexHits> find(UUID projectId, Order order, Filter filter, @Nullable Long from, int blocks) {
+        boolean ascending = order == Order.ASCENDING;
+        IndexKeys keys = IndexKeys.of(filter);
+        Binds binds = (keys.isAnything() ? SEARCH_BLOCKS_BY_TIME : SEARCH_BLOCKS)
+                .bind("project_id", projectId)
+                .bind("direction", ascending ? 1 : -1)
+                .bind("from", from)
+                .bind("blocks", blocks)
+                .bind("stretches", STRETCHES)
+                .bind("start", filter.start())
+                .bind("end", filter.end());
+        if (!keys.isAnything()) {
+            binds.bind("alternatives", keys.numbers())
+                    .bind("fields", keys.fields())
+                    .bind("values", keys.values());
+        }
+        return binds.execute(pool).map(rows -> hits(rows, ascending, from, blocks));
+    }
+
+    private static IndexHits hits(RowSet<Row> rows, boolean ascending, @Nullable Long from, int limit) {
+        List<Block> blocks = new ArrayList<>();
+        long head = 0;
+        long through = 0;
+        for (Row row : rows) {
+            head = row.getLong("head");
+            through = row.getLong("through");
+            if (row.getLong("block") != null) {
+                Integer[] places = row.getArrayOfIntegers("places");
+                blocks.add(new Block(
+                        row.getLong("block"), row.getLong("slices"), places == null ? List.of() : List.of(places)));
+            }
+        }
+        long begin = from == null ? head : from;
+        boolean all = blocks.isEmpty() || blocks.size() < limit;
+        long covered;
+        if (ascending) {
+            covered = all
+                    ? Math.min(through, endOfStretches(begin))
+                    : last(blocks).last();
+            covered = Math.max(begin - 1, covered);
+        } else {
+            covered = all
+                    ? startOfStretches(Math.min(begin, through))
+                    : last(blocks).first();
+        }
+        return new IndexHits(head, through, blocks, covered);
+    }
+
+    private static Block last(List<Block> blocks) {
+        return blocks.get(blocks.size() - 1);
+    }
+
+    private static long endOfStretches(long from) {
+        return (((from - 1) >> STRETCH_BITS) + STRETCHES) << STRETCH_BITS;
+    }
+
+    private static long startOfStretches(long from) {
+        return (Math.max(0, ((from - 1) >> STRETCH_BITS) - STRETCHES + 1) << STRETCH_BITS) + 1;
+    }
+}

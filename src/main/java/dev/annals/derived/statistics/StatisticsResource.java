@@ -1,0 +1,137 @@
+package dev.annals.derived.statistics;
+
+import com.fasterxml.jackson.core.JsonGenerator;
+import dev.annals.access.project.Access;
+import dev.annals.access.project.Caller;
+import dev.annals.access.project.Requires;
+import dev.annals.core.feed.PageAnswers;
+import dev.annals.derived.statistics.StatisticsQuery.Dimension;
+import dev.annals.kernel.database.Binds;
+import dev.annals.kernel.database.DatabaseFailure;
+import dev.annals.kernel.database.Reads;
+import dev.annals.kernel.database.Sql;
+import dev.annals.kernel.http.JsonBody;
+import dev.annals.kernel.http.ProblemException;
+import dev.annals.kernel.http.ProblemType;
+import dev.annals.kernel.memory.MemoryBudget;
+import io.smallrye.mutiny.Uni;
+import io.vertx.core.http.HttpServerRequest;
+import io.vertx.mutiny.sqlclient.Pool;
+import io.vertx.mutiny.sqlclient.Row;
+import io.vertx.mutiny.sqlclient.RowSet;
+import jakarta.ws.rs.GET;
+import jakarta.ws.rs.Path;
+import jakarta.ws.rs.Produces;
+import jakarta.ws.rs.container.ContainerRequestContext;
+import jakarta.ws.rs.core.Context;
+import jakarta.ws.rs.core.MediaType;
+import jakarta.ws.rs.core.Response;
+import jakarta.ws.rs.core.UriInfo;
+import java.io.IOException;
+import java.util.Set;
+import java.util.UUID;
+
+/** Statistics over HTTP: {@code GET /v1/project-logs/statistics}. */
+@Path("/v1/project-logs/statistics")
+@Produces(MediaType.APPLICATION_JSON)
+public class StatisticsResource {
+
+    private static final Sql READ_STATISTICS = Sql.named("read_statistics");
+    private static final Sql READ_DAILY_TOTALS = Sql.named("read_daily_totals");
+
+    /** A result as it comes from the database, without its texts. */
+    private static final long RESULT_BYTES = 320;
+    /** How many bytes of memory a byte of text takes: two in a result, one in the answer, and one in a copy of that. */
+    private static final long BYTES_HELD_PER_BYTE = 4;
+
+    private final Pool pool;
+    private final PageAnswers answers;
+    private final StatisticsConfig config;
+    private final long memoryBytes;
+
+    StatisticsResource(@Reads Pool pool, PageAnswers answers, MemoryBudget memory, StatisticsConfig config) {
+        this.pool = pool;
+        this.answers = answers;
+        this.config = config;
+        this.memoryBytes =
+                Math.min(memory.holderLimit(), config.results() * RESULT_BYTES + config.bytes() * BYTES_HELD_PER_BYTE);
+    }
+
+    /** Counts the records of the token's project. */
+    @GET
+    @Requires(Access.READ)
+    public Uni<Response> countProjectLogs(
+            @Context HttpServerRequest http, @Context UriInfo uri, @Context ContainerRequestContext request) {
+        UUID projectId = Caller.of(request).projectId();
+        StatisticsQuery query = StatisticsQuery.read(uri.getQueryParameters());
+        return answers.within(
+                projectId,
+                memoryBytes,
+                held -> DatabaseFailure.retried(read(projectId, query))
+                        .map(rows -> answers.body(http, answer(query, rows), MediaType.APPLICATION_JSON, held)));
+    }
+
+    private Uni<RowSet<Row>> read(UUID projectId, StatisticsQuery query) {
+        boolean byDayAlone = query.by().equals(Set.of(Dimension.DAY));
+        Binds binds = (byDayAlone ? READ_DAILY_TOTALS : READ_STATISTICS)
+                .bind("project_id", projectId)
+                .bind("start", query.start())
+                .bind("end", query.end())
+                .bind("limit", config.results());
+        if (!byDayAlone) {
+            binds.bind("scan_limit", config.scanLimit()).bind("bytes", (long) config.bytes());
+            for (Dimension dimension : Dimension.values()) {
+                binds.bind("by_" + dimension.text(), query.by().contains(dimension));
+            }
+        }
+        return binds.execute(pool);
+    }
+
+    private byte[] answer(StatisticsQuery query, RowSet<Row> rows) {
+        Row first = rows.iterator().next();
+        if (!first.getBoolean("complete")) {
+            throw new ProblemException(
+                    ProblemType.RESULT_TOO_LARGE,
+                    "The answer would have more than " + config.results() + " results or " + config.bytes()
+                            + " bytes of text, or be made from more than "
+                            + config.scanLimit()
+                            + " counts. Ask for fewer days (start, end), or count fewer things separately (by).");
+        }
+        return JsonBody.toBytes(128 + rows.size() * 64, json -> write(query, first, rows, json));
+    }
+
+    private static void write(StatisticsQuery query, Row first, RowSet<Row> rows, JsonGenerator json)
+            throws IOException {
+        json.writeStartObject();
+        json.writeArrayFieldStart("by");
+        for (Dimension dimension : query.by()) {
+            json.writeString(dimension.text());
+        }
+        json.writeEndArray();
+        json.writeNumberField("through", first.getLong("through"));
+        if (first.getLong("others") != null) {
+            json.writeNumberField("others", first.getLong("others"));
+        }
+        json.writeArrayFieldStart("results");
+        for (Row row : rows) {
+            if (row.getLong("record_count") != null) {
+                writeResult(query, row, json);
+            }
+        }
+        json.writeEndArray();
+        json.writeEndObject();
+    }
+
+    private static void writeResult(StatisticsQuery query, Row row, JsonGenerator json) throws IOException {
+        json.writeStartObject();
+        for (Dimension dimension : query.by()) {
+            String value =
+                    dimension == Dimension.DAY ? row.getLocalDate("day").toString() : row.getString(dimension.text());
+            if (value != null) {
+                json.writeStringField(dimension.text(), value);
+            }
+        }
+        json.writeNumberField("count", row.getLong("record_count"));
+        json.writeEndObject();
+    }
+}

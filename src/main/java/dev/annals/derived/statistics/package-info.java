@@ -1,0 +1,5 @@
+/** How many records there are, by day, action, actor and outcome. */
+@NullMarked
+package dev.annals.derived.statistics;
+
+import org.jspecify.annotations.NullMarked;

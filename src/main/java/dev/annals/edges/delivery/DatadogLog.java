@@ -1,0 +1,76 @@
+package dev.annals.edges.delivery;
+
+import com.fasterxml.jackson.core.JsonGenerator;
+import dev.annals.core.record.AuditRecord;
+import dev.annals.core.record.Party;
+import dev.annals.core.record.RecordWriter;
+import dev.annals.core.record.StoredRecord;
+import dev.annals.core.record.Timestamps;
+import dev.annals.edges.export.Verdict;
+import java.io.IOException;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A record as a log of Datadog: what its standard attributes know is there, and in {@code annals} the whole record as it is in the feed.
+ */
+final class DatadogLog {
+
+    private DatadogLog() {}
+
+    static void write(UUID projectId, StoredRecord stored, JsonGenerator json) throws IOException {
+        AuditRecord record = stored.record();
+        json.writeStartObject();
+        json.writeStringField("ddsource", "annals");
+        json.writeStringField("service", "annals");
+        json.writeStringField("ddtags", "project_id:" + projectId);
+        json.writeStringField("message", record.message() == null ? record.action() : record.message());
+        json.writeStringField("timestamp", Timestamps.format(record.timestamp()));
+        json.writeStringField("status", status(record));
+        json.writeObjectFieldStart("evt");
+        json.writeStringField("name", record.action());
+        string("outcome", record.outcome(), json);
+        json.writeEndObject();
+        Party actor = record.actor();
+        if (actor != null) {
+            json.writeObjectFieldStart("usr");
+            string("id", actor.id(), json);
+            string("name", actor.name(), json);
+            json.writeEndObject();
+        }
+        if (record.ipAddress() != null) {
+            json.writeObjectFieldStart("network");
+            json.writeObjectFieldStart("client");
+            json.writeStringField("ip", record.ipAddress());
+            json.writeEndObject();
+            json.writeEndObject();
+        }
+        json.writeFieldName("annals");
+        RecordWriter.write(stored, json);
+        json.writeEndObject();
+        json.writeRaw('\n');
+    }
+
+    /** What an answer means. Only what is said of the data refuses it: that a key is wrong is no fault of a record. */
+    static Sink.Outcome outcome(HttpExchange.Answer answer) {
+        return switch (answer.status()) {
+            case 202 -> new Sink.Outcome.Taken(answer.told());
+            case 400, 413 -> new Sink.Outcome.Refused(answer.told(), false);
+            default -> answer.failed();
+        };
+    }
+
+    private static String status(AuditRecord record) {
+        return switch (Verdict.of(record.outcome())) {
+            case SUCCESS -> "info";
+            case FAILURE -> "warn";
+            case UNKNOWN -> "notice";
+        };
+    }
+
+    private static void string(String name, @Nullable String value, JsonGenerator json) throws IOException {
+        if (value != null) {
+            json.writeStringField(name, value);
+        }
+    }
+}

@@ -1,0 +1,355 @@
+package dev.annals.edges.delivery;
+
+import dev.annals.core.feed.FeedPage;
+import dev.annals.core.feed.FeedQuery;
+import dev.annals.core.feed.FeedReader;
+import dev.annals.core.query.Order;
+import dev.annals.core.record.RecordEncoder;
+import dev.annals.kernel.database.Reads;
+import dev.annals.kernel.database.RepeatedLook;
+import dev.annals.kernel.database.Sql;
+import dev.annals.kernel.http.Bulkhead;
+import dev.annals.kernel.memory.MemoryBudget;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.quarkus.runtime.ShutdownDelayInitiatedEvent;
+import io.quarkus.runtime.ShutdownEvent;
+import io.quarkus.runtime.StartupEvent;
+import io.smallrye.mutiny.Uni;
+import io.vertx.core.Vertx;
+import io.vertx.mutiny.sqlclient.Pool;
+import io.vertx.mutiny.sqlclient.Row;
+import io.vertx.mutiny.sqlclient.RowSet;
+import jakarta.enterprise.context.ApplicationScoped;
+import jakarta.enterprise.event.Observes;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Function;
+import org.jboss.logging.Logger;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Delivers streams: looks from time to time for those that have something to deliver and that nobody else delivers, and gives each a
+ * turn. Any number of instances may do so: a lease in the database says whose a stream is. Each lease has an epoch of its own, and
+ * nothing is written with an older one: so an instance that was frozen cannot move the cursor of a stream that is somebody else's now.
+ */
+@ApplicationScoped
+class Deliveries {
+
+    private static final Logger LOG = Logger.getLogger(Deliveries.class);
+    private static final Sql CLAIM_STREAMS = Sql.named("claim_streams");
+    private static final Sql NOTE_STREAM_DEATHS = Sql.named("note_stream_deaths");
+    private static final Sql RELEASE_STREAMS = Sql.named("release_streams");
+    private static final Sql WATCH_STREAMS = Sql.named("watch_streams");
+    private static final Duration WATCH_INTERVAL = Duration.ofSeconds(15);
+    /** A stream of a hundred thousand projects takes a third of a second to look at: looks take a fifth of the time at most. */
+    private static final int PAUSES = 4;
+
+    private static final Duration LONGEST_PAUSE = Duration.ofSeconds(2);
+    private static final Duration READ_WAIT = Duration.ofSeconds(30);
+    private static final List<String> STATES = List.of("active", "failing", "paused", "stopped");
+    private static final String LAG = "lag";
+    private static final int LOOKS = 60;
+    /** With so many deaths of instances, and no record delivered in between, a stream stops. */
+    private static final int MOST_DEATHS = 3;
+
+    private static final Duration STOP_LIMIT = Duration.ofSeconds(2);
+
+    /** The feed of a project, of a stream. */
+    private record Turn(UUID streamId, UUID projectId) {
+
+        static Turn of(NamedStream stream) {
+            return new Turn(stream.id(), stream.projectId());
+        }
+    }
+
+    private final UUID instance = UUID.randomUUID();
+    private final Map<Turn, Delivery> running = new ConcurrentHashMap<>();
+    private final Pool pool;
+    private final FeedReader reader;
+    private final Bulkhead reading;
+    private final MemoryBudget memory;
+    private final Sinks sinks;
+    private final Streams streams;
+    private final Vertx vertx;
+    private final DeliveryConfig config;
+    private final Counter delivered;
+    private final Counter failures;
+    private final RepeatedLook looks;
+    private volatile Map<String, Long> watched = Map.of();
+    /** Whether turns end with their batch, for a stream that is to be delivered with nothing beside it. */
+    private volatile boolean makesRoom;
+    /** That stream, until its sink has acknowledged a record. */
+    private volatile @Nullable UUID alone;
+
+    Deliveries(
+            @Reads Pool pool,
+            FeedReader reader,
+            MemoryBudget memory,
+            Sinks sinks,
+            Streams streams,
+            Vertx vertx,
+            DeliveryConfig config,
+            MeterRegistry metrics) {
+        this.pool = pool;
+        this.reader = reader;
+        this.memory = memory;
+        this.sinks = sinks;
+        this.streams = streams;
+        this.vertx = vertx;
+        this.config = config;
+        this.looks = new RepeatedLook(this::look, config.interval(), Duration.ZERO, LOG, "Streams");
+        this.reading = new Bulkhead(
+                config.reading(), config.concurrent(), READ_WAIT, "Too many streams read at a time: they try again.");
+        this.delivered = Counter.builder("annals.streams.delivered.records")
+                .description("Records that sinks have acknowledged to this instance")
+                .register(metrics);
+        this.failures = Counter.builder("annals.streams.failures")
+                .description("Deliveries of this instance that failed or were refused")
+                .register(metrics);
+        Gauge.builder("annals.streams.delivering", running, Map::size)
+                .description("Streams that this instance delivers at this moment")
+                .strongReference(true)
+                .register(metrics);
+        for (String state : STATES) {
+            Gauge.builder("annals.streams", this, all -> all.watched(state))
+                    .description("Streams in each state, at the last look")
+                    .tag("state", state)
+                    .strongReference(true)
+                    .register(metrics);
+        }
+        Gauge.builder("annals.streams.lag.records", this, all -> all.watched(LAG))
+                .description("Records that the stream which is farthest behind has still to pass, at the last look")
+                .strongReference(true)
+                .register(metrics);
+    }
+
+    private double watched(String state) {
+        return watched.getOrDefault(state, 0L);
+    }
+
+    void start(@Observes StartupEvent event) {
+        if (config.enabled()) {
+            looks.start();
+            vertx.setPeriodic(WATCH_INTERVAL.toMillis(), tick -> watch());
+        }
+    }
+
+    /** Deliveries that are under way end with their batch. */
+    void stop(@Observes ShutdownDelayInitiatedEvent event) {
+        looks.stop();
+    }
+
+    /** Gives all leases back: otherwise it would look as if this instance had died with them. */
+    void stop(@Observes ShutdownEvent event) {
+        looks.stop();
+        if (running.isEmpty()) {
+            return;
+        }
+        running.values().forEach(Delivery::breakOff);
+        try {
+            RELEASE_STREAMS.bind("instance", instance).execute(pool).await().atMost(STOP_LIMIT);
+        } catch (RuntimeException e) {
+            LOG.debug("The leases end by themselves", e);
+        }
+    }
+
+    /** Whether turns end with their batch. */
+    boolean endsTurns() {
+        return makesRoom || looks.stopped();
+    }
+
+    private void watch() {
+        if (!looks.stopped()) {
+            WATCH_STREAMS.execute(pool).subscribe().with(this::watched, failure -> LOG.debug("No look", failure));
+        }
+    }
+
+    private void watched(RowSet<Row> rows) {
+        Row row = rows.iterator().next();
+        Map<String, Long> now = new HashMap<>();
+        STATES.forEach(state -> now.put(state, row.getLong(state)));
+        now.put(LAG, row.getLong(LAG));
+        watched = now;
+    }
+
+    /** Looks for streams to deliver. There is never more to do: those that are not claimed are another instance's, or wait. */
+    private Uni<Boolean> look() {
+        return NOTE_STREAM_DEATHS
+                .bind("instance", instance)
+                .bind("most", MOST_DEATHS)
+                .execute(pool)
+                .map(this::suspect)
+                .chain(suspect -> claim(suspect.orElse(null)));
+    }
+
+    /** A stream to deliver with nothing beside it. */
+    private Optional<UUID> suspect(RowSet<Row> rows) {
+        UUID suspect = null;
+        for (Row row : rows) {
+            if (row.getString("stop_reason") == null) {
+                suspect = row.getUUID("id");
+            } else {
+                noteFailure();
+                LOG.warnf(
+                        "The stream %s of project %s is stopped: %s",
+                        row.getString("name"), row.getUUID("project_id"), row.getString("stop_reason"));
+            }
+        }
+        return Optional.ofNullable(suspect);
+    }
+
+    private Uni<Boolean> claim(@Nullable UUID suspect) {
+        makesRoom = suspect != null && !running.isEmpty();
+        int room = suspect == null ? config.concurrent() - running.size() : 1;
+        if (room <= 0 || makesRoom || alone != null) {
+            return Uni.createFrom().item(false);
+        }
+        alone = suspect;
+        long asked = System.nanoTime();
+        return CLAIM_STREAMS
+                .bind("instance", instance)
+                .bind("lease_millis", config.lease().toMillis())
+                .bind("only", suspect)
+                .bind(
+                        "full",
+                        ofProjects().entrySet().stream()
+                                .filter(project -> project.getValue() >= config.concurrentPerProject())
+                                .map(Map.Entry::getKey)
+                                .toArray(UUID[]::new))
+                .bind("most", room)
+                .execute(pool)
+                .invoke(rows -> begin(rows, asked))
+                .onTermination()
+                .invoke(() -> {
+                    if (running.isEmpty()) {
+                        alone = null;
+                    }
+                })
+                .chain(rows -> Uni.createFrom()
+                        .item(false)
+                        .onItem()
+                        .delayIt()
+                        .by(RepeatedLook.pause(PAUSES, asked, LONGEST_PAUSE)));
+    }
+
+    private Map<UUID, Integer> ofProjects() {
+        Map<UUID, Integer> count = new LinkedHashMap<>();
+        running.values().forEach(delivery -> count.merge(delivery.stream().ownerId(), 1, Integer::sum));
+        return count;
+    }
+
+    private void begin(RowSet<Row> rows, long asked) {
+        for (Row row : rows) {
+            NamedStream stream = NamedStream.of(row);
+            int ofProject = ofProjects().getOrDefault(stream.ownerId(), 0);
+            Delivery delivery = new Delivery(this, pool, stream, asked, vertx, config);
+            if (looks.stopped()
+                    || ofProject >= config.concurrentPerProject()
+                    || running.putIfAbsent(Turn.of(stream), delivery) != null) {
+                delivery.release()
+                        .subscribe()
+                        .with(done -> {}, failure -> LOG.debug("A lease ends by itself", failure));
+            } else {
+                delivery.start();
+            }
+        }
+    }
+
+    /** A turn has ended. */
+    void ended(NamedStream stream) {
+        running.remove(Turn.of(stream));
+        endsAlone(stream);
+    }
+
+    private void endsAlone(NamedStream stream) {
+        if (stream.id().equals(alone)) {
+            alone = null;
+        }
+    }
+
+    void noteDelivered(NamedStream stream, int records) {
+        delivered.increment(records);
+        if (records > 0) {
+            endsAlone(stream);
+        }
+    }
+
+    void noteFailure() {
+        failures.increment();
+    }
+
+    /** @throws SinkSecrets.UnreadableSecretException as {@link Sinks#open} */
+    Sink open(NamedStream stream) {
+        return sinks.open(stream);
+    }
+
+    /** Goes on where requests are served: connections to sinks have event loops of their own. */
+    <T> Uni<T> back(Uni<T> answer) {
+        return answer.emitOn(command -> vertx.runOnContext(ready -> command.run()));
+    }
+
+    /** What a stream reads of its feed; from where on and how much, the caller says. */
+    FeedQuery query(NamedStream stream) {
+        return new FeedQuery(
+                Order.ASCENDING,
+                null,
+                null,
+                batchRecords(stream),
+                gathers(stream) ? config.objectBytes() : config.batchBytes(),
+                streams.filter(stream));
+    }
+
+    /** How many records a batch of a stream has at most. */
+    int batchRecords(NamedStream stream) {
+        return gathers(stream) ? config.objectRecords() : config.batchRecords();
+    }
+
+    /** Whether its sink wants few large batches. */
+    private static boolean gathers(NamedStream stream) {
+        return stream.sinkType() == SinkType.S3;
+    }
+
+    /**
+     * For how long to wait for more records where those that are there do not fill a batch.
+     *
+     * @param delivered when the sink was last sent something, or the stream was made
+     */
+    Duration patience(NamedStream stream, Instant delivered) {
+        Duration left =
+                gathers(stream) ? Duration.between(Instant.now(), delivered.plus(config.objectAge())) : Duration.ZERO;
+        if (left.isNegative() || left.isZero()) {
+            return Duration.ZERO;
+        }
+        // So many may come meanwhile that they fill it.
+        Duration look = config.objectAge().dividedBy(LOOKS);
+        return left.compareTo(look) < 0 ? left : look;
+    }
+
+    private RecordEncoder.Format encoding(NamedStream stream) {
+        RecordEncoder.Format format = stream.format().of(stream.projectId());
+        return switch (stream.sinkType()) {
+            case SYSLOG -> new SyslogMessage(stream, format, config.syslogBytes());
+            case OTLP -> OtlpRecord::write;
+            case WEBHOOK, POSTGRESQL, KAFKA, S3 -> format;
+        };
+    }
+
+    /** Reads a page within the memory of the stream's project, and hands it on for as long as that takes. */
+    <T> Uni<T> withPage(NamedStream stream, FeedQuery query, Function<FeedPage, Uni<T>> work) {
+        // The page, and the body that is made of it.
+        return memory.take(stream.projectId(), query.memory() + 2L * query.maxBytes() + FeedQuery.LARGEST_RECORD)
+                .chain(held -> reading.run(() -> reader.read(stream.projectId(), query, encoding(stream)))
+                        .chain(work::apply)
+                        .onTermination()
+                        .invoke(held::close));
+    }
+}

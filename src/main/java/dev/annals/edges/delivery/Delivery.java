@@ -1,0 +1,397 @@
+package dev.annals.edges.delivery;
+
+import dev.annals.core.feed.Cursor;
+import dev.annals.core.feed.FeedPage;
+import dev.annals.core.feed.FeedQuery;
+import dev.annals.core.record.EncodedRecord;
+import dev.annals.kernel.database.Binds;
+import dev.annals.kernel.database.DatabaseFailure;
+import dev.annals.kernel.database.Sql;
+import dev.annals.kernel.http.ProblemException;
+import dev.annals.kernel.http.ProblemType;
+import dev.annals.kernel.memory.NoMemoryException;
+import io.smallrye.mutiny.Uni;
+import io.smallrye.mutiny.subscription.Cancellable;
+import io.vertx.core.Vertx;
+import io.vertx.mutiny.sqlclient.Pool;
+import io.vertx.mutiny.sqlclient.Row;
+import io.vertx.mutiny.sqlclient.RowSet;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.OffsetDateTime;
+import java.util.List;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.jboss.logging.Logger;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A stream's turn at this instance: batch after batch, each acknowledged before the next is read, until there is no more for the moment,
+ * something fails, or others wait. So a slow sink is sent one batch at a time, and nothing piles up.
+ *
+ * <p>Everything that is written has the lease's epoch. Where that is no longer the stream's, nothing is written, and the turn ends at
+ * once: the lease was not renewed in time, or somebody has set the stream to another place.
+ */
+final class Delivery {
+
+    private static final Logger LOG = Logger.getLogger(Delivery.class);
+    private static final Sql ADVANCE_STREAM = Sql.named("advance_stream");
+    private static final Sql RENEW_STREAM_LEASE = Sql.named("renew_stream_lease");
+    private static final Sql RELEASE_STREAM = Sql.named("release_stream");
+    private static final Sql DEFER_STREAM = Sql.named("defer_stream");
+    private static final Sql FAIL_STREAM = Sql.named("fail_stream");
+    private static final Sql PASS_BY_RECORD = Sql.named("pass_by_record");
+    private static final Sql STOP_STREAM = Sql.named("stop_stream");
+    private static final int RENEWALS = 3;
+    private static final int MAX_ERROR = 1_024;
+
+    private final Deliveries all;
+    private final Pool pool;
+    private final NamedStream stream;
+    private final Vertx vertx;
+    private final DeliveryConfig config;
+    private final AtomicBoolean ended = new AtomicBoolean();
+    private volatile @Nullable Sink sink;
+    private volatile @Nullable Cancellable turn;
+    private volatile long timer;
+    /** By this instance's clock: no later than in the database. */
+    private volatile long leaseEnds;
+
+    private int size;
+    private boolean failedBefore;
+    /** When the sink was last sent something. */
+    private Instant delivered;
+
+    /** Of the record that is next. */
+    private int refusals;
+
+    /** @param asked when this instance asked for the lease, as {@link System#nanoTime} */
+    Delivery(Deliveries all, Pool pool, NamedStream stream, long asked, Vertx vertx, DeliveryConfig config) {
+        this.all = all;
+        this.pool = pool;
+        this.stream = stream;
+        this.vertx = vertx;
+        this.config = config;
+        this.leaseEnds = asked + config.lease().toNanos();
+        // Which one of a batch was refused, only single records show.
+        this.size = stream.progress().refusals() > 0 ? 1 : all.batchRecords(stream);
+        OffsetDateTime delivered = stream.progress().deliveredAt();
+        this.delivered = (delivered == null ? stream.createdAt() : delivered).toInstant();
+        this.refusals = stream.progress().refusals();
+        this.failedBefore = stream.progress().failures() > 0;
+    }
+
+    NamedStream stream() {
+        return stream;
+    }
+
+    void start() {
+        timer = vertx.setPeriodic(Math.max(1, config.lease().toMillis() / RENEWALS), tick -> renew());
+        turn = Uni.createFrom()
+                .deferred(this::begin)
+                .onFailure()
+                .recoverWithUni(this::unread)
+                .subscribe()
+                .with(done -> end(), failure -> {
+                    LOG.debugf(failure, "A turn of stream %s broke off; its lease ends by itself", stream.name());
+                    end();
+                });
+        if (ended.get()) {
+            vertx.cancelTimer(timer);
+        }
+    }
+
+    private void end() {
+        if (ended.compareAndSet(false, true)) {
+            vertx.cancelTimer(timer);
+            Sink open = sink;
+            if (open != null) {
+                open.close();
+            }
+            all.ended(stream);
+        }
+    }
+
+    private boolean isLost() {
+        return System.nanoTime() - leaseEnds >= 0;
+    }
+
+    private void renew() {
+        if (isLost()) {
+            lose();
+            return;
+        }
+        long asked = System.nanoTime();
+        lease(RENEW_STREAM_LEASE)
+                .bind("lease_millis", config.lease().toMillis())
+                .execute(pool)
+                .subscribe()
+                .with(
+                        rows -> {
+                            if (rows.iterator().hasNext()) {
+                                leaseEnds = asked + config.lease().toNanos();
+                            } else {
+                                lose();
+                            }
+                        },
+                        failure -> LOG.debug("The lease is renewed at the next tick, or ends", failure));
+    }
+
+    /** Also a request that is under way: somebody else may be sending the same. */
+    private void lose() {
+        if (!ended.get()) {
+            LOG.debugf("The lease of stream %s is lost", stream.name());
+            breakOff();
+        }
+    }
+
+    /** Ends a turn at once, and leaves the lease to the caller. */
+    void breakOff() {
+        Cancellable running = turn;
+        if (running != null) {
+            running.cancel();
+        }
+        end();
+    }
+
+    private Binds lease(Sql statement) {
+        return statement
+                .bind("stream_id", stream.id())
+                .bind("project_id", stream.projectId())
+                .bind("epoch", stream.progress().epoch());
+    }
+
+    /** Gives the lease back. */
+    Uni<Void> release() {
+        return lease(RELEASE_STREAM).execute(pool).replaceWithVoid();
+    }
+
+    private Uni<Void> begin() {
+        Sink opened;
+        try {
+            opened = all.open(stream);
+        } catch (SinkSecrets.UnreadableSecretException e) {
+            return failed(new Sink.Outcome.Failed(String.valueOf(e.getMessage()), null), false);
+        }
+        sink = opened;
+        FeedQuery query = all.query(stream);
+        return all.back(opened.begin(stream.progress().cursor()))
+                .map(Begun::new)
+                .onFailure()
+                .recoverWithItem(failure -> new Begun(null, opened.told(failure)))
+                .chain(begun -> begun.at() == null
+                        ? failed(new Sink.Outcome.Failed(String.valueOf(begun.why()), null), false)
+                        : batches(opened, query, begun.at(), config.turn()));
+    }
+
+    /**
+     * What a sink said of where it stands.
+     *
+     * @param why it is not known, if {@code at} is null
+     */
+    private record Begun(@Nullable Cursor at, @Nullable String why) {
+
+        Begun(Cursor at) {
+            this(at, null);
+        }
+    }
+
+    private Uni<Void> batches(Sink to, FeedQuery query, Cursor at, int left) {
+        if (left == 0 || all.endsTurns() || isLost()) {
+            return release();
+        }
+        FeedQuery next = at.equals(Cursor.START) ? query : query.from(at);
+        return all.withPage(stream, next.withLimit(size), page -> deliver(to, page, at))
+                .chain(done -> done.goesOn()
+                        ? batches(to, query, done.at(), left - 1)
+                        : Uni.createFrom().voidItem());
+    }
+
+    /**
+     * What came of a batch.
+     *
+     * @param at where the stream stands
+     * @param goesOn whether this turn does; otherwise the lease is given back, or lost
+     */
+    private record Done(Cursor at, boolean goesOn) {}
+
+    private Uni<Done> deliver(Sink to, FeedPage page, Cursor at) {
+        Batch batch = new Batch(stream, page.records(), at, page.pollMore());
+        if (isLost()) {
+            return over(at, Uni.createFrom().voidItem());
+        }
+        if (batch.records().isEmpty() && batch.after().equals(at)) {
+            return over(at, release());
+        }
+        Duration wait =
+                page.next() == null && !batch.records().isEmpty() ? all.patience(stream, delivered) : Duration.ZERO;
+        if (!wait.isZero()) {
+            return over(at, defer(wait));
+        }
+        return all.back(to.deliver(batch)).chain(outcome -> {
+            if (outcome instanceof Sink.Outcome.Taken) {
+                return taken(batch, page.next() != null);
+            } else if (outcome instanceof Sink.Outcome.Failed failed) {
+                return over(at, failed(failed, false));
+            } else if (outcome instanceof Sink.Outcome.Refused refused) {
+                return refused(to, batch, refused);
+            }
+            // It stands elsewhere: where, the next turn learns.
+            return over(at, release());
+        });
+    }
+
+    private Uni<Void> defer(Duration wait) {
+        return lease(DEFER_STREAM)
+                .bind("pause_millis", Math.max(1, wait.toMillis()))
+                .execute(pool)
+                .replaceWithVoid();
+    }
+
+    private static Uni<Done> over(Cursor at, Uni<Void> last) {
+        return last.replaceWith(new Done(at, false));
+    }
+
+    private Uni<Done> taken(Batch batch, boolean more) {
+        long asked = System.nanoTime();
+        int records = batch.records().size();
+        return lease(ADVANCE_STREAM)
+                .bind("cursor", batch.after().toString())
+                .bind("records", records)
+                .bind("lease_millis", config.lease().toMillis())
+                .execute(pool)
+                .chain(rows -> {
+                    if (rows.iterator().hasNext()) {
+                        succeeded(records);
+                    }
+                    return goOn(rows, batch.after(), more, asked);
+                });
+    }
+
+    private void succeeded(int records) {
+        all.noteDelivered(stream, records);
+        if (records > 0) {
+            delivered = Instant.now();
+        }
+        refusals = 0;
+        size = Math.min(2 * size, all.batchRecords(stream));
+        if (failedBefore && records > 0) {
+            failedBefore = false;
+            LOG.infof("The stream %s of project %s delivers again", stream.name(), stream.projectId());
+        }
+    }
+
+    /** @param rows none if the lease is lost */
+    private Uni<Done> goOn(RowSet<Row> rows, Cursor at, boolean more, long asked) {
+        if (!rows.iterator().hasNext()) {
+            LOG.debugf("The lease of stream %s is lost", stream.name());
+            return over(at, Uni.createFrom().voidItem());
+        }
+        leaseEnds = asked + config.lease().toNanos();
+        return more && rows.iterator().next().getBoolean("goes_on")
+                ? Uni.createFrom().item(new Done(at, true))
+                : over(at, release());
+    }
+
+    private Uni<Done> refused(Sink to, Batch batch, Sink.Outcome.Refused refused) {
+        if (refused.gone()) {
+            return over(batch.before(), stop(refused.why() + " It wants nothing any more."));
+        }
+        if (batch.records().size() > 1) {
+            size = 1;
+            return Uni.createFrom().item(new Done(batch.before(), true));
+        }
+        if (refusals + 1 < stream.maxRefusals()) {
+            return over(batch.before(), failed(new Sink.Outcome.Failed(refused.why(), null), true));
+        }
+        EncodedRecord record = batch.records().get(0);
+        if (!stream.deadLetters()) {
+            return over(
+                    batch.before(),
+                    stop("The record " + record.sequenceId() + " was refused " + stream.maxRefusals() + " times: "
+                            + refused.why()));
+        }
+        all.noteFailure();
+        LOG.infof(
+                "The stream %s of project %s passes by record %d: %s",
+                stream.name(), stream.projectId(), record.sequenceId(), refused.why());
+        long asked = System.nanoTime();
+        return all.back(to.deliver(new Batch(stream, List.of(), batch.before(), batch.after())))
+                .chain(outcome -> outcome instanceof Sink.Outcome.Taken
+                        ? lease(PASS_BY_RECORD)
+                                .bind("cursor", batch.after().toString())
+                                .bind("sequence_id", record.sequenceId())
+                                .bind("record_id", record.id())
+                                .bind("reason", cut(refused.why()))
+                                .bind("lease_millis", config.lease().toMillis())
+                                .execute(pool)
+                                .chain(rows -> {
+                                    refusals = 0;
+                                    return goOn(rows, batch.after(), true, asked);
+                                })
+                        : over(batch.before(), release()));
+    }
+
+    private Uni<Void> failed(Sink.Outcome.Failed failed, boolean refused) {
+        all.noteFailure();
+        if (!failedBefore) {
+            LOG.warnf(
+                    "The stream %s of project %s cannot deliver; it is tried again from time to time: %s",
+                    stream.name(), stream.projectId(), failed.why());
+        }
+        return lease(FAIL_STREAM)
+                .bind("refused", refused)
+                .bind("pause_millis", pause(failed.after()).toMillis())
+                .bind("error", cut(failed.why()))
+                .execute(pool)
+                .replaceWithVoid();
+    }
+
+    private Duration pause(@Nullable Duration asked) {
+        // Of this series, unless something was delivered in this turn.
+        int before = failedBefore ? stream.progress().failures() : 0;
+        Duration pause = DatabaseFailure.backOff(config.retryDelay(), config.maxRetryDelay(), before);
+        // Streams that failed at the same moment try again at different ones.
+        long millis = pause.toMillis() + ThreadLocalRandom.current().nextLong(pause.toMillis() / 4 + 1);
+        if (asked != null) {
+            millis = Math.max(millis, asked.toMillis());
+        }
+        return Duration.ofMillis(Math.min(millis, config.maxRetryDelay().toMillis()));
+    }
+
+    private Uni<Void> stop(String reason) {
+        all.noteFailure();
+        LOG.warnf("The stream %s of project %s is stopped: %s", stream.name(), stream.projectId(), reason);
+        return lease(STOP_STREAM).bind("reason", cut(reason)).execute(pool).replaceWithVoid();
+    }
+
+    /** The feed could not be read. */
+    private Uni<Void> unread(Throwable failure) {
+        if (failure instanceof ProblemException problem) {
+            ProblemType type = problem.problem().type();
+            if (type == ProblemType.FEED_REWOUND || type == ProblemType.RECORDS_EXPIRED) {
+                return stop(problem.problem().detail());
+            }
+        }
+        boolean passes = failure instanceof ProblemException
+                || failure instanceof NoMemoryException
+                || DatabaseFailure.isOutage(failure);
+        if (!passes) {
+            LOG.errorf(failure, "The stream %s of project %s breaks off", stream.name(), stream.projectId());
+            return failed(new Sink.Outcome.Failed("A fault of the service; its log has more.", null), false);
+        }
+        LOG.debugf(failure, "The stream %s goes on later", stream.name());
+        long millis = TimeUnit.SECONDS.toMillis(1);
+        return Uni.createFrom()
+                .voidItem()
+                .onItem()
+                .delayIt()
+                .by(Duration.ofMillis(millis))
+                .chain(this::release);
+    }
+
+    private static String cut(String text) {
+        return text.length() <= MAX_ERROR ? text : text.substring(0, MAX_ERROR);
+    }
+}

@@ -1,0 +1,242 @@
+package dev.annals.edges.delivery;
+
+import io.smallrye.mutiny.TimeoutException;
+import io.smallrye.mutiny.Uni;
+import io.smallrye.mutiny.subscription.UniEmitter;
+import io.vertx.core.MultiMap;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.http.HttpClient;
+import io.vertx.core.http.HttpClientRequest;
+import io.vertx.core.http.HttpClientResponse;
+import io.vertx.core.http.HttpMethod;
+import io.vertx.core.http.RequestOptions;
+import io.vertx.core.net.SocketAddress;
+import java.net.ConnectException;
+import java.net.InetAddress;
+import java.net.URI;
+import java.net.URISyntaxException;
+import java.net.UnknownHostException;
+import java.time.DateTimeException;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.ZonedDateTime;
+import java.time.format.DateTimeFormatter;
+import java.util.Map;
+import java.util.function.BiConsumer;
+import java.util.regex.Pattern;
+import javax.net.ssl.SSLException;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Requests to sinks over HTTP: each goes to an address that was found good, with TLS unless that is this machine, and has an answer
+ * within the time limit or none. Redirects are not followed.
+ */
+final class HttpExchange {
+
+    /** How much of an answer is read; of a longer one only the beginning counts. */
+    private static final int MAX_ANSWER_BYTES = 65_536;
+
+    private static final Pattern SECONDS = Pattern.compile("[0-9]{1,9}");
+
+    private final Targets targets;
+    private final HttpClient http;
+    private final Duration limit;
+
+    /** @param limit for each request, from the look-up of the name on */
+    HttpExchange(Targets targets, HttpClient http, Duration limit) {
+        this.targets = targets;
+        this.http = http;
+        this.limit = limit;
+    }
+
+    /**
+     * A request.
+     *
+     * @param url of the scheme https, or http
+     */
+    record Request(HttpMethod method, URI url, Map<String, String> headers, Buffer body) {}
+
+    /**
+     * An answer.
+     *
+     * @param body at most its first 65,536 bytes
+     */
+    record Answer(int status, MultiMap headers, Buffer body) {
+
+        /** Whether its sender asks to be tried again: 408, 425, 429 and 5xx. */
+        boolean isForNow() {
+            return status / 100 == 5 || status == 408 || status == 425 || status == 429;
+        }
+
+        /** For people. */
+        String told() {
+            return "It answered with HTTP status " + status + "."
+                    + (status / 100 == 3 ? " Redirects are not followed." : "");
+        }
+
+        /** What an answer means that is not 2xx: 410 wants nothing any more, and the others refuse what was sent, or are for now. */
+        Sink.Outcome otherwise() {
+            return isForNow() ? failed() : new Sink.Outcome.Refused(told(), status == 410);
+        }
+
+        /** It is to be tried again. */
+        Sink.Outcome.Failed failed() {
+            return new Sink.Outcome.Failed(told(), retryAfter(headers.get("Retry-After")));
+        }
+    }
+
+    /** Notes what is wrong with a URL that somebody gives. */
+    static void check(String url, BiConsumer<String, String> wrong) {
+        URI uri = uri(url);
+        if (uri == null
+                || uri.getHost() == null
+                || !("https".equals(uri.getScheme()) || "http".equals(uri.getScheme()))) {
+            wrong.accept("url", "It must be an https URL; http is for this machine's loopback alone.");
+        } else if (uri.getRawUserInfo() != null || uri.getRawFragment() != null || uri.getPort() == 0) {
+            wrong.accept("url", "It must have no user, no password, no fragment and no port 0: the URL is shown.");
+        }
+    }
+
+    private static @Nullable URI uri(String text) {
+        try {
+            return new URI(text);
+        } catch (URISyntaxException e) {
+            return null;
+        }
+    }
+
+    /** The host of a URL, without brackets. */
+    static String host(URI url) {
+        String host = url.getHost();
+        return host.startsWith("[") ? host.substring(1, host.length() - 1) : host;
+    }
+
+    /** The host as the header Host has it: in brackets if it is an address of IPv6, and without a port that is the scheme's. */
+    static String authority(URI url) {
+        int port = url.getPort();
+        return port < 0 || port == (isTls(url) ? 443 : 80) ? url.getHost() : url.getHost() + ":" + port;
+    }
+
+    /** Sends a request. Fails where there is no answer in time; {@link #told} says why. */
+    Uni<Answer> send(Request asked) {
+        return targets.resolve(host(asked.url()), isTls(asked.url()))
+                .chain(address -> Uni.createFrom().<Answer>emitter(emitter -> send(address, asked, emitter)))
+                .ifNoItem()
+                .after(limit)
+                .fail();
+    }
+
+    private static boolean isTls(URI url) {
+        return "https".equals(url.getScheme());
+    }
+
+    private void send(InetAddress address, Request asked, UniEmitter<? super Answer> emitter) {
+        URI url = asked.url();
+        int port = url.getPort() > 0 ? url.getPort() : isTls(url) ? 443 : 80;
+        String path = url.getRawPath() == null || url.getRawPath().isEmpty() ? "/" : url.getRawPath();
+        RequestOptions options = new RequestOptions()
+                .setMethod(asked.method())
+                // The address that was found good: the name is for TLS and the header Host alone.
+                .setServer(SocketAddress.inetSocketAddress(port, address.getHostAddress()))
+                .setHost(host(url))
+                .setPort(port)
+                .setSsl(isTls(url))
+                .setURI(url.getRawQuery() == null ? path : path + "?" + url.getRawQuery())
+                .setFollowRedirects(false)
+                .putHeader("Host", authority(url))
+                .putHeader("User-Agent", "Annals");
+        asked.headers().forEach(options::putHeader);
+        Waiting waiting = new Waiting();
+        emitter.onTermination(waiting::end);
+        http.request(options).onFailure(emitter::fail).onSuccess(request -> {
+            if (!waiting.begin(request)) {
+                return;
+            }
+            request.response().onFailure(emitter::fail).onSuccess(response -> collect(response, emitter, waiting));
+            request.send(asked.body()).onFailure(emitter::fail);
+        });
+    }
+
+    /**
+     * A request, and whether somebody still waits for its answer. Nothing is sent behind that: the next batch may have been
+     * delivered meanwhile.
+     */
+    private static final class Waiting {
+
+        private @Nullable HttpClientRequest request;
+        private boolean isAnswered;
+        private boolean isOver;
+
+        /** False if nobody waits any more. */
+        synchronized boolean begin(HttpClientRequest begun) {
+            request = begun;
+            if (isOver) {
+                begun.reset();
+            }
+            return !isOver;
+        }
+
+        synchronized void answered() {
+            isAnswered = true;
+        }
+
+        /** A connection whose answer is not at its end cannot be used again. */
+        synchronized void end() {
+            isOver = true;
+            if (request != null && !isAnswered) {
+                request.reset();
+            }
+        }
+    }
+
+    private static void collect(HttpClientResponse response, UniEmitter<? super Answer> emitter, Waiting waiting) {
+        Buffer body = Buffer.buffer();
+        response.exceptionHandler(emitter::fail);
+        response.handler(part -> {
+            int room = MAX_ANSWER_BYTES - body.length();
+            body.appendBuffer(part.slice(0, Math.min(room, part.length())));
+            if (part.length() > room) {
+                // What it said first counts; the connection is closed.
+                emitter.complete(new Answer(response.statusCode(), response.headers(), body));
+            }
+        });
+        response.endHandler(end -> {
+            waiting.answered();
+            emitter.complete(new Answer(response.statusCode(), response.headers(), body));
+        });
+    }
+
+    private static @Nullable Duration retryAfter(@Nullable String header) {
+        if (header == null) {
+            return null;
+        }
+        if (SECONDS.matcher(header).matches()) {
+            return Duration.ofSeconds(Long.parseLong(header));
+        }
+        try {
+            Instant until = ZonedDateTime.parse(header, DateTimeFormatter.RFC_1123_DATE_TIME)
+                    .toInstant();
+            return Duration.between(Instant.now(), until);
+        } catch (DateTimeException e) {
+            return null;
+        }
+    }
+
+    /** What may be shown of a request that had no answer. */
+    String told(Throwable failure) {
+        for (Throwable cause = failure; cause != null; cause = cause.getCause() == cause ? null : cause.getCause()) {
+            if (cause instanceof Targets.RefusedTargetException refused) {
+                return String.valueOf(refused.getMessage());
+            } else if (cause instanceof TimeoutException) {
+                return "It did not answer within " + limit.toMillis() + " ms.";
+            } else if (cause instanceof SSLException) {
+                return "TLS fails: is its certificate trusted here, and for this name?";
+            } else if (cause instanceof UnknownHostException) {
+                return "Its host is not known.";
+            } else if (cause instanceof ConnectException) {
+                return "No connection can be made.";
+            }
+        }
+        return "The connection broke.";
+    }
+}

@@ -1,0 +1,190 @@
+package dev.annals.edges.delivery;
+
+import io.netty.util.NetUtil;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.UnknownHostException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.regex.Pattern;
+import javax.net.ssl.SSLEngine;
+import org.apache.kafka.clients.CommonClientConfigs;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.AdminClientConfig;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.Producer;
+import org.apache.kafka.clients.producer.ProducerConfig;
+import org.apache.kafka.common.KafkaException;
+import org.apache.kafka.common.config.SaslConfigs;
+import org.apache.kafka.common.config.SslConfigs;
+import org.apache.kafka.common.security.auth.SecurityProtocol;
+import org.apache.kafka.common.security.plain.PlainLoginModule;
+import org.apache.kafka.common.security.scram.ScramLoginModule;
+import org.apache.kafka.common.serialization.ByteArraySerializer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Makes clients of Kafka. The brokers of the URL are looked up here, and the client gets the addresses that {@link Targets} allows.
+ * Brokers then name other brokers, which the client looks up itself: over TLS, {@link KafkaTls} asks here about each connection before a
+ * byte is sent. Without TLS, the client publishes nothing to ask by.
+ */
+final class KafkaClients {
+
+    private static final int MAX_BATCH_BYTES = 512 * 1_024;
+    private static final Duration IDLE = Duration.ofMinutes(1);
+    private static final Pattern SHOWN_HOST = Pattern.compile("[0-9A-Za-z:._-]{1,253}");
+
+    private final KafkaUrl url;
+    private final String login;
+    private final Targets targets;
+    private final int millis;
+    private final int batchBytes;
+    private final int memoryBytes;
+    /** The hosts of the URL by the address and the port that a client connects to. */
+    private final Map<String, String> hosts = new ConcurrentHashMap<>();
+
+    private volatile @Nullable String refusal;
+
+    /**
+     * @param login {@code user:password}; empty without one
+     * @param limit how long anything may take
+     * @param batchBytes how much is sent at a time
+     * @param memoryBytes how much waits to be sent
+     */
+    KafkaClients(KafkaUrl url, String login, Targets targets, Duration limit, int batchBytes, int memoryBytes) {
+        this.url = url;
+        this.login = login;
+        this.targets = targets;
+        this.millis = (int) limit.toMillis();
+        this.batchBytes = Math.min(batchBytes, MAX_BATCH_BYTES);
+        this.memoryBytes = memoryBytes;
+    }
+
+    /** Why the client did not use a broker that another one named; null if it used all of them. */
+    @Nullable
+    String refusal() {
+        return refusal;
+    }
+
+    /**
+     * Connects to nothing yet. Blocks while it looks up the brokers.
+     *
+     * @throws UnknownHostException if no broker of the URL has an address
+     * @throws Targets.RefusedTargetException if no sink may be at one of them
+     */
+    Producer<byte[], byte[]> producer(String transactionalId) throws UnknownHostException {
+        Map<String, Object> settings = settings(transactionalId);
+        settings.put(ProducerConfig.TRANSACTIONAL_ID_CONFIG, transactionalId);
+        // A transaction that nobody ends holds up everybody who reads what is committed.
+        settings.put(ProducerConfig.TRANSACTION_TIMEOUT_CONFIG, millis);
+        settings.put(ProducerConfig.MAX_BLOCK_MS_CONFIG, millis);
+        settings.put(ProducerConfig.DELIVERY_TIMEOUT_MS_CONFIG, millis);
+        settings.put(ProducerConfig.LINGER_MS_CONFIG, 0);
+        settings.put(ProducerConfig.BATCH_SIZE_CONFIG, batchBytes);
+        settings.put(ProducerConfig.BUFFER_MEMORY_CONFIG, memoryBytes);
+        settings.put(ProducerConfig.MAX_REQUEST_SIZE_CONFIG, memoryBytes);
+        return new KafkaProducer<>(settings, new ByteArraySerializer(), new ByteArraySerializer());
+    }
+
+    /** The same for what is asked. */
+    Admin admin(String name) throws UnknownHostException {
+        Map<String, Object> settings = settings(name);
+        settings.put(AdminClientConfig.DEFAULT_API_TIMEOUT_MS_CONFIG, millis);
+        return Admin.create(settings);
+    }
+
+    private Map<String, Object> settings(String name) throws UnknownHostException {
+        Map<String, Object> settings = new HashMap<>();
+        settings.put(CommonClientConfigs.BOOTSTRAP_SERVERS_CONFIG, servers());
+        settings.put(CommonClientConfigs.CLIENT_ID_CONFIG, name);
+        settings.put(CommonClientConfigs.SECURITY_PROTOCOL_CONFIG, protocol().name);
+        settings.put(CommonClientConfigs.REQUEST_TIMEOUT_MS_CONFIG, millis);
+        settings.put(CommonClientConfigs.SOCKET_CONNECTION_SETUP_TIMEOUT_MS_CONFIG, (long) millis);
+        settings.put(CommonClientConfigs.SOCKET_CONNECTION_SETUP_TIMEOUT_MAX_MS_CONFIG, (long) millis);
+        settings.put(CommonClientConfigs.CONNECTIONS_MAX_IDLE_MS_CONFIG, IDLE.toMillis());
+        settings.put(CommonClientConfigs.METRIC_REPORTER_CLASSES_CONFIG, "");
+        // Brokers may ask for metrics of their clients.
+        settings.put(CommonClientConfigs.ENABLE_METRICS_PUSH_CONFIG, false);
+        settings.put(SslConfigs.SSL_ENGINE_FACTORY_CLASS_CONFIG, KafkaTls.class);
+        settings.put(KafkaTls.CLIENTS, this);
+        if (url.mechanism() != null) {
+            BoundedScram.install();
+            settings.put(SaslConfigs.SASL_MECHANISM, url.mechanism());
+            settings.put(SaslConfigs.SASL_JAAS_CONFIG, jaas(url.mechanism(), login));
+        }
+        return settings;
+    }
+
+    private SecurityProtocol protocol() {
+        if (url.mechanism() == null) {
+            return url.tls() ? SecurityProtocol.SSL : SecurityProtocol.PLAINTEXT;
+        }
+        return url.tls() ? SecurityProtocol.SASL_SSL : SecurityProtocol.SASL_PLAINTEXT;
+    }
+
+    /** The client reads this as a language of its own: only quotes and backslashes mean something within quotes. */
+    static String jaas(String mechanism, String login) {
+        int colon = login.indexOf(':');
+        Class<?> module = mechanism.equals("PLAIN") ? PlainLoginModule.class : ScramLoginModule.class;
+        return module.getName() + " required username=" + quoted(login.substring(0, colon)) + " password="
+                + quoted(login.substring(colon + 1)) + ";";
+    }
+
+    private static String quoted(String text) {
+        return '"' + text.replace("\\", "\\\\").replace("\"", "\\\"") + '"';
+    }
+
+    /** The addresses of the URL's brokers. One without an address does no harm if another one has one. */
+    private List<String> servers() throws UnknownHostException {
+        List<String> servers = new ArrayList<>();
+        UnknownHostException unknown = null;
+        for (InetSocketAddress broker : url.brokers()) {
+            try {
+                InetAddress address = targets.allowed(broker.getHostString());
+                if (!url.tls() && !targets.isNamed(address)) {
+                    throw new Targets.RefusedTargetException(
+                            "Without TLS, brokers may only be at addresses that ANNALS_STREAMS_ALLOWED_HOSTS names.");
+                }
+                hosts.putIfAbsent(place(address.getHostAddress(), broker.getPort()), broker.getHostString());
+                servers.add(NetUtil.toSocketAddressString(address.getHostAddress(), broker.getPort()));
+            } catch (UnknownHostException e) {
+                unknown = e;
+            }
+        }
+        if (servers.isEmpty() && unknown != null) {
+            throw unknown;
+        }
+        return servers;
+    }
+
+    private static String place(String host, int port) {
+        return host + " " + port;
+    }
+
+    /**
+     * TLS with a broker that the client is about to talk to.
+     *
+     * @param host an address of the URL's brokers, or a name or an address that a broker has named
+     * @throws KafkaException if no sink may be there
+     */
+    SSLEngine engine(String host, int port) {
+        String known = hosts.get(place(host, port));
+        try {
+            if (known == null) {
+                targets.requireAllAllowed(host);
+            }
+            return new BoundedTls(TlsClients.engine(known == null ? host : known, port));
+        } catch (Targets.RefusedTargetException e) {
+            refusal = SHOWN_HOST.matcher(host).matches()
+                    ? e.getMessage()
+                    : "A broker says that another one is at a host whose name is none.";
+            throw new KafkaException("refused");
+        } catch (UnknownHostException e) {
+            throw new KafkaException("unknown");
+        }
+    }
+}

@@ -1,0 +1,167 @@
+package dev.annals.edges.delivery;
+
+import com.fasterxml.jackson.core.JsonGenerator;
+import dev.annals.core.feed.Cursor;
+import io.vertx.mutiny.sqlclient.Row;
+import java.io.IOException;
+import java.time.OffsetDateTime;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A stream, and how far it has come in a feed, or in all that it follows.
+ *
+ * @param ownerId whose stream it is
+ * @param projectId whose feed it is about; the owner's for a stream as a whole
+ * @param allProjects whether it follows the feeds of all projects, and not only its owner's
+ * @param url where its sink is; without a secret
+ * @param secret that of the sink, encrypted; null if it has none
+ * @param filter a JSON object: filters by their names
+ * @param deadLetters whether a record that the sink refuses for good is passed by; otherwise the stream stops at it
+ * @param maxRefusals how often a record is refused until that is for good
+ */
+@SuppressWarnings("ArrayRecordComponent") // never compared
+record NamedStream(
+        UUID id,
+        UUID ownerId,
+        UUID projectId,
+        String name,
+        boolean allProjects,
+        SinkType sinkType,
+        String url,
+        byte @Nullable [] secret,
+        StreamFormat format,
+        String filter,
+        boolean deadLetters,
+        int maxRefusals,
+        OffsetDateTime createdAt,
+        @Nullable OffsetDateTime pausedAt,
+        @Nullable OffsetDateTime stoppedAt,
+        @Nullable String stopReason,
+        Progress progress) {
+
+    static final String DEAD_LETTER = "dead_letter";
+    static final String STOP = "stop";
+
+    /**
+     * How far a stream has come.
+     *
+     * @param rewinds how often somebody has set it to another place
+     * @param epoch that of the newest lease
+     * @param failures since the last success
+     * @param refusals how many of them were the sink's word
+     * @param leased whether an instance delivers
+     * @param lag how many records are still to be passed
+     */
+    record Progress(
+            Cursor cursor,
+            int rewinds,
+            long epoch,
+            int failures,
+            int refusals,
+            @Nullable OffsetDateTime retryAt,
+            @Nullable String lastError,
+            @Nullable OffsetDateTime failedAt,
+            @Nullable OffsetDateTime deliveredAt,
+            long delivered,
+            long deadLetters,
+            boolean leased,
+            long lag) {}
+
+    static NamedStream of(Row row) {
+        return new NamedStream(
+                row.getUUID("id"),
+                row.getUUID("owner_id"),
+                row.getUUID("project_id"),
+                row.getString("name"),
+                row.getBoolean("all_projects"),
+                SinkType.of(row.getString("sink_type")).orElseThrow(),
+                row.getString("url"),
+                row.getBuffer("secret") == null ? null : row.getBuffer("secret").getBytes(),
+                StreamFormat.of(row.getString("format")).orElseThrow(),
+                row.getString("filter"),
+                row.getString("on_refusal").equals(DEAD_LETTER),
+                row.getInteger("max_refusals"),
+                row.getOffsetDateTime("created_at"),
+                row.getOffsetDateTime("paused_at"),
+                row.getOffsetDateTime("stopped_at"),
+                row.getString("stop_reason"),
+                progress(row));
+    }
+
+    private static Progress progress(Row row) {
+        return new Progress(
+                Cursor.parse(row.getString("cursor")).orElseThrow(),
+                row.getInteger("rewinds"),
+                row.getLong("epoch"),
+                row.getInteger("failures"),
+                row.getInteger("refusals"),
+                row.getOffsetDateTime("retry_at"),
+                row.getString("last_error"),
+                row.getOffsetDateTime("failed_at"),
+                row.getOffsetDateTime("delivered_at"),
+                row.getLong("delivered"),
+                row.getLong("dead_letters"),
+                row.getBoolean("leased"),
+                row.getLong("lag"));
+    }
+
+    /** Its state in the API. */
+    String state() {
+        if (stoppedAt != null) {
+            return "stopped";
+        } else if (pausedAt != null) {
+            return "paused";
+        }
+        return progress.failures > 0 ? "failing" : "active";
+    }
+
+    void write(JsonGenerator json) throws IOException {
+        json.writeStartObject();
+        json.writeStringField("id", id.toString());
+        json.writeStringField("name", name);
+        json.writeBooleanField("all_projects", allProjects);
+        json.writeObjectFieldStart("sink");
+        json.writeStringField("type", sinkType.text());
+        json.writeStringField("url", url);
+        json.writeBooleanField("has_secret", secret != null);
+        json.writeEndObject();
+        json.writeStringField("format", format.text());
+        json.writeFieldName("filter");
+        json.writeRawValue(filter);
+        json.writeStringField("on_refusal", deadLetters ? DEAD_LETTER : STOP);
+        json.writeNumberField("max_refusals", maxRefusals);
+        json.writeStringField("created_at", text(createdAt));
+        json.writeStringField("state", state());
+        json.writeStringField("paused_at", text(pausedAt));
+        json.writeStringField("stopped_at", text(stoppedAt));
+        json.writeStringField("stop_reason", stopReason);
+        json.writeStringField("cursor", allProjects ? null : progress.cursor.toString());
+        writeProgress(json);
+        json.writeEndObject();
+    }
+
+    /** Writes how far it has come in the feed of a project. */
+    void writeFeed(JsonGenerator json) throws IOException {
+        json.writeStartObject();
+        json.writeStringField("project_id", projectId.toString());
+        json.writeStringField("cursor", progress.cursor.toString());
+        writeProgress(json);
+        json.writeEndObject();
+    }
+
+    private void writeProgress(JsonGenerator json) throws IOException {
+        json.writeNumberField("lag", progress.lag);
+        json.writeNumberField("delivered", progress.delivered);
+        json.writeStringField("delivered_at", text(progress.deliveredAt));
+        json.writeNumberField("dead_letters", progress.deadLetters);
+        json.writeNumberField("failures", progress.failures);
+        json.writeStringField("last_error", progress.lastError);
+        json.writeStringField("failed_at", text(progress.failedAt));
+        json.writeStringField("retry_at", state().equals("failing") ? text(progress.retryAt) : null);
+    }
+
+    static @Nullable String text(@Nullable OffsetDateTime time) {
+        return time == null ? null : time.toInstant().toString();
+    }
+}

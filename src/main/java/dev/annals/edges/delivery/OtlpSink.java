@@ -1,0 +1,164 @@
+package dev.annals.edges.delivery;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.annals.core.feed.Cursor;
+import dev.annals.core.record.EncodedRecord;
+import dev.annals.kernel.http.JsonBody;
+import io.smallrye.mutiny.Uni;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.http.HttpMethod;
+import java.io.IOException;
+import java.net.URI;
+import java.util.LinkedHashMap;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.BiConsumer;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A receiver of logs by OTLP over HTTP, in JSON: each batch is one request with one resource, the service and the project. The secret is
+ * the headers that the receiver wants, one per line.
+ *
+ * <p>An answer of 2xx acknowledges the batch, unless it says that log records were rejected: it does not say which, so that is a
+ * refusal of the batch, whose records then come one by one. Anything else means what it means to a webhook.
+ */
+final class OtlpSink implements Sink {
+
+    private static final ObjectMapper JSON = new ObjectMapper();
+    private static final int SHOWN_CHARACTERS = 512;
+    private static final Pattern HEADER =
+            Pattern.compile("([!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}):[ \\t]*([!-~]([ -~]*[!-~])?)");
+    /** What the request needs to be one. */
+    private static final Set<String> OWN = Set.of(
+            "host",
+            "content-type",
+            "content-length",
+            "content-encoding",
+            "transfer-encoding",
+            "connection",
+            "expect",
+            "te",
+            "trailer",
+            "upgrade",
+            "user-agent");
+
+    private final URI url;
+    private final HttpExchange http;
+    private final Map<String, String> headers;
+    private final Buffer head;
+
+    /** @param secret headers; empty if there are none */
+    OtlpSink(NamedStream stream, String secret, HttpExchange http) {
+        this.url = URI.create(stream.url());
+        this.http = http;
+        this.headers = headers(secret);
+        this.headers.put("Content-Type", "application/json");
+        this.head = head(stream);
+    }
+
+    /** As {@link Sink#check}. */
+    static void check(String url, @Nullable String secret, BiConsumer<String, String> wrong) {
+        HttpExchange.check(url, wrong);
+        if (secret != null) {
+            try {
+                if (headers(secret).isEmpty()) {
+                    wrong.accept("secret", "It must have a header, as in Name: value.");
+                }
+            } catch (IllegalArgumentException e) {
+                wrong.accept(
+                        "secret",
+                        "It must be headers that are not the request's own, one per line, as in Name: value.");
+            }
+        }
+    }
+
+    /** @throws IllegalArgumentException if something else is among them */
+    private static Map<String, String> headers(String secret) {
+        Map<String, String> headers = new LinkedHashMap<>();
+        for (String line : secret.lines().filter(line -> !line.isBlank()).toList()) {
+            Matcher header = HEADER.matcher(line.strip());
+            if (!header.matches() || OWN.contains(header.group(1).toLowerCase(Locale.ROOT))) {
+                throw new IllegalArgumentException("no header");
+            }
+            headers.put(header.group(1), header.group(2));
+        }
+        return headers;
+    }
+
+    private static Buffer head(NamedStream stream) {
+        return Buffer.buffer("{\"resourceLogs\":[{\"resource\":{\"attributes\":")
+                .appendBytes(JsonBody.toBytes(256, json -> {
+                    json.writeStartArray();
+                    OtlpRecord.attribute("service.name", "annals", json);
+                    OtlpRecord.attribute("annals.project_id", stream.projectId().toString(), json);
+                    OtlpRecord.attribute("annals.stream", stream.name(), json);
+                    json.writeEndArray();
+                }))
+                .appendString("},\"scopeLogs\":[{\"scope\":{\"name\":\"annals\"},\"logRecords\":[\n");
+    }
+
+    @Override
+    public Uni<Cursor> begin(Cursor known) {
+        return Uni.createFrom().item(known);
+    }
+
+    @Override
+    public Uni<Outcome> deliver(Batch batch) {
+        return batch.records().isEmpty()
+                ? Uni.createFrom().item(new Outcome.Taken("There was nothing to send."))
+                : test(batch);
+    }
+
+    @Override
+    public Uni<Outcome> test(Batch batch) {
+        Buffer body = Buffer.buffer().appendBuffer(head);
+        boolean first = true;
+        for (EncodedRecord record : batch.records()) {
+            if (!first) {
+                body.appendString(",\n");
+            }
+            first = false;
+            record.appendTo(body);
+        }
+        body.appendString("]}]}]}");
+        return http.send(new HttpExchange.Request(HttpMethod.POST, url, headers, body))
+                .map(OtlpSink::outcome)
+                .onFailure()
+                .recoverWithItem(failure -> new Outcome.Failed(told(failure), null));
+    }
+
+    /** {@code {"partialSuccess": {"rejectedLogRecords": "3", "errorMessage": "…"}}} is an answer of 200. */
+    private static Outcome outcome(HttpExchange.Answer answer) {
+        if (answer.status() / 100 != 2) {
+            return answer.otherwise();
+        }
+        JsonNode partial;
+        try {
+            partial = JSON.readTree(answer.body().getBytes()).path("partialSuccess");
+        } catch (IOException e) {
+            // Some receivers answer with a word.
+            return new Outcome.Taken(answer.told());
+        }
+        long rejected = partial.path("rejectedLogRecords").asLong();
+        String message = partial.path("errorMessage").asText();
+        String shown = message.substring(0, Math.min(SHOWN_CHARACTERS, message.length()))
+                .replaceAll("\\p{Cntrl}", " ");
+        return rejected > 0
+                ? new Outcome.Refused("It rejected " + rejected + " log records. " + shown, false)
+                : new Outcome.Taken((answer.told() + " " + shown).strip());
+    }
+
+    @Override
+    public String told(Throwable failure) {
+        return http.told(failure);
+    }
+
+    @Override
+    public void close() {
+        // The connections are everybody's.
+    }
+}

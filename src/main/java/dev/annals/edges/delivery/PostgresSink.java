@@ -1,0 +1,283 @@
+package dev.annals.edges.delivery;
+
+import dev.annals.core.feed.Cursor;
+import dev.annals.core.record.EncodedRecord;
+import dev.annals.kernel.database.Binds;
+import dev.annals.kernel.database.DatabaseFailure;
+import dev.annals.kernel.database.DatabaseUrl;
+import dev.annals.kernel.database.Sql;
+import dev.annals.kernel.quarantine.AnswerDeadline;
+import dev.annals.kernel.quarantine.RefusedAnswerException;
+import io.smallrye.mutiny.Uni;
+import io.vertx.core.Vertx;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.net.SocketAddress;
+import io.vertx.mutiny.sqlclient.SqlConnection;
+import io.vertx.pgclient.PgConnectOptions;
+import io.vertx.pgclient.PgConnection;
+import io.vertx.pgclient.PgException;
+import io.vertx.pgclient.SslMode;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.UnknownHostException;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.function.BiConsumer;
+import java.util.function.Function;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Two tables in another database, {@code annals_record} and {@code annals_cursor}: the records of a batch and the cursor behind them are
+ * written in one transaction there, and only where the cursor is still the one before them. So each record is there exactly once, also
+ * where an instance dies between that commit and its own note of it, or where two believe that they hold the stream.
+ */
+final class PostgresSink implements Sink {
+
+    private static final Sql MAKE_SINK_TABLES = Sql.named("make_sink_tables");
+    private static final Sql FIND_SINK_CURSOR = Sql.named("find_sink_cursor");
+    private static final Sql ADD_TO_SINK = Sql.named("add_to_sink");
+    private static final String SSL_MODE = "sslmode";
+    private static final Pattern STATE = Pattern.compile("[0-9A-Z]{5}");
+    /** Of the driver's settings this is the only one that a URL may have. */
+    private static final String VERIFIED = "verify-full";
+
+    private final NamedStream stream;
+    private final DatabaseUrl url;
+    private final String password;
+    private final Targets targets;
+    private final Vertx vertx;
+    private final Duration limit;
+    private final AnswerDeadline deadline;
+    private @Nullable SqlConnection connection;
+    private boolean isClosed;
+
+    PostgresSink(NamedStream stream, String password, Targets targets, Vertx vertx, Duration limit) {
+        this.stream = stream;
+        this.url = DatabaseUrl.parse(stream.url());
+        this.password = password;
+        this.targets = targets;
+        this.vertx = vertx;
+        this.limit = limit;
+        // The server ends a statement after the limit; this closes connections on which it cannot say so.
+        this.deadline = new AnswerDeadline(limit.multipliedBy(2), limit.multipliedBy(2), late -> {});
+    }
+
+    /** As {@link Sink#check}. */
+    static void check(String url, @Nullable String secret, BiConsumer<String, String> wrong) {
+        try {
+            DatabaseUrl parsed = DatabaseUrl.parse(url);
+            if (!parsed.password().isEmpty()) {
+                wrong.accept("url", "It must have no password, for it is shown: put that into secret.");
+            } else if (parsed.servers().size() != 1
+                    || parsed.parameters().keySet().stream().anyMatch(name -> !name.equals(SSL_MODE))) {
+                wrong.accept("url", "It must name one server, and no parameter but sslmode.");
+            }
+        } catch (IllegalArgumentException e) {
+            wrong.accept("url", "It must be postgresql://user@host:port/database, optionally with ?sslmode=require.");
+        }
+        if (secret != null && secret.isEmpty()) {
+            wrong.accept("secret", "It must not be empty: it is the password.");
+        }
+    }
+
+    /** Where the sink of such a URL is. */
+    static String host(String url) {
+        String host = DatabaseUrl.parse(url).host();
+        return host.startsWith("[") ? host.substring(1, host.length() - 1) : host;
+    }
+
+    @Override
+    public Uni<Cursor> begin(Cursor known) {
+        return targets.resolve(host(stream.url()))
+                .chain(this::connect)
+                .chain(open -> MAKE_SINK_TABLES
+                        .execute(open)
+                        .chain(made -> place(known).execute(open))
+                        .map(rows -> Cursor.parse(rows.iterator().next().getString("cursor"))
+                                .orElse(known)))
+                .ifNoItem()
+                .after(limit)
+                .failWith(() -> new SinkException(late()));
+    }
+
+    private Binds place(Cursor known) {
+        return FIND_SINK_CURSOR
+                .bind("stream_id", stream.id())
+                .bind("project_id", stream.projectId())
+                .bind("rewinds", stream.progress().rewinds())
+                .bind("cursor", known.toString());
+    }
+
+    private Uni<SqlConnection> connect(InetAddress address) {
+        return Uni.createFrom()
+                .emitter(emitter -> PgConnection.connect(vertx, options(address))
+                        .onSuccess(opened -> emitter.complete(keep(opened)))
+                        .onFailure(emitter::fail));
+    }
+
+    /** One that comes after the time for it is over is closed, too. */
+    private synchronized SqlConnection keep(PgConnection opened) {
+        // Otherwise the driver prints what a server says and does wrong.
+        opened.noticeHandler(notice -> {}).exceptionHandler(failure -> {});
+        SqlConnection watched = SqlConnection.newInstance(deadline.on(opened));
+        connection = watched;
+        if (isClosed) {
+            close();
+        }
+        return watched;
+    }
+
+    private PgConnectOptions options(InetAddress address) {
+        String mode = url.parameters().getOrDefault(SSL_MODE, address.isLoopbackAddress() ? "prefer" : VERIFIED);
+        PgConnectOptions options = new Pinned(address);
+        options.setHost(url.host())
+                .setPort(url.port())
+                .setDatabase(url.database())
+                .setUser(url.user())
+                .setPassword(password)
+                .setSslMode(SslMode.of(mode))
+                .setTrustAll(!mode.equals(VERIFIED))
+                .setHostnameVerificationAlgorithm(mode.equals(VERIFIED) ? "HTTPS" : "")
+                .setConnectTimeout((int) limit.toMillis());
+        String millis = Long.toString(limit.toMillis());
+        options.addProperty("application_name", "annals")
+                .addProperty("statement_timeout", millis)
+                .addProperty("lock_timeout", millis)
+                // A frozen instance does not hold the cursor from the one that has taken over.
+                .addProperty("idle_in_transaction_session_timeout", millis);
+        return options;
+    }
+
+    /** Connects to the address that was found good, whatever a second question for the name would bring. */
+    private static final class Pinned extends PgConnectOptions {
+
+        private final InetAddress address;
+
+        Pinned(InetAddress address) {
+            this.address = address;
+        }
+
+        @Override
+        public SocketAddress getSocketAddress() {
+            try {
+                return SocketAddress.inetSocketAddress(
+                        new InetSocketAddress(InetAddress.getByAddress(getHost(), address.getAddress()), getPort()));
+            } catch (UnknownHostException e) {
+                throw new IllegalStateException("an address has 4 or 16 bytes", e);
+            }
+        }
+    }
+
+    @Override
+    public Uni<Outcome> deliver(Batch batch) {
+        return within(open -> add(open, batch), batch);
+    }
+
+    /** In a transaction that is taken back. */
+    @Override
+    public Uni<Outcome> test(Batch batch) {
+        return begin(batch.before())
+                .chain(at -> within(
+                        open -> open.begin()
+                                .chain(begun -> add(open, new Batch(stream, batch.records(), at, at))
+                                        .call(added -> begun.rollback())),
+                        batch))
+                .onFailure()
+                .recoverWithItem(failure -> outcome(failure, batch));
+    }
+
+    private Uni<Outcome> within(Function<SqlConnection, Uni<Outcome>> work, Batch batch) {
+        SqlConnection open = open();
+        return work.apply(open)
+                .ifNoItem()
+                .after(limit)
+                .recoverWithItem(() -> new Outcome.Failed(late(), null))
+                .onFailure()
+                .recoverWithItem(failure -> outcome(failure, batch));
+    }
+
+    private String late() {
+        return "It did not answer within " + limit.toMillis() + " ms.";
+    }
+
+    private synchronized SqlConnection open() {
+        if (connection == null) {
+            throw new IllegalStateException("a sink begins before it delivers");
+        }
+        return connection;
+    }
+
+    // One statement is one transaction.
+    private Uni<Outcome> add(SqlConnection open, Batch batch) {
+        Long[] ids = batch.records().stream().map(EncodedRecord::sequenceId).toArray(Long[]::new);
+        String[] records = batch.records().stream().map(PostgresSink::text).toArray(String[]::new);
+        return ADD_TO_SINK
+                .bind("stream_id", stream.id())
+                .bind("project_id", stream.projectId())
+                .bind("rewinds", stream.progress().rewinds())
+                .bind("before", batch.before().toString())
+                .bind("after", batch.after().toString())
+                .bind("sequence_ids", ids)
+                .bind("records", records)
+                .execute(open)
+                .map(rows -> rows.iterator().hasNext()
+                        ? new Outcome.Taken("It took " + ids.length + " records.")
+                        : new Outcome.Elsewhere());
+    }
+
+    private static String text(EncodedRecord record) {
+        Buffer bytes = Buffer.buffer(record.length());
+        record.appendTo(bytes);
+        return bytes.toString(StandardCharsets.UTF_8);
+    }
+
+    /** What a failure of the sink means; its messages may have what is in a record, so only the code is shown. */
+    static Outcome outcome(Throwable failure, Batch batch) {
+        if (failure instanceof PgException error) {
+            String state = state(error);
+            boolean refused =
+                    state.startsWith("22") || (state.startsWith("23") && !DatabaseFailure.isTransient(failure));
+            if (refused && !batch.records().isEmpty()) {
+                return new Outcome.Refused(why(failure), false);
+            }
+        }
+        return new Outcome.Failed(why(failure), null);
+    }
+
+    @Override
+    public String told(Throwable failure) {
+        return why(failure);
+    }
+
+    private static String why(Throwable failure) {
+        if (failure instanceof PgException error) {
+            return "It answered with the error " + state(error) + ".";
+        } else if (failure instanceof Targets.RefusedTargetException
+                || failure instanceof RefusedAnswerException
+                || failure instanceof SinkException) {
+            return String.valueOf(failure.getMessage());
+        } else if (failure instanceof UnknownHostException) {
+            return "Its host is not known.";
+        }
+        return "No connection can be made, or it broke.";
+    }
+
+    /** The code of an error as PostgreSQL has them, and nothing else that a server may say. */
+    private static String state(PgException error) {
+        String state = String.valueOf(error.getSqlState());
+        return STATE.matcher(state).matches() ? state : "without a code";
+    }
+
+    @Override
+    public synchronized void close() {
+        isClosed = true;
+        SqlConnection open = connection;
+        connection = null;
+        if (open != null) {
+            open.close().subscribe().with(closed -> {}, failure -> {});
+            // It may not answer the goodbye.
+            vertx.setTimer(limit.toMillis(), late -> AnswerDeadline.giveUp(open.getDelegate()));
+        }
+    }
+}

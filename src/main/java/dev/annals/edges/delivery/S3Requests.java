@@ -1,0 +1,158 @@
+package dev.annals.edges.delivery;
+
+import io.smallrye.mutiny.Uni;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.http.HttpMethod;
+import java.net.URI;
+import java.net.URLEncoder;
+import java.nio.charset.StandardCharsets;
+import java.security.GeneralSecurityException;
+import java.security.MessageDigest;
+import java.time.Instant;
+import java.time.ZoneOffset;
+import java.time.format.DateTimeFormatter;
+import java.util.HexFormat;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.stream.Collectors;
+import javax.crypto.Mac;
+import javax.crypto.spec.SecretKeySpec;
+
+/**
+ * Requests to one bucket of an S3-compatible store, addressed by path, and signed with AWS Signature Version 4: headers, and the digest of
+ * the body.
+ */
+final class S3Requests {
+
+    private static final String ALGORITHM = "AWS4-HMAC-SHA256";
+    private static final String HMAC = "HmacSHA256";
+    private static final DateTimeFormatter TIME =
+            DateTimeFormatter.ofPattern("yyyyMMdd'T'HHmmss'Z'").withZone(ZoneOffset.UTC);
+    private static final int DATE_LENGTH = 8;
+    /** The digest of no bytes. */
+    private static final String NOTHING = hex(sha256(new byte[0]));
+
+    private final HttpExchange http;
+    private final URI endpoint;
+    private final String bucket;
+    private final String region;
+    private final String accessKey;
+    private final String secretKey;
+
+    /**
+     * @param endpoint scheme, host and port
+     * @param secret the access key, a colon, and the secret key
+     */
+    S3Requests(HttpExchange http, URI endpoint, String bucket, String region, String secret) {
+        this.http = http;
+        this.endpoint = endpoint;
+        this.bucket = bucket;
+        this.region = region;
+        int colon = secret.indexOf(':');
+        this.accessKey = secret.substring(0, colon);
+        this.secretKey = secret.substring(colon + 1);
+    }
+
+    /**
+     * Puts an object where there is none: 412 says that there is one.
+     *
+     * @param digest SHA-256 of the body, in hexadecimal digits
+     */
+    Uni<HttpExchange.Answer> putNew(String key, Map<String, String> headers, Buffer body, String digest) {
+        Map<String, String> all = new TreeMap<>(headers);
+        all.put("if-none-match", "*");
+        return send(HttpMethod.PUT, "/" + bucket + "/" + key, Map.of(), all, body, digest);
+    }
+
+    /** The metadata of an object. */
+    Uni<HttpExchange.Answer> head(String key) {
+        return send(HttpMethod.HEAD, "/" + bucket + "/" + key, Map.of(), Map.of(), Buffer.buffer(), NOTHING);
+    }
+
+    Uni<HttpExchange.Answer> delete(String key) {
+        return send(HttpMethod.DELETE, "/" + bucket + "/" + key, Map.of(), Map.of(), Buffer.buffer(), NOTHING);
+    }
+
+    /** Some keys below a prefix, in their order, behind another one. */
+    Uni<HttpExchange.Answer> list(String prefix, String after, int most) {
+        Map<String, String> query = new TreeMap<>(
+                Map.of("list-type", "2", "max-keys", Integer.toString(most), "prefix", prefix, "start-after", after));
+        return send(HttpMethod.GET, "/" + bucket, query, Map.of(), Buffer.buffer(), NOTHING);
+    }
+
+    private Uni<HttpExchange.Answer> send(
+            HttpMethod method,
+            String path,
+            Map<String, String> parameters,
+            Map<String, String> headers,
+            Buffer body,
+            String digest) {
+        String query = new TreeMap<>(parameters)
+                .entrySet().stream()
+                        .map(parameter -> parameter.getKey() + "=" + encoded(parameter.getValue()))
+                        .collect(Collectors.joining("&"));
+        String time = TIME.format(Instant.now());
+        TreeMap<String, String> signed = new TreeMap<>(headers);
+        signed.put("host", HttpExchange.authority(endpoint));
+        signed.put("x-amz-content-sha256", digest);
+        signed.put("x-amz-date", time);
+        String names = String.join(";", signed.keySet());
+        String canonical = method.name() + "\n" + path + "\n" + query + "\n"
+                + signed.entrySet().stream()
+                        .map(header -> header.getKey() + ":" + header.getValue() + "\n")
+                        .collect(Collectors.joining())
+                + "\n" + names + "\n" + digest;
+        String date = time.substring(0, DATE_LENGTH);
+        String scope = date + "/" + region + "/s3/aws4_request";
+        String text =
+                ALGORITHM + "\n" + time + "\n" + scope + "\n" + hex(sha256(canonical.getBytes(StandardCharsets.UTF_8)));
+        byte[] key = ("AWS4" + secretKey).getBytes(StandardCharsets.UTF_8);
+        for (String part : new String[] {date, region, "s3", "aws4_request"}) {
+            key = hmac(key, part);
+        }
+        Map<String, String> sent = new TreeMap<>(signed);
+        // It is sent with each request.
+        sent.remove("host");
+        sent.put(
+                "authorization",
+                ALGORITHM + " Credential=" + accessKey + "/" + scope + ", SignedHeaders=" + names + ", Signature="
+                        + hex(hmac(key, text)));
+        URI url = URI.create(endpoint.getScheme() + "://" + HttpExchange.authority(endpoint) + path
+                + (query.isEmpty() ? "" : "?" + query));
+        return http.send(new HttpExchange.Request(method, url, sent, body));
+    }
+
+    private static String encoded(String text) {
+        return URLEncoder.encode(text, StandardCharsets.UTF_8)
+                .replace("+", "%20")
+                .replace("*", "%2A")
+                .replace("%7E", "~");
+    }
+
+    /** What may be shown of a request that had no answer. */
+    String told(Throwable failure) {
+        return http.told(failure);
+    }
+
+    static String hex(byte[] bytes) {
+        return HexFormat.of().formatHex(bytes);
+    }
+
+    static byte[] sha256(byte[] bytes) {
+        try {
+            return MessageDigest.getInstance("SHA-256").digest(bytes);
+        } catch (GeneralSecurityException e) {
+            throw new IllegalStateException("every Java platform has SHA-256", e);
+        }
+    }
+
+    private static byte[] hmac(byte[] key, String text) {
+        try {
+            Mac mac = Mac.getInstance(HMAC);
+            mac.init(new SecretKeySpec(key, HMAC));
+            return mac.doFinal(text.getBytes(StandardCharsets.UTF_8));
+        } catch (GeneralSecurityException e) {
+            throw new IllegalStateException("every Java platform has " + HMAC, e);
+        }
+    }
+}

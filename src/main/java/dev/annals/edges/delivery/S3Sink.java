@@ -1,0 +1,329 @@
+package dev.annals.edges.delivery;
+
+import dev.annals.core.feed.Cursor;
+import dev.annals.core.record.EncodedRecord;
+import dev.annals.derived.log.Checkpoints;
+import dev.annals.kernel.http.JsonBody;
+import dev.annals.kernel.http.ProblemException;
+import io.smallrye.mutiny.Uni;
+import io.vertx.core.Vertx;
+import io.vertx.core.buffer.Buffer;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.net.URI;
+import java.net.URISyntaxException;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.UUID;
+import java.util.function.BiConsumer;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.apache.commons.compress.compressors.gzip.GzipCompressorOutputStream;
+import org.apache.commons.compress.compressors.gzip.GzipParameters;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Objects in an S3-compatible store: each has the records of one batch, as compressed lines of JSON, and each record is in exactly one
+ * object of each generation; a rewind begins the next generation.
+ *
+ * <p>An object's name is the sequence id behind the end of the object before it. It is put only where there is none with this name. So
+ * the objects are a chain, in which each link is made once: whoever comes second, because the answer to the first try was lost or because
+ * another instance has the stream now, learns where the chain ends, and goes on there. What the service's database says of the place does
+ * not count.
+ *
+ * <p>The comment in the head of the gzip file is JSON: where the records begin and end, the name and the digest of the object before, and the
+ * newest checkpoint of the project's log. Programs that read the records do not see it, but it is part of what the next object's digest
+ * is of.
+ */
+final class S3Sink implements Sink {
+
+    private static final String SCHEME = "s3+";
+    private static final Pattern PATH =
+            Pattern.compile("/([0-9a-z][0-9a-z.-]{1,61}[0-9a-z])((?:/[0-9A-Za-z_-][0-9A-Za-z._-]{0,254}){0,10})/?");
+    private static final Pattern REGION = Pattern.compile("region=([0-9a-z-]{1,64})");
+    private static final String DEFAULT_REGION = "us-east-1";
+    private static final Pattern SECRET = Pattern.compile("[!-9;-~]{3,128}:[!-~]{8,256}");
+    private static final String SUFFIX = ".ndjson.gz";
+    private static final String CURSOR = "x-amz-meta-annals-cursor";
+    private static final String DIGEST = "x-amz-meta-annals-sha256";
+    private static final Pattern HEX = Pattern.compile("[0-9a-f]{64}");
+    private static final Pattern CODE = Pattern.compile("<Code>([0-9A-Za-z]{1,64})</Code>");
+    private static final int PAGE = 100;
+    private static final long FIRST_WINDOW = 1_024;
+    private static final int GROWTH = 8;
+    private static final int EXISTS = 412;
+
+    private final NamedStream stream;
+    private final S3Requests requests;
+    private final Checkpoints checkpoints;
+    private final Vertx vertx;
+    private final Duration limit;
+    private final String folder;
+    private final Pattern listed;
+    private volatile @Nullable Link last;
+
+    /**
+     * The end of the chain.
+     *
+     * @param name of the object, in its folder
+     * @param digest SHA-256 of its bytes
+     * @param cursor behind its last record
+     */
+    private record Link(String name, String digest, Cursor cursor) {}
+
+    /**
+     * The bytes of an object.
+     *
+     * @param digest their SHA-256, in hexadecimal digits
+     */
+    private record Body(Buffer bytes, String digest) {
+
+        static Body of(byte[] bytes) {
+            return new Body(Buffer.buffer(bytes), S3Requests.hex(S3Requests.sha256(bytes)));
+        }
+    }
+
+    /** @param secret the access key, a colon, and the secret key */
+    S3Sink(NamedStream stream, String secret, HttpExchange http, Checkpoints checkpoints, Vertx vertx, Duration limit) {
+        this.stream = stream;
+        this.checkpoints = checkpoints;
+        this.vertx = vertx;
+        this.limit = limit;
+        URI url = endpoint(stream.url());
+        Matcher path = PATH.matcher(url.getRawPath());
+        if (!path.matches()) {
+            throw new IllegalStateException("the URL was checked");
+        }
+        Matcher region = REGION.matcher(url.getRawQuery() == null ? "" : url.getRawQuery());
+        this.requests =
+                new S3Requests(http, url, path.group(1), region.matches() ? region.group(1) : DEFAULT_REGION, secret);
+        String prefix = path.group(2).isEmpty() ? "" : path.group(2).substring(1) + "/";
+        this.folder = prefix + stream.projectId() + "/" + stream.id() + "/"
+                + String.format(Locale.ROOT, "%06d", stream.progress().rewinds()) + "/";
+        this.listed =
+                Pattern.compile("<Key>" + Pattern.quote(folder) + "([0-9]{18})" + Pattern.quote(SUFFIX) + "</Key>");
+    }
+
+    private static URI endpoint(String url) {
+        return URI.create(url.substring(SCHEME.length()));
+    }
+
+    /** As {@link Sink#check}. */
+    static void check(String url, @Nullable String secret, BiConsumer<String, String> wrong) {
+        URI uri = uri(url);
+        if (uri == null
+                || uri.getHost() == null
+                || !("https".equals(uri.getScheme()) || "http".equals(uri.getScheme()))
+                || uri.getRawUserInfo() != null
+                || uri.getRawFragment() != null
+                || uri.getPort() == 0
+                || uri.getPort() > 65_535
+                || !PATH.matcher(uri.getRawPath()).matches()
+                || !(uri.getRawQuery() == null
+                        || REGION.matcher(uri.getRawQuery()).matches())) {
+            wrong.accept(
+                    "url",
+                    "It must be s3+https://host/bucket/prefix, optionally with ?region=; the prefix has letters, digits, dots,"
+                            + " hyphens and underscores. s3+http is for this machine's loopback alone.");
+        }
+        if (secret != null && !SECRET.matcher(secret).matches()) {
+            wrong.accept("secret", "It must be the access key, a colon, and the secret key.");
+        }
+    }
+
+    private static @Nullable URI uri(String text) {
+        try {
+            return text.startsWith(SCHEME) ? new URI(text.substring(SCHEME.length())) : null;
+        } catch (URISyntaxException e) {
+            return null;
+        }
+    }
+
+    /** Where the sink of such a URL is. */
+    static String host(String url) {
+        return HttpExchange.host(endpoint(url));
+    }
+
+    @Override
+    public Uni<Cursor> begin(Cursor known) {
+        return find(known.sequenceId(), FIRST_WINDOW)
+                .chain(name -> name == null ? probe(Body.of(new byte[0])).map(done -> known) : at(name, known))
+                .ifNoItem()
+                .after(limit)
+                .fail();
+    }
+
+    /** The name of the chain's last object, which begins about where the stream stands: keys can only be listed forwards. */
+    private Uni<@Nullable String> find(long near, long window) {
+        long from = Math.max(0, near - window);
+        return lastBehind(name(from), null)
+                .chain(found ->
+                        found != null || from == 0 ? Uni.createFrom().item(found) : find(near, window * GROWTH));
+    }
+
+    private static String name(long number) {
+        return String.format(Locale.ROOT, "%018d", number);
+    }
+
+    private Uni<@Nullable String> lastBehind(String after, @Nullable String found) {
+        return requests.list(folder, folder + after, PAGE).chain(answer -> {
+            require(answer, 200);
+            String page = answer.body().toString(StandardCharsets.UTF_8);
+            String newest = found;
+            for (Matcher key = listed.matcher(page); key.find(); ) {
+                newest = key.group(1) + SUFFIX;
+            }
+            return newest == null || newest.equals(found) || page.contains("<IsTruncated>false<")
+                    ? Uni.createFrom().item(newest)
+                    : lastBehind(newest, newest);
+        });
+    }
+
+    private Uni<Cursor> at(String name, Cursor known) {
+        return requests.head(folder + name).map(answer -> {
+            require(answer, 200);
+            String cursor = Optional.ofNullable(answer.headers().get(CURSOR)).orElse("");
+            String digest = Optional.ofNullable(answer.headers().get(DIGEST)).orElse("");
+            Cursor end = Cursor.parse(cursor).orElse(null);
+            if (end == null || !HEX.matcher(digest).matches()) {
+                throw new SinkException(
+                        "The object " + folder + name + " has not the metadata that the service gave it.");
+            }
+            last = new Link(name, digest, end);
+            // Where nothing matched the filter there is no object.
+            return end.sequenceId() >= known.sequenceId() ? end : known;
+        });
+    }
+
+    /** Before the first object of a chain: a store that overwrites would keep no promise. */
+    private Uni<Void> probe(Body object) {
+        Buffer body = object.bytes();
+        String digest = object.digest();
+        String key = folder + "test-" + UUID.randomUUID();
+        return requests.putNew(key, Map.of(), body, digest)
+                .invoke(answer -> require(answer, 200))
+                .chain(put -> requests.putNew(key, Map.of(), body, digest))
+                .call(second -> requests.delete(key).onFailure().recoverWithNull())
+                .invoke(second -> {
+                    if (second.status() / 100 == 2) {
+                        throw new SinkException("It overwrites an object in spite of If-None-Match: *, so that records"
+                                + " could be lost. Use a store with conditional writes.");
+                    }
+                    require(second, EXISTS);
+                })
+                .replaceWithVoid();
+    }
+
+    private static void require(HttpExchange.Answer answer, int status) {
+        if (answer.status() != status) {
+            throw new SinkException(why(answer));
+        }
+    }
+
+    private static String why(HttpExchange.Answer answer) {
+        Matcher code = CODE.matcher(answer.body().toString(StandardCharsets.UTF_8));
+        return answer.told() + (code.find() ? " It says " + code.group(1) + "." : "");
+    }
+
+    @Override
+    public Uni<Outcome> test(Batch batch) {
+        return compressed(batch, null)
+                .chain(this::probe)
+                .<Outcome>map(done -> new Outcome.Taken("An object was put there, not overwritten, and deleted."))
+                .ifNoItem()
+                .after(limit)
+                .fail()
+                .onFailure()
+                .recoverWithItem(failure -> new Outcome.Failed(told(failure), null));
+    }
+
+    @Override
+    public Uni<Outcome> deliver(Batch batch) {
+        if (batch.records().isEmpty()) {
+            return Uni.createFrom().item(new Outcome.Taken("There was nothing to send."));
+        }
+        return checkpoints
+                .note(stream.projectId(), batch.after().sequenceId())
+                .chain(note -> compressed(batch, note))
+                .chain(body -> put(batch, body))
+                .ifNoItem()
+                .after(limit)
+                .fail()
+                .onFailure()
+                .recoverWithItem(failure -> new Outcome.Failed(told(failure), null));
+    }
+
+    private Uni<Outcome> put(Batch batch, Body body) {
+        Link before = last;
+        String name = name(before == null ? 1 : before.cursor().sequenceId() + 1) + SUFFIX;
+        Map<String, String> headers =
+                Map.of("content-type", "application/gzip", CURSOR, batch.after().toString(), DIGEST, body.digest());
+        return requests.putNew(folder + name, headers, body.bytes(), body.digest())
+                .map(answer -> {
+                    if (answer.status() == 200) {
+                        last = new Link(name, body.digest(), batch.after());
+                        return new Outcome.Taken("It has the object " + folder + name + ".");
+                    }
+                    return answer.status() == EXISTS
+                            ? new Outcome.Elsewhere()
+                            : new Outcome.Failed(why(answer), answer.failed().after());
+                });
+    }
+
+    private Uni<Body> compressed(Batch batch, @Nullable String note) {
+        String comment = comment(batch, note);
+        return Uni.createFrom()
+                .completionStage(() ->
+                        vertx.executeBlocking(() -> gzip(batch, comment), false).toCompletionStage());
+    }
+
+    private String comment(Batch batch, @Nullable String note) {
+        Link before = last;
+        return AsciiJson.of(new String(
+                JsonBody.toBytes(1_024, json -> {
+                    json.writeStartObject();
+                    json.writeStringField("project_id", stream.projectId().toString());
+                    json.writeStringField("stream", stream.name());
+                    json.writeNumberField("generation", stream.progress().rewinds());
+                    json.writeStringField("format", stream.format().text());
+                    json.writeNumberField("records", batch.records().size());
+                    json.writeStringField("behind", batch.before().toString());
+                    json.writeStringField("up_to", batch.after().toString());
+                    json.writeStringField("previous", before == null ? null : before.name());
+                    json.writeStringField("previous_sha256", before == null ? null : before.digest());
+                    json.writeStringField("checkpoint", note);
+                    json.writeEndObject();
+                }),
+                StandardCharsets.UTF_8));
+    }
+
+    private static Body gzip(Batch batch, String comment) throws IOException {
+        GzipParameters parameters = new GzipParameters();
+        parameters.setComment(comment);
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+        try (GzipCompressorOutputStream gzip = new GzipCompressorOutputStream(bytes, parameters)) {
+            for (EncodedRecord record : batch.records()) {
+                record.writeTo(gzip);
+            }
+        }
+        return Body.of(bytes.toByteArray());
+    }
+
+    @Override
+    public String told(Throwable failure) {
+        if (failure instanceof SinkException answer) {
+            return String.valueOf(answer.getMessage());
+        } else if (failure instanceof ProblemException problem) {
+            return "There is no checkpoint: " + problem.problem().detail();
+        }
+        return requests.told(failure);
+    }
+
+    @Override
+    public void close() {
+        // The connections are everybody's.
+    }
+}

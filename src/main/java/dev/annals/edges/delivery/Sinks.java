@@ -1,0 +1,73 @@
+package dev.annals.edges.delivery;
+
+import dev.annals.derived.log.Checkpoints;
+import io.quarkus.runtime.ShutdownEvent;
+import io.vertx.core.Vertx;
+import io.vertx.core.WorkerExecutor;
+import io.vertx.core.http.HttpClient;
+import io.vertx.core.http.HttpClientOptions;
+import jakarta.enterprise.context.ApplicationScoped;
+import jakarta.enterprise.event.Observes;
+
+/** Opens sinks. */
+@ApplicationScoped
+class Sinks {
+
+    private static final int IDLE_SECONDS = 30;
+
+    private final Targets targets;
+    private final SinkSecrets secrets;
+    private final DeliveryConfig config;
+    private final Checkpoints checkpoints;
+    private final Vertx vertx;
+    private final SinkLoops loops;
+    private final HttpClient client;
+    private final HttpExchange http;
+    private final WorkerExecutor syslogWorkers;
+
+    Sinks(
+            Targets targets,
+            SinkSecrets secrets,
+            DeliveryConfig config,
+            Checkpoints checkpoints,
+            Vertx vertx,
+            SinkLoops loops) {
+        this.targets = targets;
+        this.secrets = secrets;
+        this.config = config;
+        this.checkpoints = checkpoints;
+        this.vertx = vertx;
+        this.loops = loops;
+        this.client = loops.vertx()
+                .createHttpClient(new HttpClientOptions()
+                        .setVerifyHost(true)
+                        .setMaxPoolSize(config.concurrent())
+                        .setMaxWaitQueueSize(config.concurrent())
+                        .setKeepAliveTimeout(IDLE_SECONDS)
+                        .setConnectTimeout((int) config.timeout().toMillis()));
+        this.http = new HttpExchange(targets, client, config.timeout());
+        this.syslogWorkers = vertx.createSharedWorkerExecutor("syslog-sink", config.concurrent());
+    }
+
+    void stop(@Observes ShutdownEvent event) {
+        client.close();
+        syslogWorkers.close();
+    }
+
+    /**
+     * Opens a stream's sink; connects to nothing yet.
+     *
+     * @throws SinkSecrets.UnreadableSecretException if its secret cannot be decrypted
+     */
+    Sink open(NamedStream stream) {
+        String secret = stream.secret() == null ? "" : secrets.decrypt(stream.ownerId(), stream.id(), stream.secret());
+        return switch (stream.sinkType()) {
+            case WEBHOOK -> new WebhookSink(stream, secret, http);
+            case POSTGRESQL -> new PostgresSink(stream, secret, targets, loops.vertx(), config.timeout());
+            case OTLP -> new OtlpSink(stream, secret, http);
+            case KAFKA -> new KafkaSink(stream, secret, targets, vertx, config);
+            case S3 -> new S3Sink(stream, secret, http, checkpoints, vertx, config.timeout());
+            case SYSLOG -> new SyslogSink(stream, targets, syslogWorkers, config.timeout());
+        };
+    }
+}

@@ -1,0 +1,73 @@
+package dev.annals.edges.delivery;
+
+import com.fasterxml.jackson.core.JsonGenerator;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.MissingNode;
+import dev.annals.core.record.RecordWriter;
+import dev.annals.core.record.StoredRecord;
+import java.io.IOException;
+import java.math.BigDecimal;
+import java.time.Instant;
+import java.util.Set;
+import java.util.UUID;
+
+/** A record as an event of Splunk's HTTP Event Collector: as in the feed, with its time, and its place among the indexed fields. */
+final class SplunkEvent {
+
+    private static final ObjectMapper JSON = new ObjectMapper();
+    private static final int MICROS = 6;
+    private static final int SHOWN = 200;
+    private static final int NO_DATA = 5;
+    private static final int TOO_LARGE = 413;
+    /** Invalid data format, event field is required, or blank, error in handling indexed fields. */
+    private static final Set<Integer> OF_DATA = Set.of(6, 12, 13, 15);
+
+    private SplunkEvent() {}
+
+    static void write(UUID projectId, StoredRecord stored, JsonGenerator json) throws IOException {
+        json.writeStartObject();
+        Instant time = stored.record().timestamp().toInstant();
+        json.writeFieldName("time");
+        json.writeNumber(BigDecimal.valueOf(time.getEpochSecond() * 1_000_000 + time.getNano() / 1_000, MICROS));
+        json.writeStringField("source", "annals");
+        json.writeStringField("sourcetype", "annals");
+        json.writeFieldName("event");
+        RecordWriter.write(stored, json);
+        json.writeObjectFieldStart("fields");
+        json.writeStringField("project_id", projectId.toString());
+        json.writeStringField("sequence_id", Long.toString(stored.sequenceId()));
+        json.writeEndObject();
+        json.writeEndObject();
+        json.writeRaw('\n');
+    }
+
+    /**
+     * What an answer means. Only what is said of the data refuses it: that a token is wrong or a queue is full is no fault of a record.
+     */
+    static Sink.Outcome outcome(Batch batch, HttpExchange.Answer answer) {
+        JsonNode said = said(answer);
+        int code = said.path("code").isInt() ? said.path("code").intValue() : -1;
+        String text = said.path("text").asText("").replaceAll("\\p{Cc}", " ");
+        String why = answer.told()
+                + (code < 0
+                        ? " That is no answer of Splunk's HTTP Event Collector."
+                        : " It says " + code + ": " + text.substring(0, Math.min(SHOWN, text.length())) + ".");
+        if (answer.status() == 200 && code == 0) {
+            return new Sink.Outcome.Taken(why);
+        } else if (code == NO_DATA && batch.records().isEmpty()) {
+            return new Sink.Outcome.Taken(why + " It takes the token.");
+        } else if (OF_DATA.contains(code) || answer.status() == TOO_LARGE) {
+            return new Sink.Outcome.Refused(why, false);
+        }
+        return new Sink.Outcome.Failed(why, answer.failed().after());
+    }
+
+    private static JsonNode said(HttpExchange.Answer answer) {
+        try {
+            return JSON.readTree(answer.body().getBytes());
+        } catch (IOException e) {
+            return MissingNode.getInstance();
+        }
+    }
+}

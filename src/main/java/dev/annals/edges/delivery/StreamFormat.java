@@ -1,0 +1,77 @@
+package dev.annals.edges.delivery;
+
+import dev.annals.core.record.RecordEncoder;
+import dev.annals.edges.export.ExportFormat;
+import java.util.Arrays;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.UUID;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/** How records are delivered: as exports have them, or as a kind of sink wants them. */
+enum StreamFormat {
+    /** As in the feed. */
+    JSON("application/json", null),
+    /** CloudEvents 1.0, in batched JSON mode. */
+    CLOUDEVENTS("application/cloudevents-batch+json", null),
+    /** OCSF, class API Activity. */
+    OCSF("application/json", null),
+    /** Common Event Format: see {@link CefEvent}. */
+    CEF("text/plain", SinkType.SYSLOG),
+    /** Splunk's HTTP Event Collector: see {@link SplunkEvent}. */
+    SPLUNK_HEC("application/json", SinkType.WEBHOOK),
+    /** Datadog's intake for logs: see {@link DatadogLog}. */
+    DATADOG("application/json", SinkType.WEBHOOK);
+
+    private final String mediaType;
+    private final @Nullable SinkType only;
+
+    StreamFormat(String mediaType, @Nullable SinkType only) {
+        this.mediaType = mediaType;
+        this.only = only;
+    }
+
+    /** The name in JSON and in the database. */
+    String text() {
+        return name().toLowerCase(Locale.ROOT);
+    }
+
+    static Optional<StreamFormat> of(String text) {
+        return Arrays.stream(values())
+                .filter(format -> format.text().equals(text))
+                .findFirst();
+    }
+
+    /** All names, for people. */
+    static String names() {
+        return Arrays.stream(values()).map(StreamFormat::text).collect(Collectors.joining(", "));
+    }
+
+    /** Whether a kind of sink can have it. OTLP has a format of its own, and takes none. */
+    boolean suits(SinkType sink) {
+        return sink == SinkType.OTLP ? this == JSON : only == null || only == sink;
+    }
+
+    /** Whether a secret for this format is one for that: those of Splunk and Datadog are sent, not signed with. */
+    boolean sharesSecretWith(StreamFormat other) {
+        return this == other || (only != SinkType.WEBHOOK && other.only != SinkType.WEBHOOK);
+    }
+
+    /** The media type of a batch. */
+    String mediaType() {
+        return mediaType;
+    }
+
+    /** How each record is written. */
+    RecordEncoder.Format of(UUID projectId) {
+        return switch (this) {
+            case JSON -> ExportFormat.NDJSON.of(projectId);
+            case CLOUDEVENTS -> ExportFormat.CLOUDEVENTS.of(projectId);
+            case OCSF -> ExportFormat.OCSF.of(projectId);
+            case CEF -> (record, out) -> CefEvent.write(projectId, record, out);
+            case SPLUNK_HEC -> (record, out) -> SplunkEvent.write(projectId, record, out);
+            case DATADOG -> (record, out) -> DatadogLog.write(projectId, record, out);
+        };
+    }
+}

@@ -1,0 +1,345 @@
+package dev.annals.edges.delivery;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.annals.access.project.Actor;
+import dev.annals.core.feed.Cursor;
+import dev.annals.core.feed.FeedConfig;
+import dev.annals.core.feed.FeedParameters;
+import dev.annals.core.query.Filter;
+import dev.annals.kernel.database.Binds;
+import dev.annals.kernel.database.DatabaseFailure;
+import dev.annals.kernel.database.Sql;
+import dev.annals.kernel.guid.SequentialGuid;
+import dev.annals.kernel.http.Bulkhead;
+import dev.annals.kernel.http.FieldError;
+import dev.annals.kernel.http.Problem;
+import dev.annals.kernel.http.ProblemException;
+import dev.annals.kernel.http.ProblemType;
+import io.smallrye.mutiny.Multi;
+import io.smallrye.mutiny.Uni;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.mutiny.sqlclient.Pool;
+import io.vertx.mutiny.sqlclient.Row;
+import io.vertx.mutiny.sqlclient.RowSet;
+import io.vertx.pgclient.PgException;
+import jakarta.enterprise.context.ApplicationScoped;
+import jakarta.ws.rs.core.MultivaluedHashMap;
+import jakarta.ws.rs.core.MultivaluedMap;
+import java.time.Duration;
+import java.time.OffsetDateTime;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+
+/** The streams of projects. Each change is a function of the schema, which appends its event: see V18__stream.sql. */
+@ApplicationScoped
+class Streams {
+
+    private static final Sql SET_STREAM = Sql.named("set_stream");
+    private static final Sql PAUSE_STREAM = Sql.named("pause_stream");
+    private static final Sql RESUME_STREAM = Sql.named("resume_stream");
+    private static final Sql REWIND_STREAM = Sql.named("rewind_stream");
+    private static final Sql DELETE_STREAM = Sql.named("delete_stream");
+    private static final Sql FIND_STREAMS = Sql.named("find_streams");
+    private static final Sql FIND_STREAM_FEEDS = Sql.named("find_stream_feeds");
+    private static final Sql LIST_DEAD_LETTERS = Sql.named("list_dead_letters");
+    private static final ObjectMapper JSON = new ObjectMapper();
+    private static final int LOOK_UPS = 4;
+    private static final Duration LOOK_UP_WAIT = Duration.ofSeconds(5);
+    private static final int CHANGES = 4;
+    private static final Duration CHANGE_WAIT = Duration.ofSeconds(10);
+    private static final int WAITING = 32;
+    private static final String ALL_PROJECTS = "/all_projects";
+    private static final int MADE_MEANWHILE = 3;
+    /** More than a project may have. */
+    private static final int ALL = 1_000;
+
+    private final Pool pool;
+    private final SequentialGuid guids;
+    private final SinkSecrets secrets;
+    private final Targets targets;
+    private final FeedConfig feed;
+    private final DeliveryConfig config;
+    /** Who answers slowly for a name holds a thread for as long as that takes. */
+    private final Bulkhead lookUps =
+            new Bulkhead(LOOK_UPS, WAITING, LOOK_UP_WAIT, "Too many names of hosts are looked up: try again.");
+    /** A change waits for whoever holds its project's feed, and does so with a connection. */
+    private final Bulkhead changes =
+            new Bulkhead(CHANGES, WAITING, CHANGE_WAIT, "Too many streams are changed at a time: try again.");
+
+    Streams(
+            Pool pool,
+            SequentialGuid guids,
+            SinkSecrets secrets,
+            Targets targets,
+            FeedConfig feed,
+            DeliveryConfig config) {
+        this.pool = pool;
+        this.guids = guids;
+        this.secrets = secrets;
+        this.targets = targets;
+        this.feed = feed;
+        this.config = config;
+    }
+
+    /**
+     * What came of a change.
+     *
+     * @param created whether the stream is new
+     */
+    record Defined(NamedStream stream, boolean created) {}
+
+    /** A record that a stream has passed by. */
+    record DeadLetter(long sequenceId, UUID recordId, String reason, OffsetDateTime refusedAt) {}
+
+    Uni<List<NamedStream>> list(UUID projectId) {
+        return find(projectId, null, ALL);
+    }
+
+    /** The stream with this name; fails with {@code not-found}. */
+    Uni<NamedStream> find(UUID projectId, String name) {
+        return find(projectId, name, 1).map(found -> found.stream().findFirst().orElseThrow(Streams::notFound));
+    }
+
+    private Uni<List<NamedStream>> find(UUID projectId, @Nullable String name, int most) {
+        return DatabaseFailure.retried(FIND_STREAMS
+                .bind("project_id", projectId)
+                .bind("name", name)
+                .bind("most", most)
+                .execute(pool)
+                .map(rows -> rows.stream().map(NamedStream::of).toList()));
+    }
+
+    /**
+     * Makes a stream, or says anew what it is.
+     *
+     * @return fails with {@code invalid-body}, {@code no-streams-key} or {@code too-many-streams}
+     */
+    Uni<Defined> set(UUID projectId, String name, StreamRequest asked, Actor actor) {
+        return reachable(asked)
+                .chain(() -> Uni.createFrom()
+                        .deferred(() -> find(projectId, name, 1)
+                                .chain(found -> set(
+                                        projectId, name, asked, found.stream().findFirst(), actor)))
+                        .onFailure(Streams::isMadeMeanwhile)
+                        .retry()
+                        .atMost(MADE_MEANWHILE));
+    }
+
+    /** Somebody else has made or deleted it since it was looked for. */
+    private static boolean isMadeMeanwhile(Throwable failure) {
+        return failure instanceof PgException error && error.getSqlState().equals("40001");
+    }
+
+    /** A first look, so that a wrong host is refused at once. Each delivery looks again; a name may be unknown for the moment. */
+    private Uni<Void> reachable(StreamRequest asked) {
+        return lookUps.run(() -> Multi.createFrom()
+                        .iterable(Sink.hosts(asked.sinkType(), asked.url()))
+                        .onItem()
+                        .transformToUniAndConcatenate(targets::resolve)
+                        .collect()
+                        .last())
+                .replaceWithVoid()
+                .onFailure(failure -> !(failure instanceof Targets.RefusedTargetException))
+                .recoverWithNull()
+                .onFailure()
+                .transform(refused -> invalid("/sink/url", String.valueOf(refused.getMessage())));
+    }
+
+    private Uni<Defined> set(
+            UUID projectId, String name, StreamRequest asked, Optional<NamedStream> there, Actor actor) {
+        UUID id = there.map(NamedStream::id).orElseGet(guids::next);
+        byte[] secret = secret(projectId, id, asked, there.orElse(null));
+        return change(
+                        SET_STREAM
+                                .bind("project_id", projectId)
+                                .bind("id", id)
+                                .bind("name", name)
+                                .bind("sink_type", asked.sinkType().text())
+                                .bind("url", asked.url())
+                                .bind("secret", secret == null ? null : Buffer.buffer(secret))
+                                .bind("format", asked.format().text())
+                                .bind("filter", asked.filter())
+                                .bind("on_refusal", asked.onRefusal())
+                                .bind("max_refusals", asked.maxRefusals())
+                                .bind("all_projects", asked.allProjects())
+                                .bind("cursor", asked.cursor().toString())
+                                .bind("most", config.perProject()),
+                        actor)
+                .chain(() -> find(projectId, name))
+                .map(stream -> new Defined(stream, there.isEmpty()));
+    }
+
+    /** The stored form: that of before, if it is left out or the same. It goes to no other place than it was set for. */
+    private byte @Nullable [] secret(UUID projectId, UUID id, StreamRequest asked, @Nullable NamedStream there) {
+        byte[] kept = there != null
+                        && there.sinkType() == asked.sinkType()
+                        && there.url().equals(asked.url())
+                        && there.format().sharesSecretWith(asked.format())
+                ? there.secret()
+                : null;
+        if (asked.secret() == null) {
+            if (kept == null
+                    && Sink.needsSecret(asked.sinkType(), asked.url(), there != null && there.secret() != null)) {
+                throw invalid(
+                        "/sink/secret",
+                        "It is missing: a new sink, or one with another URL or kind of secret, needs its secret.");
+            }
+            return kept;
+        }
+        secrets.requireKey();
+        return kept != null && asked.secret().equals(known(projectId, id, kept))
+                ? kept
+                : secrets.encrypt(projectId, id, asked.secret());
+    }
+
+    private @Nullable String known(UUID projectId, UUID id, byte[] kept) {
+        try {
+            return secrets.decrypt(projectId, id, kept);
+        } catch (SinkSecrets.UnreadableSecretException e) {
+            return null;
+        }
+    }
+
+    Uni<NamedStream> pause(UUID projectId, String name, Actor actor) {
+        return changed(PAUSE_STREAM, projectId, name, actor);
+    }
+
+    Uni<NamedStream> resume(UUID projectId, String name, Actor actor) {
+        return changed(RESUME_STREAM, projectId, name, actor);
+    }
+
+    private Uni<NamedStream> changed(Sql command, UUID projectId, String name, Actor actor) {
+        return change(command.bind("project_id", projectId).bind("name", name), actor)
+                .chain(() -> find(projectId, name));
+    }
+
+    Uni<NamedStream> rewind(UUID projectId, String name, StreamRequest.Rewind to, Actor actor) {
+        return find(projectId, name)
+                .invoke(stream -> requirePlace(stream, to))
+                .chain(() -> change(
+                        REWIND_STREAM
+                                .bind("project_id", projectId)
+                                .bind("name", name)
+                                .bind("feed", to.feed())
+                                .bind("cursor", to.cursor().toString()),
+                        actor))
+                .chain(() -> find(projectId, name));
+    }
+
+    private static void requirePlace(NamedStream stream, StreamRequest.Rewind to) {
+        if (stream.allProjects() && to.feed() == null && !to.cursor().equals(Cursor.START)) {
+            throw invalid(
+                    "/cursor", "A stream of all projects is set to 0, or with project_id to a place in one feed.");
+        }
+    }
+
+    /** How far a stream has come in each feed that it follows, in the order of the projects' ids. */
+    Uni<List<NamedStream>> feeds(UUID projectId, String name, @Nullable UUID after, int most) {
+        return find(projectId, name).chain(stream -> feeds(projectId, name, null, after, most));
+    }
+
+    private Uni<List<NamedStream>> feeds(
+            UUID projectId, String name, @Nullable UUID feed, @Nullable UUID after, int most) {
+        return DatabaseFailure.retried(FIND_STREAM_FEEDS
+                .bind("project_id", projectId)
+                .bind("name", name)
+                .bind("feed", feed)
+                .bind("after", after)
+                .bind("most", most)
+                .execute(pool)
+                .map(rows -> rows.stream().map(NamedStream::of).toList()));
+    }
+
+    Uni<Void> delete(UUID projectId, String name, Actor actor) {
+        return change(DELETE_STREAM.bind("project_id", projectId).bind("name", name), actor)
+                .replaceWithVoid();
+    }
+
+    /**
+     * Some of a stream's dead letters, in the order of a feed.
+     *
+     * @param feed the project whose feed it is
+     * @return fails with {@code not-found} if it is none that the stream follows
+     */
+    Uni<List<DeadLetter>> deadLetters(UUID projectId, String name, UUID feed, long after, int most) {
+        return feeds(projectId, name, feed, null, 1)
+                .map(found -> found.stream().findFirst().orElseThrow(Streams::notFollowed))
+                .chain(stream -> DatabaseFailure.retried(LIST_DEAD_LETTERS
+                        .bind("stream_id", stream.id())
+                        .bind("project_id", feed)
+                        .bind("after", after)
+                        .bind("most", most)
+                        .execute(pool)))
+                .map(rows -> rows.stream()
+                        .map(row -> new DeadLetter(
+                                row.getLong("sequence_id"),
+                                row.getUUID("record_id"),
+                                row.getString("reason"),
+                                row.getOffsetDateTime("refused_at")))
+                        .toList());
+    }
+
+    /** The filter of a stream. */
+    Filter filter(NamedStream stream) {
+        MultivaluedMap<String, String> parameters = new MultivaluedHashMap<>();
+        try {
+            for (Map.Entry<String, JsonNode> entry :
+                    JSON.readTree(stream.filter()).properties()) {
+                parameters.add(entry.getKey(), entry.getValue().asText());
+            }
+        } catch (JsonProcessingException e) {
+            throw new IllegalStateException("the database keeps JSON", e);
+        }
+        return parameters.isEmpty() ? Filter.NONE : FeedParameters.filter(parameters, feed);
+    }
+
+    private Uni<RowSet<Row>> change(Binds command, Actor actor) {
+        return changes.run(() -> command.bind("actor_token", actor.token())
+                        .bind("address", actor.address())
+                        .execute(pool))
+                .onFailure(PgException.class)
+                .transform(Streams::explained);
+    }
+
+    /** The constraint says what is wrong. */
+    private static Throwable explained(PgException failure) {
+        return switch (Optional.ofNullable(failure.getConstraint()).orElse("")) {
+            case "stream_known" -> notFound();
+            case "stream_feed_known" -> notFollowed();
+            case "stream_all_projects" ->
+                invalid(ALL_PROJECTS, "Only an admin can have a stream of all projects, in the project annals.");
+            case "stream_all_projects_kept" ->
+                invalid(
+                        ALL_PROJECTS,
+                        "The stream follows other feeds, and that stays: delete it, or take another name.");
+            case "stream_limit" ->
+                new ProblemException(
+                        ProblemType.TOO_MANY_STREAMS,
+                        "The project has as many streams as it may have. Delete one that is not needed.");
+            case "stream_token" ->
+                new ProblemException(
+                        ProblemType.UNAUTHORIZED, "The token has ended. Ask the administrator for a new one.");
+            default -> failure;
+        };
+    }
+
+    private static ProblemException notFound() {
+        return new ProblemException(ProblemType.NOT_FOUND, "The project has no stream with this name.");
+    }
+
+    private static ProblemException notFollowed() {
+        return new ProblemException(
+                ProblemType.NOT_FOUND,
+                "No stream with this name follows the feed of that project: GET /v1/streams/{name}/feeds lists those that it does.");
+    }
+
+    private static ProblemException invalid(String pointer, String detail) {
+        return new ProblemException(Problem.of(ProblemType.INVALID_BODY, "A field is wrong; errors names it.")
+                .withErrors(List.of(new FieldError(pointer, detail))));
+    }
+}

@@ -1,0 +1,153 @@
+package dev.annals.edges.delivery;
+
+import dev.annals.access.project.AddressRange;
+import io.netty.util.NetUtil;
+import io.smallrye.mutiny.Uni;
+import io.vertx.core.Vertx;
+import jakarta.enterprise.context.ApplicationScoped;
+import jakarta.inject.Inject;
+import java.net.InetAddress;
+import java.net.UnknownHostException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.stream.Stream;
+
+/**
+ * Where sinks may be. A name is resolved once, each of its addresses is looked at, and the connection goes to one of those that were
+ * found good: whoever answers another address to a second question has gained nothing.
+ */
+@ApplicationScoped
+class Targets {
+
+    /** Not reachable for everybody, or standing for addresses that are not: the registries of IANA, and multicast. */
+    private static final List<AddressRange> SPECIAL = Stream.of(
+                    "0.0.0.0/8",
+                    "10.0.0.0/8",
+                    "100.64.0.0/10",
+                    "127.0.0.0/8",
+                    "169.254.0.0/16",
+                    "172.16.0.0/12",
+                    "192.0.0.0/24",
+                    "192.0.2.0/24",
+                    "192.88.99.0/24",
+                    "192.168.0.0/16",
+                    "198.18.0.0/15",
+                    "198.51.100.0/24",
+                    "203.0.113.0/24",
+                    "224.0.0.0/4",
+                    "240.0.0.0/4",
+                    "2001::/23",
+                    "2001:db8::/32",
+                    "2002::/16",
+                    "3fff::/20")
+            .map(range -> AddressRange.parse(range).orElseThrow())
+            .toList();
+
+    /** All of IPv6 that is assigned to hosts; what lies outside is loopback, local, multicast or a translation of IPv4. */
+    private static final AddressRange GLOBAL_IPV6 =
+            AddressRange.parse("2000::/3").orElseThrow();
+
+    private final List<AddressRange> networks = new ArrayList<>();
+    private final List<String> names = new ArrayList<>();
+    private final boolean anyPublic;
+    private final Resolver resolver;
+    private final Vertx vertx;
+
+    /** Asks for the addresses of a name; may block. */
+    @FunctionalInterface
+    interface Resolver {
+        InetAddress[] addresses(String host) throws UnknownHostException;
+    }
+
+    /** The sink is where none may be. */
+    static final class RefusedTargetException extends RuntimeException {
+
+        private static final long serialVersionUID = 1;
+
+        RefusedTargetException(String message) {
+            super(message, null, false, false);
+        }
+    }
+
+    @Inject
+    Targets(DeliveryConfig config, SinkLoops loops) {
+        this(config.allowedHosts().orElse(List.of()), InetAddress::getAllByName, loops.vertx());
+    }
+
+    Targets(List<String> allowed, Resolver resolver, Vertx vertx) {
+        this.resolver = resolver;
+        this.vertx = vertx;
+        this.anyPublic = allowed.isEmpty() || allowed.contains("*");
+        for (String entry : allowed) {
+            AddressRange.parse(entry).ifPresentOrElse(networks::add, () -> names.add(entry.toLowerCase(Locale.ROOT)));
+        }
+    }
+
+    /**
+     * Resolves a host to an address that a sink may have.
+     *
+     * @param host a name or an address, the latter without brackets
+     * @return fails with {@link RefusedTargetException} if it has none, with {@link UnknownHostException} if it is not known
+     */
+    Uni<InetAddress> resolve(String host) {
+        return Uni.createFrom()
+                .completionStage(
+                        () -> vertx.executeBlocking(() -> allowed(host), false).toCompletionStage());
+    }
+
+    /** The same for a connection that is encrypted, or not: such a one stays on this machine. */
+    Uni<InetAddress> resolve(String host, boolean isEncrypted) {
+        return resolve(host).invoke(address -> {
+            if (!isEncrypted && !address.isLoopbackAddress()) {
+                throw new RefusedTargetException("Without TLS, sinks may only be on this machine.");
+            }
+        });
+    }
+
+    /** The same, for whoever may block. */
+    InetAddress allowed(String host) throws UnknownHostException {
+        for (InetAddress address : resolver.addresses(host)) {
+            if (isAllowed(host, address)) {
+                return address;
+            }
+        }
+        throw refused(host);
+    }
+
+    /** For a connection to any address of a host that another library looks up: all of them are to be allowed. May block. */
+    void requireAllAllowed(String host) throws UnknownHostException {
+        for (InetAddress address : resolver.addresses(host)) {
+            if (!isAllowed(host, address)) {
+                throw refused(host);
+            }
+        }
+    }
+
+    private static RefusedTargetException refused(String host) {
+        return new RefusedTargetException("No sink may be at " + host
+                + ": its addresses are private, special, or not among ANNALS_STREAMS_ALLOWED_HOSTS.");
+    }
+
+    private boolean isAllowed(String host, InetAddress address) {
+        return isNamed(address) || (isPublic(address) && (anyPublic || isNamed(host)));
+    }
+
+    /** Whether the operator has named the address itself, or a network that it is in. */
+    boolean isNamed(InetAddress address) {
+        String text = NetUtil.toAddressString(address);
+        return networks.stream().anyMatch(network -> network.contains(text));
+    }
+
+    private boolean isNamed(String host) {
+        String wanted = host.toLowerCase(Locale.ROOT);
+        return names.stream()
+                .anyMatch(name -> name.equals(wanted) || (name.startsWith("*.") && wanted.endsWith(name.substring(1))));
+    }
+
+    static boolean isPublic(InetAddress address) {
+        String text = NetUtil.toAddressString(address);
+        return (address.getAddress().length == 4 || GLOBAL_IPV6.contains(text))
+                && SPECIAL.stream().noneMatch(range -> range.contains(text));
+    }
+}

@@ -1,0 +1,30 @@
+package dev.annals.edges.delivery;
+
+import java.security.NoSuchAlgorithmException;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLEngine;
+import javax.net.ssl.SSLParameters;
+
+/** The client's side of TLS, for sinks that are not reached by way of Vert.x. */
+final class TlsClients {
+
+    private TlsClients() {}
+
+    /**
+     * An engine that trusts what this Java trusts, and only a certificate for the host.
+     *
+     * @param host a name or an address, the latter without brackets
+     */
+    static SSLEngine engine(String host, int port) {
+        try {
+            SSLEngine engine = SSLContext.getDefault().createSSLEngine(host, port);
+            engine.setUseClientMode(true);
+            SSLParameters parameters = engine.getSSLParameters();
+            parameters.setEndpointIdentificationAlgorithm("HTTPS");
+            engine.setSSLParameters(parameters);
+            return engine;
+        } catch (NoSuchAlgorithmException e) {
+            throw new IllegalStateException("this Java has no TLS", e);
+        }
+    }
+}

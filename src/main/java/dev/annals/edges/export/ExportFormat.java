@@ -1,0 +1,78 @@
+package dev.annals.edges.export;
+
+import dev.annals.core.record.RecordEncoder;
+import dev.annals.core.record.RecordWriter;
+import java.nio.charset.StandardCharsets;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.UUID;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/** The format of exports and streams. In each, every record carries its sequence id, at which a reader can resume. */
+public enum ExportFormat {
+    /** One line per record, as in the feed. */
+    NDJSON(ExportFormat.LINES, "ndjson"),
+    /** RFC 4180; see {@link CsvRecord}. */
+    CSV("text/csv; charset=utf-8; header=present", "csv"),
+    /** One CloudEvents 1.0 event per line; see {@link CloudEvent}. */
+    CLOUDEVENTS(ExportFormat.LINES, "cloudevents.ndjson"),
+    /** One OCSF event of the class API Activity per line; see {@link OcsfEvent}. */
+    OCSF(ExportFormat.LINES, "ocsf.ndjson");
+
+    static final String LINES = "application/x-ndjson";
+    static final String CSV_TYPE = "text/csv";
+
+    private final String mediaType;
+    private final String extension;
+
+    ExportFormat(String mediaType, String extension) {
+        this.mediaType = mediaType;
+        this.extension = extension;
+    }
+
+    /** The format that a parameter names; empty if there is none. */
+    static Optional<ExportFormat> named(String name) {
+        return Stream.of(values())
+                .filter(format -> format.parameter().equals(name))
+                .findFirst();
+    }
+
+    /** All names, for people. */
+    static String names() {
+        return Stream.of(values()).map(ExportFormat::parameter).collect(Collectors.joining(", "));
+    }
+
+    private String parameter() {
+        return name().toLowerCase(Locale.ROOT);
+    }
+
+    String mediaType() {
+        return mediaType;
+    }
+
+    /** What a file's name ends with, without a dot. */
+    String extension() {
+        return extension;
+    }
+
+    /** What comes before the first record, even if there is none. */
+    byte[] head() {
+        return this == CSV ? CsvRecord.HEADER.getBytes(StandardCharsets.UTF_8) : new byte[0];
+    }
+
+    /** How each record is written, with the end of its line. */
+    public RecordEncoder.Format of(UUID projectId) {
+        return (record, out) -> {
+            switch (this) {
+                case NDJSON -> RecordWriter.write(record, out);
+                case CLOUDEVENTS -> CloudEvent.write(projectId, record, out);
+                case OCSF -> OcsfEvent.write(projectId, record, out);
+                case CSV -> CsvRecord.write(record, out);
+            }
+            if (this != CSV) {
+                out.writeRaw('\n');
+            }
+        };
+    }
+}

@@ -1,0 +1,179 @@
+package dev.annals.edges.intake;
+
+import dev.annals.access.project.Caller;
+import dev.annals.core.append.AppendConfig;
+import dev.annals.core.append.Appends;
+import dev.annals.core.record.AuditRecord;
+import dev.annals.core.record.RecordReader;
+import dev.annals.edges.intake.LogRecord.Place;
+import dev.annals.edges.intake.LogRecord.Refusal;
+import dev.annals.kernel.http.Problem;
+import dev.annals.kernel.http.ProblemType;
+import io.smallrye.mutiny.Uni;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+
+/**
+ * Stores the log records of one request, in their order, some at a time: those are read, mapped and appended before the next ones
+ * are looked at. If the service gives up on the way, some are stored; sent again, they are found.
+ *
+ * <p>Everything happens on the request's own event loop.
+ */
+final class LogBatch {
+
+    /** How many refused log records the answer names; further ones are only counted. */
+    private static final int NAMED_REFUSALS = 20;
+
+    private static final int MAX_REASON = 200;
+
+    private final Caller caller;
+    private final LogEncoding encoding;
+    private final byte[] body;
+    private final List<Place> places;
+    private final LogMapping mapping;
+    private final Appends appends;
+    private final AppendConfig config;
+    private final Executor loop;
+    private final CompletableFuture<Refused> done = new CompletableFuture<>();
+    private final TreeMap<Integer, String> named = new TreeMap<>();
+    private int refused;
+    private int at;
+
+    LogBatch(
+            Caller caller,
+            LogEncoding encoding,
+            byte[] body,
+            List<Place> places,
+            LogMapping mapping,
+            Appends appends,
+            AppendConfig config,
+            Executor loop) {
+        this.caller = caller;
+        this.encoding = encoding;
+        this.body = body;
+        this.places = places;
+        this.mapping = mapping;
+        this.appends = appends;
+        this.config = config;
+        this.loop = loop;
+    }
+
+    /** How many bytes of records are made at a time at most. */
+    static long mostBytes(AppendConfig config) {
+        return config.bulkBytes() + RecordReader.MAX_SENT_BYTES;
+    }
+
+    /** What became of those that are not stored: how many there are, and what is wrong with the first. */
+    record Refused(int count, String message) {}
+
+    /** Fails with a problem if the database or the queue takes no records now. */
+    Uni<Refused> store() {
+        return Uni.createFrom().completionStage(() -> {
+            storeNext();
+            return done;
+        });
+    }
+
+    /** Records that are appended together. Of log records that are one record, all indexes are kept. */
+    private static final class Some {
+        final List<AuditRecord> records = new ArrayList<>();
+        final List<List<Integer>> indexes = new ArrayList<>();
+        final Map<UUID, Integer> byId = new HashMap<>();
+        long bytes;
+
+        void add(AuditRecord record, int index, long length) throws Refusal {
+            Integer there = byId.putIfAbsent(record.id(), records.size());
+            if (there == null) {
+                records.add(record);
+                indexes.add(new ArrayList<>(List.of(index)));
+                bytes += length;
+            } else if (record.sameContentAs(records.get(there))) {
+                indexes.get(there).add(index);
+            } else {
+                throw new Refusal("its audit.id is that of log record "
+                        + indexes.get(there).get(0) + ", which has other content");
+            }
+        }
+    }
+
+    private void storeNext() {
+        try {
+            Some some = new Some();
+            while (at < places.size()
+                    && some.records.size() < config.bulkRecords()
+                    && some.bytes < config.bulkBytes()) {
+                Place place = places.get(at);
+                try {
+                    some.add(mapping.record(encoding.read(body, place), place.shared()), at, place.length());
+                } catch (Refusal e) {
+                    refuse(at, e.reason());
+                }
+                at++;
+            }
+            append(some);
+        } catch (RuntimeException e) {
+            done.completeExceptionally(e);
+        }
+    }
+
+    private void append(Some some) {
+        appends.appendEach(caller, "otlp", some.records, some.bytes)
+                .emitOn(loop)
+                .subscribe()
+                .with(
+                        problems -> {
+                            problems.forEach((place, problem) ->
+                                    some.indexes.get(place).forEach(index -> refuse(index, reason(problem))));
+                            if (at < places.size()) {
+                                storeNext();
+                            } else {
+                                done.complete(new Refused(refused, message()));
+                            }
+                        },
+                        done::completeExceptionally);
+    }
+
+    private static String reason(Problem problem) {
+        if (problem.type() == ProblemType.RECORD_ID_TAKEN) {
+            return "its audit.id is that of a stored record, which has other content";
+        }
+        return LogMapping.reason(problem);
+    }
+
+    private void refuse(int index, String reason) {
+        refused++;
+        named.put(index, shown(reason));
+        if (named.size() > NAMED_REFUSALS) {
+            named.pollLastEntry();
+        }
+    }
+
+    /** A reason that may hold names which somebody sent: on one line, and not too long. */
+    private static String shown(String reason) {
+        StringBuilder shown = new StringBuilder();
+        reason.codePoints()
+                .limit(MAX_REASON)
+                .map(c -> Character.isISOControl(c) || (c >= 0xD800 && c <= 0xDFFF) ? '?' : c)
+                .forEach(shown::appendCodePoint);
+        return reason.codePointCount(0, reason.length()) > MAX_REASON ? shown + "…" : shown.toString();
+    }
+
+    private String message() {
+        StringBuilder message = new StringBuilder();
+        named.forEach((index, reason) -> message.append(message.isEmpty() ? "" : "; ")
+                .append("log record ")
+                .append(index)
+                .append(": ")
+                .append(reason));
+        if (refused > named.size()) {
+            message.append("; and ").append(refused - named.size()).append(" more");
+        }
+        return message.toString();
+    }
+}

@@ -1,0 +1,162 @@
+package dev.annals.edges.intake;
+
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.charset.CharacterCodingException;
+import java.nio.charset.StandardCharsets;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Reads the fields of one protobuf message, in place and without recursion: what is nested has a reader of its own, which cannot
+ * leave the message's bytes. {@link #next} goes to the next field; then its value is taken, or skipped by the next {@link #next}.
+ *
+ * <p>Every method fails with {@link Malformed} where the bytes are no protobuf, or a field has another type than is asked for.
+ */
+final class WireReader {
+
+    static final int VARINT = 0;
+    static final int FIXED64 = 1;
+    static final int BYTES = 2;
+    static final int FIXED32 = 5;
+
+    private static final int MAX_VARINT_BYTES = 10;
+
+    private final byte[] bytes;
+    private final int from;
+    private final int end;
+    private int at;
+    private int field;
+    private int type;
+    private boolean pending;
+
+    /** What is no protobuf. */
+    static final class Malformed extends RuntimeException {
+        private static final long serialVersionUID = 1;
+
+        Malformed(String message) {
+            super(message, null, false, false);
+        }
+    }
+
+    /** A reader of the message in the bytes from {@code from} to before {@code end}. */
+    WireReader(byte[] bytes, int from, int end) {
+        this.bytes = bytes;
+        this.from = from;
+        this.end = end;
+        this.at = from;
+    }
+
+    int from() {
+        return from;
+    }
+
+    int end() {
+        return end;
+    }
+
+    /** Goes to the next field; false if there is none. */
+    boolean next() {
+        if (pending) {
+            skip();
+        }
+        if (at == end) {
+            return false;
+        }
+        long tag = readVarint();
+        if (tag >>> 3 == 0 || tag >>> 3 > 0x1FFF_FFFF) {
+            throw new Malformed("a field has no valid number");
+        }
+        field = (int) (tag >>> 3);
+        type = (int) (tag & 7);
+        pending = true;
+        return true;
+    }
+
+    /** The number of the current field. */
+    int field() {
+        return field;
+    }
+
+    long varint() {
+        take(VARINT);
+        return readVarint();
+    }
+
+    long fixed64() {
+        take(FIXED64);
+        return ByteBuffer.wrap(bytes, advance(8), 8)
+                .order(ByteOrder.LITTLE_ENDIAN)
+                .getLong();
+    }
+
+    /** The current field as a message. */
+    WireReader message() {
+        take(BYTES);
+        int length = length();
+        int start = advance(length);
+        return new WireReader(bytes, start, start + length);
+    }
+
+    /** The current field as bytes. */
+    ByteBuffer bytes() {
+        WireReader value = message();
+        return ByteBuffer.wrap(bytes, value.from, value.end - value.from);
+    }
+
+    /** The current field as a text; null if it is not UTF-8. */
+    @Nullable
+    String text() {
+        try {
+            return StandardCharsets.UTF_8.newDecoder().decode(bytes()).toString();
+        } catch (CharacterCodingException e) {
+            return null;
+        }
+    }
+
+    private void take(int expected) {
+        if (type != expected) {
+            throw new Malformed("field " + field + " has wire type " + type + " in place of " + expected);
+        }
+        pending = false;
+    }
+
+    private void skip() {
+        pending = false;
+        switch (type) {
+            case VARINT -> readVarint();
+            case FIXED64 -> advance(8);
+            case BYTES -> advance(length());
+            case FIXED32 -> advance(4);
+            default -> throw new Malformed("field " + field + " has wire type " + type);
+        }
+    }
+
+    private int length() {
+        long length = readVarint();
+        if (length < 0 || length > end - at) {
+            throw new Malformed("field " + field + " is longer than what it is in");
+        }
+        return (int) length;
+    }
+
+    private int advance(int length) {
+        if (length > end - at) {
+            throw new Malformed("field " + field + " is longer than what it is in");
+        }
+        int start = at;
+        at += length;
+        return start;
+    }
+
+    private long readVarint() {
+        long value = 0;
+        for (int i = 0; i < MAX_VARINT_BYTES; i++) {
+            byte next = bytes[advance(1)];
+            value |= (long) (next & 0x7F) << (7 * i);
+            if (next >= 0) {
+                return value;
+            }
+        }
+        throw new Malformed("a number has more than " + MAX_VARINT_BYTES + " bytes");
+    }
+}

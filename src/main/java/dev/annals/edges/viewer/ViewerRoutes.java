@@ -1,0 +1,114 @@
+package dev.annals.edges.viewer;
+
+import dev.annals.kernel.http.ProblemException;
+import dev.annals.kernel.http.ProblemType;
+import dev.annals.kernel.http.ProgramFile;
+import io.quarkus.runtime.LaunchMode;
+import io.vertx.core.http.HttpMethod;
+import io.vertx.ext.web.Router;
+import io.vertx.ext.web.RoutingContext;
+import jakarta.enterprise.context.ApplicationScoped;
+import jakarta.enterprise.event.Observes;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+
+/**
+ * The viewer's files, from META-INF/resources. Quarkus would serve them, too, but would open the file for each client.
+ *
+ * <p>The page shows hostile text, so its policy is strict: only its own scripts, styles, pictures and API, no scripts made
+ * from strings, and no frame around it but those of the origins that the settings name.
+ */
+@ApplicationScoped
+public class ViewerRoutes {
+
+    private static final String CONTENT_SECURITY_POLICY = "default-src 'none'; script-src 'self'; style-src 'self';"
+            + " img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none';"
+            + " require-trusted-types-for 'script'; trusted-types 'none'; frame-ancestors ";
+
+    private static final String FOLDER = "/META-INF/resources/";
+    private static final List<String> FILES = List.of(
+            "index.html",
+            "viewer.css",
+            "icon.svg",
+            "api.js",
+            "columns.js",
+            "days.js",
+            "facets.js",
+            "projects.js",
+            "proof.js",
+            "query.js",
+            "record.js",
+            "rows.js",
+            "share.js",
+            "streams.js",
+            "text.js",
+            "times.js",
+            "verify.js",
+            "viewer.js",
+            "views.js");
+
+    private static final Map<String, String> MEDIA_TYPES = Map.of(
+            "html", "text/html;charset=UTF-8",
+            "css", "text/css;charset=UTF-8",
+            "js", "text/javascript;charset=UTF-8",
+            "svg", "image/svg+xml");
+
+    private static final Map<String, String> HEADERS = Map.of(
+            "Referrer-Policy", "no-referrer",
+            "Cross-Origin-Opener-Policy", "same-origin",
+            "Cross-Origin-Resource-Policy", "same-origin",
+            // Cached, but checked by its ETag each time: a new release shows at once.
+            "Cache-Control", "no-cache");
+
+    /** Before the route of Quarkus that sends the files. */
+    private static final int ORDER = -1;
+
+    private final String policy;
+    /** Read when a client first asks for them. */
+    private final Map<String, ProgramFile> read = new ConcurrentHashMap<>();
+
+    ViewerRoutes(ViewerConfig config) {
+        this.policy = CONTENT_SECURITY_POLICY
+                + config.frameAncestors()
+                        .map(ancestors -> String.join(" ", ancestors))
+                        .orElse("'none'");
+    }
+
+    String policy() {
+        return policy;
+    }
+
+    void register(@Observes Router router) {
+        String paths = FILES.stream().map(Pattern::quote).collect(Collectors.joining("|", "/(", ")?"));
+        router.routeWithRegex(paths).order(ORDER).handler(this::answer);
+    }
+
+    private void answer(RoutingContext routing) {
+        HttpMethod method = routing.request().method();
+        if (method.equals(HttpMethod.GET) || method.equals(HttpMethod.HEAD)) {
+            HEADERS.forEach(routing.response()::putHeader);
+            routing.response().putHeader("Content-Security-Policy", policy);
+            if (LaunchMode.current() == LaunchMode.DEVELOPMENT) {
+                // Quarkus shows what has been edited.
+                routing.next();
+            } else {
+                read.computeIfAbsent(routing.normalizedPath(), ViewerRoutes::read)
+                        .answer(routing.request());
+            }
+        } else {
+            routing.response().putHeader("Allow", "GET, HEAD");
+            routing.fail(new ProblemException(
+                    ProblemType.METHOD_NOT_ALLOWED, "The viewer's files can only be read: use GET or HEAD."));
+        }
+    }
+
+    private static ProgramFile read(String path) {
+        String name = path.equals("/") ? "index.html" : path.substring(1);
+        String mediaType = Objects.requireNonNull(MEDIA_TYPES.get(name.substring(name.indexOf('.') + 1)), name);
+        return new ProgramFile(FOLDER + name, mediaType);
+    }
+}

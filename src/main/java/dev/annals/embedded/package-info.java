@@ -1,5 +1,0 @@
-/** The PostgreSQL that the service brings along, for those who do not configure another. */
-@NullMarked
-package dev.annals.embedded;
-
-import org.jspecify.annotations.NullMarked;

@@ -1,5 +1,0 @@
-/** Whole feeds as files: NDJSON, CSV, CloudEvents and OCSF, streamed. */
-@NullMarked
-package dev.annals.export;
-
-import org.jspecify.annotations.NullMarked;

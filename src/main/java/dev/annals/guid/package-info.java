@@ -1,5 +1,0 @@
-/** Keys: unique across processes, strictly increasing within one, close to the end of an index. */
-@NullMarked
-package dev.annals.guid;
-
-import org.jspecify.annotations.NullMarked;

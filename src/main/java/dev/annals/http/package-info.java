@@ -1,5 +1,0 @@
-/** What a client is told when a request cannot be served: RFC 9457 problems, and what answers with them. */
-@NullMarked
-package dev.annals.http;
-
-import org.jspecify.annotations.NullMarked;

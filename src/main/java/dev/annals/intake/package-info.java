@@ -1,5 +1,0 @@
-/** Records that come in formats of others: OTLP logs and CloudEvents. */
-@NullMarked
-package dev.annals.intake;
-
-import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,26 @@
+package dev.annals.kernel.connection;
+
+import dev.annals.kernel.http.IpAddress;
+import io.netty.util.NetUtil;
+import java.net.InetAddress;
+import java.util.HexFormat;
+import java.util.Objects;
+
+/** Whom an address stands for: an IPv4 address, or the first 64 bits of an IPv6 address, which belong to one network. */
+public final class ClientAddress {
+
+    private static final int NETWORK_BYTES = 8;
+
+    private ClientAddress() {}
+
+    /** Whom the address stands for. */
+    public static String of(InetAddress address) {
+        return of(NetUtil.toAddressString(address));
+    }
+
+    /** Whom an address stands for that {@link TrustedProxies#client} gave. */
+    public static String of(String text) {
+        byte[] bytes = Objects.requireNonNull(IpAddress.parse(text), "not an address");
+        return HexFormat.of().formatHex(bytes, 0, Math.min(bytes.length, NETWORK_BYTES));
+    }
+}

@@ -1,0 +1,100 @@
+package dev.annals.kernel.database;
+
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import io.vertx.core.Vertx;
+import java.time.Duration;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Connects a pool to its database. While the database lets nobody in, there is one attempt at a time, after a pause, and it fails for
+ * all who want a connection then. A pool by itself tries for each of them at once, again and again; every attempt costs the server a
+ * process and a log-in, just when it has other work.
+ *
+ * <p>Safe for any thread.
+ */
+final class ConnectAttempts {
+
+    private static final Duration FIRST_PAUSE = Duration.ofMillis(50);
+    /** No longer, so that work goes on soon after the database is back. */
+    private static final Duration LONGEST_PAUSE = Duration.ofMillis(500);
+
+    private final Vertx vertx;
+    private int failures;
+    private long failedAt;
+    private @Nullable Future<Void> underWay;
+
+    ConnectAttempts(Vertx vertx) {
+        this.vertx = vertx;
+    }
+
+    /**
+     * Connects at once if the last attempt succeeded.
+     *
+     * @param attempt connects
+     */
+    <C> Future<C> connect(Supplier<Future<C>> attempt) {
+        Promise<Void> told = Promise.promise();
+        Future<Void> other;
+        long pause;
+        synchronized (this) {
+            pause = pauseMillis();
+            other = underWay;
+            if (pause > 0 && other == null) {
+                underWay = told.future();
+            }
+        }
+        if (pause == 0) {
+            return attempt.get().onComplete(done -> ended(done.succeeded(), false));
+        }
+        // Of no context, so that a pool is given its connection in the connection's own: it takes it in no other.
+        Promise<C> result = Promise.promise();
+        if (other == null) {
+            vertx.setTimer(
+                    pause,
+                    // Whatever it throws is a failure, too: nobody may wait for it in vain.
+                    over -> Future.succeededFuture()
+                            .compose(now -> attempt.get())
+                            .onComplete(done -> {
+                                ended(done.succeeded(), true);
+                                if (done.succeeded()) {
+                                    told.complete();
+                                } else {
+                                    told.fail(done.cause());
+                                }
+                                result.handle(done);
+                            }));
+        } else {
+            other.onComplete(done -> {
+                if (done.succeeded()) {
+                    connect(attempt).onComplete(result);
+                } else {
+                    result.fail(done.cause());
+                }
+            });
+        }
+        return result.future();
+    }
+
+    /** 0 where the last attempt succeeded. */
+    private long pauseMillis() {
+        if (failures == 0) {
+            return 0;
+        }
+        Duration pause = DatabaseFailure.backOff(FIRST_PAUSE, LONGEST_PAUSE, failures - 1);
+        return Math.max(1, pause.toMillis() - (System.nanoTime() - failedAt) / 1_000_000);
+    }
+
+    private synchronized void ended(boolean connected, boolean byItself) {
+        if (byItself) {
+            underWay = null;
+        }
+        if (connected) {
+            failures = 0;
+        } else {
+            failures = byItself ? failures + 1 : Math.max(failures, 1);
+            failedAt = System.nanoTime();
+        }
+    }
+}

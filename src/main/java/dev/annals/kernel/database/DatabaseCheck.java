@@ -1,0 +1,151 @@
+package dev.annals.kernel.database;
+
+import dev.annals.kernel.config.AnnalsConfig;
+import io.quarkus.runtime.StartupEvent;
+import io.smallrye.mutiny.Uni;
+import io.vertx.mutiny.sqlclient.Pool;
+import io.vertx.mutiny.sqlclient.Row;
+import jakarta.annotation.Priority;
+import jakarta.enterprise.context.ApplicationScoped;
+import jakarta.enterprise.event.Observes;
+import jakarta.enterprise.inject.Instance;
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.UUID;
+import org.flywaydb.core.Flyway;
+import org.flywaydb.core.api.MigrationInfo;
+import org.flywaydb.core.api.MigrationInfoService;
+import org.jboss.logging.Logger;
+
+/**
+ * What is checked before a database is used: whether its server can be reached, whether its schema is new enough, and what
+ * would silently break the guarantees of feeds.
+ */
+@ApplicationScoped
+public class DatabaseCheck {
+
+    private static final Logger LOG = Logger.getLogger(DatabaseCheck.class);
+    private static final Sql CHECK_DATABASE = Sql.named("check_database");
+    private static final int OLDEST_POSTGRES = 15;
+    private static final int PROJECTS = 1_000;
+    private static final int RECORDS = 20;
+    private static final int BEFORE_EVERYTHING = 1;
+
+    private final Pool pool;
+    private final Instance<Flyway> flyway;
+    private final AnnalsConfig.Database config;
+
+    DatabaseCheck(@Reads Pool pool, Instance<Flyway> flyway, AnnalsConfig config) {
+        this.pool = pool;
+        this.flyway = flyway;
+        this.config = config.database();
+    }
+
+    /**
+     * Connects to a server before Quarkus does, which would report a failure with about a hundred lines of stack traces
+     * around it.
+     *
+     * @throws IllegalArgumentException if it cannot be used, with a sentence that says what to do
+     */
+    public static void requireServer(DatabaseUrl url) {
+        try (Connection connection = url.connect();
+                Statement statement = connection.createStatement();
+                ResultSet encoding = statement.executeQuery("show server_encoding")) {
+            int version = connection.getMetaData().getDatabaseMajorVersion();
+            if (version < OLDEST_POSTGRES) {
+                throw new IllegalArgumentException("The database " + url + " is PostgreSQL " + version
+                        + "; Annals needs " + OLDEST_POSTGRES + " or newer.");
+            }
+            encoding.next();
+            if (!encoding.getString(1).equals("UTF8")) {
+                throw new IllegalArgumentException("The database " + url + " has the encoding " + encoding.getString(1)
+                        + "; Annals needs UTF8: create database … encoding 'UTF8' template template0.");
+            }
+        } catch (SQLException e) {
+            Throwable cause = e.getCause() == null ? e : e.getCause();
+            String advice = url.wantsTlsOf(e)
+                    ? "If the server has no TLS, give it a certificate; or, where nobody else can listen, write"
+                            + " ?sslmode=disable behind ANNALS_DATABASE_URL."
+                    : "Check ANNALS_DATABASE_URL and that the server runs.";
+            throw new IllegalArgumentException("The database " + url + " cannot be used (" + cause + "). " + advice, e);
+        }
+    }
+
+    /**
+     * Keeps an instance that does not migrate from serving a schema that is older than its statements. A newer one will
+     * do: migrations keep what the release before them reads and writes, so that instances can be replaced one by one.
+     */
+    void requireSchema(@Observes @Priority(BEFORE_EVERYTHING) StartupEvent event) {
+        if (config.migrateAtStart()) {
+            return;
+        }
+        MigrationInfoService info = flyway.get().info();
+        MigrationInfo[] pending = info.pending();
+        if (pending.length > 0) {
+            MigrationInfo current = info.current();
+            throw new IllegalStateException("The database's schema is at version "
+                    + (current == null ? "none" : current.getVersion()) + " and this release needs "
+                    + pending[pending.length - 1].getVersion()
+                    + ". Run \"migrate\" as its owner, or unset ANNALS_DATABASE_MIGRATE_AT_START.");
+        }
+    }
+
+    /**
+     * Keeps an instance from starting behind a pooler that drops what its sessions need. Whether the database can be reached is
+     * not asked here.
+     */
+    void requireSession(@Observes @Priority(BEFORE_EVERYTHING) StartupEvent event) {
+        try {
+            pool.withConnection(connection -> connection.query("select 1").execute())
+                    .await()
+                    .atMost(config.connectTimeout().multipliedBy(2));
+        } catch (UnusableSessionException e) {
+            throw new IllegalStateException(e.getMessage(), e);
+        } catch (RuntimeException e) {
+            LOG.warnf("The database's sessions were not looked at: %s", e);
+        }
+    }
+
+    void warn(@Observes StartupEvent event) {
+        findings().subscribe().with(found -> found.forEach(LOG::warn), failure -> LOG.warn("Not checked", failure));
+    }
+
+    /**
+     * What is wrong, each in a sentence that says what to do; empty if nothing is. It looks only at the newest records of
+     * the newest projects, so that it takes no longer as they grow.
+     */
+    Uni<List<String>> findings() {
+        return CHECK_DATABASE
+                .bind("projects", PROJECTS)
+                .bind("records", RECORDS)
+                .execute(pool)
+                .map(rows -> findings(rows.iterator().next()));
+    }
+
+    private static List<String> findings(Row row) {
+        List<String> findings = new ArrayList<>();
+        int prepared = row.getInteger("max_prepared_transactions");
+        if (prepared > 0) {
+            findings.add("max_prepared_transactions is " + prepared
+                    + ": a writer that uses PREPARE TRANSACTION and goes away blocks its project until somebody ends its"
+                    + " transaction. Set it to 0, or watch pg_prepared_xacts.");
+        }
+        long unplaced = row.getLong("unplaced_records");
+        UUID project = row.getUUID("unplaced_project");
+        if (unplaced > 0) {
+            findings.add(unplaced + " records, some of them of project " + project
+                    + ", have no place in their feed and will never be read: they were inserted while triggers were off"
+                    + " (session_replication_role = replica). Export them, and append them again under new ids.");
+        }
+        if (row.getBoolean("made_otherwise")) {
+            findings.add(
+                    "The search index was made by a server that makes its keys in another way. It is made anew in the"
+                            + " background. Until then, searches are right and slower.");
+        }
+        return findings;
+    }
+}

@@ -1,0 +1,122 @@
+package dev.annals.kernel.database;
+
+import io.smallrye.mutiny.Uni;
+import io.vertx.core.VertxException;
+import io.vertx.pgclient.PgException;
+import io.vertx.sqlclient.ClosedConnectionException;
+import java.io.IOException;
+import java.time.Duration;
+
+/** Distinguishes transient failures of the database from permanent ones. */
+public final class DatabaseFailure {
+
+    private static final int READ_RETRIES = 3;
+    private static final Duration READ_RETRY_DELAY = Duration.ofMillis(50);
+    private static final Duration LONGEST_READ_RETRY_DELAY = Duration.ofMillis(500);
+
+    private DatabaseFailure() {}
+
+    /**
+     * Runs a read, and repeats it after a transient failure: reads can be repeated at will, and clients need not notice a
+     * broken connection. Fails with {@link DatabaseUnavailableException} if that does not help.
+     */
+    public static <T> Uni<T> retried(Uni<T> read) {
+        return told(read.onFailure(DatabaseFailure::isTransient)
+                .retry()
+                .withBackOff(READ_RETRY_DELAY)
+                .atMost(READ_RETRIES));
+    }
+
+    /**
+     * The same, but repeated until that time is over: for what has to outlast a change of the primary.
+     *
+     * @param longest from the first failure on, however late that comes
+     */
+    public static <T> Uni<T> retriedFor(Duration longest, Uni<T> read) {
+        return told(read.onFailure(DatabaseFailure::isTransient)
+                .recoverWithUni(first -> again(read, System.nanoTime() + longest.toNanos(), 0, first)));
+    }
+
+    private static <T> Uni<T> again(Uni<T> read, long end, int tries, Throwable failure) {
+        if (System.nanoTime() - end >= 0) {
+            return Uni.createFrom().failure(failure);
+        }
+        return Uni.createFrom()
+                .voidItem()
+                .onItem()
+                .delayIt()
+                .by(backOff(READ_RETRY_DELAY, LONGEST_READ_RETRY_DELAY, tries))
+                .chain(() -> read)
+                .onFailure(DatabaseFailure::isTransient)
+                .recoverWithUni(next -> again(read, end, tries + 1, next));
+    }
+
+    private static <T> Uni<T> told(Uni<T> retried) {
+        return retried.onFailure(failure ->
+                        isTransient(failure) || (failure.getCause() != null && isTransient(failure.getCause())))
+                .transform(DatabaseUnavailableException::new);
+    }
+
+    /**
+     * How long to wait before the next try: twice as long after each try, up to the longest wait.
+     *
+     * @param tries how many waits there were before; 0 for the first
+     */
+    public static Duration backOff(Duration first, Duration longest, int tries) {
+        long millis = Math.min(longest.toMillis(), first.toMillis() << Math.min(tries, 16));
+        return Duration.ofMillis(Math.max(1, millis));
+    }
+
+    /** What a client is told of such a failure. */
+    public static String advice(Throwable failure) {
+        return onlyReads(failure)
+                ? "The database that this instance uses is a hot standby, which only reads: send the request to an instance on"
+                        + " the primary. If the standby is about to be promoted, try again."
+                : "The database cannot be reached, or is overloaded: try again.";
+    }
+
+    /** Whether a read failed because its server does not answer, or is behind a conflict that another server has not. */
+    public static boolean isOutage(Throwable failure) {
+        return failure instanceof DatabaseUnavailableException || isTransient(failure);
+    }
+
+    /** Whether a write has come to a standby. */
+    public static boolean onlyReads(Throwable failure) {
+        return failure instanceof PgException error && error.getSqlState().equals("25006");
+    }
+
+    /**
+     * Whether a statement that failed like this may succeed a little later: the connection broke or could not be made, the
+     * server is stopping or out of a resource, or the transaction lost to another one. The outcome of a commit is then
+     * unknown.
+     */
+    public static boolean isTransient(Throwable failure) {
+        if (failure instanceof PgException error) {
+            // 08: connection. 25006: a failover left us on a standby. 40: serialization failure, deadlock. 53: out of
+            // resources. 55P03: the lock was not available in time. 57: stopping, or too slow.
+            // Where the database is just being restored: 28: its roles are not there. 3D: it is not. 3F, 42P01, 42704,
+            // 42883: nor are its tables, types and functions. 42501: nor are the service's rights to them.
+            String state = error.getSqlState();
+            return state.startsWith("08")
+                    || state.equals("25006")
+                    || state.startsWith("40")
+                    || state.startsWith("53")
+                    || state.equals("55P03")
+                    || state.startsWith("57")
+                    || state.startsWith("28")
+                    || state.startsWith("3D")
+                    || state.startsWith("3F")
+                    || state.equals("42P01")
+                    || state.equals("42501")
+                    || state.equals("42704")
+                    || state.equals("42883");
+        }
+        // The client reports a full pool, or a connection that is closed already, as a Throwable that is neither an
+        // Exception nor an Error.
+        return failure instanceof ClosedConnectionException
+                || failure instanceof VertxException
+                || failure instanceof UnusableSessionException
+                || failure instanceof IOException
+                || !(failure instanceof Exception || failure instanceof Error);
+    }
+}

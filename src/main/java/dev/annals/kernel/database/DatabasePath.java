@@ -1,0 +1,226 @@
+package dev.annals.kernel.database;
+
+import dev.annals.kernel.quarantine.AnswerDeadline;
+import dev.annals.kernel.quarantine.AnswerDeadline.Waiting;
+import io.vertx.core.Future;
+import io.vertx.core.Vertx;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.net.NetClient;
+import io.vertx.core.net.NetClientOptions;
+import io.vertx.core.net.NetSocket;
+import io.vertx.core.net.SocketAddress;
+import io.vertx.sqlclient.Row;
+import io.vertx.sqlclient.SqlConnection;
+import io.vertx.sqlclient.Tuple;
+import io.vertx.sqlclient.spi.ConnectionFactory;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.jboss.logging.Logger;
+
+/**
+ * Learns when the network between the service and its database breaks and when it is whole again. While an answer is overdue,
+ * it asks the database, on a connection of its own, whether it speaks TLS: every PostgreSQL answers that with one byte, before
+ * any login (PostgreSQL's documentation, "SSL Session Encryption"). Where that fails and later succeeds, whatever was silent
+ * in between has lost its path and is closed, instead of waiting for its {@link AnswerDeadline}. Where there are several
+ * servers, nothing waits for one of them to come back: what is silent is closed as soon as the question fails.
+ *
+ * <p>Where it succeeds at once, the answer is slow, or the path has forgotten that one connection. The server knows which: on a new
+ * connection it is asked whether the session is in a transaction. If twice in a row it is not, and not a byte has come in between, the
+ * statement never arrived, or its answer was lost: the connection is closed, with those that idle. A statement that the server works
+ * on, or a commit that waits for a standby, keeps its connection for as long as its {@link AnswerDeadline} lets it. Behind a pooler
+ * nobody can say which session is a connection's, and the deadline is all there is.
+ *
+ * <p>Safe for any thread.
+ */
+final class DatabasePath {
+
+    /** How long an answer may take before the database is asked. */
+    private static final Duration PATIENCE = Duration.ofSeconds(3);
+    /** How long a part of a statement or of its answer may be under way. */
+    private static final Duration ON_THE_WAY = Duration.ofSeconds(2);
+
+    private static final Sql FIND_WORKING_SESSIONS = Sql.named("find_working_sessions");
+    private static final Logger LOG = Logger.getLogger(DatabasePath.class);
+    private static final int QUESTION_MILLIS = 2_000;
+    private static final int INTERVAL_MILLIS = 1_000;
+    private static final int QUESTION_BYTES = 8;
+    private static final int SSL_REQUEST = 80_877_103;
+
+    private final Vertx vertx;
+    private final NetClient client;
+    private final AnswerDeadline connections;
+    private final Map<InetSocketAddress, State> states = new ConcurrentHashMap<>();
+    private final boolean severalServers;
+
+    /** The state of the way to one address. */
+    private static final class State {
+        private boolean asking;
+        private boolean broken;
+        /** When the last question began that got no answer. */
+        private long lastBroken;
+    }
+
+    /**
+     * Watches no connection yet.
+     *
+     * @param deadline how long the answer to a statement may take
+     * @param severalServers whether there is anywhere else to go if one of them does not answer
+     */
+    DatabasePath(Vertx vertx, Duration deadline, boolean severalServers) {
+        this.vertx = vertx;
+        this.client = vertx.createNetClient(new NetClientOptions().setConnectTimeout(QUESTION_MILLIS));
+        this.connections = new AnswerDeadline(deadline, PATIENCE, this::suspect);
+        this.severalServers = severalServers;
+    }
+
+    /** The session that answers on a connection, and how to reach its server. */
+    private record Backend(ConnectionFactory server, long started, int process) {}
+
+    /** Watches a new connection, and returns it. */
+    <C extends SqlConnection> C watched(C connection) {
+        return connections.on(connection);
+    }
+
+    /** A watched connection turned out to be this. */
+    void leadsTo(Servers.Found<ConnectionFactory, ? extends SqlConnection> found) {
+        Session session = found.session();
+        if (session.answersAlone(found.connection())) {
+            AnswerDeadline.leadsTo(
+                    found.connection(), new Backend(found.server(), session.started(), session.backend()));
+        }
+    }
+
+    /** An answer of the database at this address is overdue. */
+    private void suspect(InetSocketAddress database) {
+        State state = states.computeIfAbsent(database, address -> new State());
+        synchronized (state) {
+            if (state.asking) {
+                return;
+            }
+            state.asking = true;
+        }
+        ask(database);
+    }
+
+    private void ask(InetSocketAddress database) {
+        long began = System.nanoTime();
+        client.connect(SocketAddress.inetSocketAddress(database))
+                .onSuccess(socket -> ask(database, socket, began))
+                .onFailure(failure -> answered(database, false, began));
+    }
+
+    private void ask(InetSocketAddress database, NetSocket socket, long began) {
+        AtomicBoolean there = new AtomicBoolean();
+        long late = vertx.setTimer(QUESTION_MILLIS, over -> socket.close());
+        socket.handler(answer -> {
+            there.set(true);
+            socket.close();
+        });
+        socket.exceptionHandler(failure -> {});
+        socket.closeHandler(closed -> {
+            vertx.cancelTimer(late);
+            answered(database, there.get(), began);
+        });
+        socket.write(Buffer.buffer(QUESTION_BYTES).appendInt(QUESTION_BYTES).appendInt(SSL_REQUEST));
+    }
+
+    private void answered(InetSocketAddress database, boolean there, long began) {
+        State state = states.computeIfAbsent(database, address -> new State());
+        long since;
+        boolean wasBroken;
+        synchronized (state) {
+            if (!there && connections.watches(database)) {
+                if (!state.broken) {
+                    LOG.warnf("The database at %s cannot be reached", database);
+                }
+                state.broken = true;
+                state.lastBroken = began;
+                vertx.setTimer(INTERVAL_MILLIS, again -> ask(database));
+                if (severalServers) {
+                    connections.closeSilentSince(database, began);
+                }
+                return;
+            }
+            wasBroken = state.broken;
+            state.broken = false;
+            since = state.lastBroken;
+            if (wasBroken || !there) {
+                state.asking = false;
+                states.remove(database, state);
+            }
+        }
+        if (there && wasBroken) {
+            LOG.infof("The database at %s can be reached again", database);
+            // The path has probably lost them as well. If it has not, little is wasted: an idle connection is opened
+            // anew, and a statement that has run for so long is sent again.
+            connections.closeSilentSince(database, since);
+        } else if (there) {
+            findForgotten(database, state, Set.of());
+        }
+    }
+
+    /**
+     * Asks the server about the connections that wait for an answer.
+     *
+     * @param idle those whose sessions were not in a transaction a moment ago
+     */
+    private void findForgotten(InetSocketAddress database, State state, Set<Waiting> idle) {
+        List<Waiting> waiting = connections.waiting(database, ON_THE_WAY);
+        idle(waiting).onComplete(found -> {
+            Set<Waiting> still = found.succeeded() ? new HashSet<>(found.result()) : Set.of();
+            List<Waiting> forgotten = still.stream().filter(idle::contains).toList();
+            if (!forgotten.isEmpty()) {
+                forgotten.forEach(Waiting::giveUp);
+                // Otherwise the next statement would meet one that the path has forgotten, too. The others are soon
+                // opened anew.
+                connections.closeIdleSilentSince(database, System.nanoTime() - ON_THE_WAY.toNanos());
+            }
+            if (still.size() > forgotten.size()) {
+                vertx.setTimer(ON_THE_WAY.toMillis(), again -> findForgotten(database, state, still));
+                return;
+            }
+            synchronized (state) {
+                state.asking = false;
+                states.remove(database, state);
+            }
+        });
+    }
+
+    /** Those of them whose sessions are in no transaction. Fails if no server can say so. */
+    private Future<List<Waiting>> idle(List<Waiting> waiting) {
+        if (waiting.isEmpty()) {
+            return Future.succeededFuture(List.of());
+        }
+        Integer[] processes =
+                waiting.stream().map(each -> backend(each).process).toArray(Integer[]::new);
+        return backend(waiting.get(0))
+                .server
+                .connect(vertx.getOrCreateContext())
+                .compose(connection -> connection
+                        .preparedQuery(FIND_WORKING_SESSIONS.text())
+                        .execute(Tuple.of(processes))
+                        .timeout(QUESTION_MILLIS, TimeUnit.MILLISECONDS)
+                        .onSuccess(answered -> connection.close())
+                        .onFailure(failure -> AnswerDeadline.giveUp(connection)))
+                .map(rows -> {
+                    Row row = rows.iterator().next();
+                    List<Integer> working = List.of(row.getArrayOfIntegers("working"));
+                    // A proxy may have led to another server, which knows nothing of these sessions.
+                    return waiting.stream()
+                            .filter(each -> backend(each).started == row.getLong("started")
+                                    && !working.contains(backend(each).process))
+                            .toList();
+                });
+    }
+
+    private static Backend backend(Waiting waiting) {
+        return (Backend) waiting.session();
+    }
+}

@@ -1,0 +1,16 @@
+package dev.annals.kernel.database;
+
+import jakarta.inject.Qualifier;
+import java.lang.annotation.ElementType;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.lang.annotation.Target;
+
+/**
+ * The pool for what waits for nobody's lock: reads, and the work in the background, which skips what is locked. Writers that
+ * wait for a lock cannot use up its connections.
+ */
+@Qualifier
+@Retention(RetentionPolicy.RUNTIME)
+@Target({ElementType.FIELD, ElementType.METHOD, ElementType.PARAMETER})
+public @interface Reads {}

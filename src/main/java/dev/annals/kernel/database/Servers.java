@@ -1,0 +1,137 @@
+package dev.annals.kernel.database;
+
+import dev.annals.kernel.database.DatabaseUrl.Target;
+import io.vertx.core.Future;
+import io.vertx.sqlclient.SqlConnection;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Function;
+import org.jboss.logging.Logger;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The servers of one URL. Each new connection goes to one that the URL asks for: where that is the primary, to the one that was the
+ * primary last, and to each of the others if it is not there, or has become a standby. So a failover is found without a proxy.
+ * Standbys take turns.
+ *
+ * <p>Safe for any thread.
+ *
+ * @param <O> how a server is connected to
+ */
+final class Servers<O> {
+
+    private static final Logger LOG = Logger.getLogger(Servers.class);
+
+    private final DatabaseUrl url;
+    private final List<O> servers;
+    private final Target target;
+    private final Timelines timelines;
+    /** The server to begin with. */
+    private final AtomicInteger next = new AtomicInteger();
+
+    /** A connection, where it leads, and what it turned out to be. */
+    record Found<O, C>(O server, C connection, Session session) {}
+
+    /**
+     * @param servers those of the URL, in its order
+     * @param timelines shared by all who connect to the same database
+     */
+    Servers(DatabaseUrl url, List<O> servers, Timelines timelines) {
+        this.url = url;
+        this.servers = List.copyOf(servers);
+        this.target = url.target();
+        this.timelines = timelines;
+    }
+
+    /**
+     * Opens a connection. Servers are tried one after the other.
+     *
+     * @param open connects to one of them
+     * @param look learns what the connection is, and fails if it cannot be used at all
+     * @return fails if none of the servers will do; each other connection is closed
+     */
+    <C extends SqlConnection> Future<Found<O, C>> connect(
+            Function<O, Future<C>> open, Function<C, Future<Session>> look) {
+        return new Search<>(open, look, attempts()).next(null);
+    }
+
+    private record Attempt(int server, Target wanted) {
+        boolean accepts(Session session) {
+            return switch (wanted) {
+                case ANY, PREFER_STANDBY -> true;
+                case PRIMARY -> !session.standby();
+                case STANDBY -> session.standby();
+            };
+        }
+    }
+
+    private List<Attempt> attempts() {
+        boolean standbys = target == Target.STANDBY || target == Target.PREFER_STANDBY;
+        int first = standbys ? next.getAndIncrement() : next.get();
+        List<Attempt> attempts = new ArrayList<>();
+        for (Target wanted : target == Target.PREFER_STANDBY ? List.of(Target.STANDBY, Target.ANY) : List.of(target)) {
+            for (int i = 0; i < servers.size(); i++) {
+                attempts.add(new Attempt(Math.floorMod(first + i, servers.size()), wanted));
+            }
+        }
+        return attempts;
+    }
+
+    private void remember(Attempt attempt) {
+        if (target == Target.PRIMARY && next.getAndSet(attempt.server) != attempt.server) {
+            LOG.infof("The primary of the database is now %s", url.servers().get(attempt.server));
+        }
+    }
+
+    private final class Search<C extends SqlConnection> {
+        private final Function<O, Future<C>> open;
+        private final Function<C, Future<Session>> look;
+        private final List<Attempt> attempts;
+        private int tried;
+
+        Search(Function<O, Future<C>> open, Function<C, Future<Session>> look, List<Attempt> attempts) {
+            this.open = open;
+            this.look = look;
+            this.attempts = attempts;
+        }
+
+        Future<Found<O, C>> next(@Nullable Throwable last) {
+            if (tried == attempts.size()) {
+                return Future.failedFuture(
+                        last == null ? UnusableSessionException.otherServer(url.noneIs(target)) : last);
+            }
+            Attempt attempt = attempts.get(tried++);
+            return open.apply(servers.get(attempt.server))
+                    .compose(connection -> looked(connection, attempt))
+                    .recover(failure -> failure instanceof UnusableSessionException e && !e.isOtherServer()
+                            ? Future.failedFuture(e)
+                            : next(worse(last, failure)));
+        }
+
+        private Future<Found<O, C>> looked(C connection, Attempt attempt) {
+            return look.apply(connection)
+                    .compose(session -> {
+                        if (!attempt.accepts(session)) {
+                            throw UnusableSessionException.otherServer(url.noneIs(target));
+                        }
+                        // With one server there is nowhere else to go.
+                        return session.standby() || servers.size() == 1
+                                ? Future.succeededFuture(session)
+                                : timelines
+                                        .requireNewest(connection, url.servers().get(attempt.server))
+                                        .map(session);
+                    })
+                    .map(session -> {
+                        remember(attempt);
+                        return new Found<>(servers.get(attempt.server), connection, session);
+                    })
+                    .recover(failure -> connection.close().transform(closed -> Future.failedFuture(failure)));
+        }
+
+        // That a standby was found where the primary should be says more than that another server is away.
+        private Throwable worse(@Nullable Throwable last, Throwable failure) {
+            return last instanceof UnusableSessionException ? last : failure;
+        }
+    }
+}

@@ -1,0 +1,277 @@
+package dev.annals.kernel.database;
+
+import dev.annals.kernel.config.AnnalsConfig;
+import io.quarkus.reactive.pg.client.PgPoolCreator;
+import io.smallrye.mutiny.Uni;
+import io.vertx.core.Future;
+import io.vertx.core.net.PemTrustOptions;
+import io.vertx.pgclient.PgBuilder;
+import io.vertx.pgclient.PgConnectOptions;
+import io.vertx.pgclient.SslMode;
+import io.vertx.pgclient.spi.PgDriver;
+import io.vertx.sqlclient.Pool;
+import io.vertx.sqlclient.PoolOptions;
+import io.vertx.sqlclient.SqlConnection;
+import io.vertx.sqlclient.spi.ConnectionFactory;
+import jakarta.enterprise.inject.Disposes;
+import jakarta.enterprise.inject.Produces;
+import jakarta.inject.Singleton;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Makes the reactive pools: one for writes, which is the default, and one for {@link Reads}. Their connections log in as the
+ * URL's user and immediately become {@code annals_service}, which can change neither records nor the schema. So the wider
+ * rights of the migrations never reach a request. Each new connection is asked whether it has become so: see {@link Session}.
+ */
+@Singleton
+public class ServicePool implements PgPoolCreator {
+
+    private static final Sql CHECK_SESSION = Sql.named("check_session");
+
+    private final AnnalsConfig annals;
+    private final AnnalsConfig.Database limits;
+    private volatile @Nullable Input input;
+    private volatile @Nullable DatabasePath path;
+    private final Timelines timelines = new Timelines();
+    private volatile boolean primarySeen;
+
+    ServicePool(AnnalsConfig config) {
+        this.annals = config;
+        this.limits = config.database();
+    }
+
+    @Override
+    public Pool create(Input given) {
+        input = given;
+        path = new DatabasePath(
+                given.vertx(),
+                limits.statementTimeout().plus(limits.lockTimeout()).plus(limits.answerTimeout()),
+                annals.readDatabaseUrl().isPresent() || url(given).servers().size() > 1);
+        return create(given, given.poolOptions(), limits.lockTimeout());
+    }
+
+    /** The other pool. */
+    @Produces
+    @Reads
+    @Singleton
+    io.vertx.mutiny.sqlclient.Pool reads(io.vertx.mutiny.sqlclient.Pool writes) {
+        // A call makes the default pool, which brings the input.
+        writes.size();
+        return open("reads", limits.readPoolSize(), limits.lockTimeout());
+    }
+
+    void close(@Disposes @Reads io.vertx.mutiny.sqlclient.Pool reads) {
+        reads.closeAndForget();
+    }
+
+    private Pool create(Input given, PoolOptions poolOptions, Duration lockTimeout) {
+        return create(given, url(given), given.pgConnectOptionsList(), poolOptions, lockTimeout);
+    }
+
+    private Pool create(
+            Input given, DatabaseUrl url, List<PgConnectOptions> named, PoolOptions poolOptions, Duration lockTimeout) {
+        PoolOptions options = poolOptions
+                .setMaxWaitQueueSize(limits.poolQueue())
+                .setConnectionTimeout(Math.toIntExact(limits.poolWait().toMillis()))
+                .setConnectionTimeoutUnit(TimeUnit.MILLISECONDS);
+        List<PgConnectOptions> servers =
+                named.stream().map(server -> becomeService(server, lockTimeout)).toList();
+        // What the pool itself would connect to is never asked.
+        Pool pool = PgBuilder.pool()
+                .with(options)
+                .connectingTo(servers.get(0))
+                .using(given.vertx())
+                .build();
+        Servers<ConnectionFactory> connections = new Servers<>(url, factories(given, servers), timelines);
+        return checked(pool, connections, new ConnectAttempts(given.vertx()));
+    }
+
+    private static List<ConnectionFactory> factories(Input given, List<PgConnectOptions> servers) {
+        return servers.stream()
+                .map(server -> PgDriver.INSTANCE.createConnectionFactory(given.vertx(), server))
+                .toList();
+    }
+
+    // A pool's connect handler cannot refuse a connection; this is the only way to keep one out.
+    @SuppressWarnings("deprecation")
+    private Pool checked(Pool pool, Servers<ConnectionFactory> servers, ConnectAttempts attempts) {
+        return pool.connectionProvider(context -> attempts.connect(() -> servers.connect(
+                        server -> server.connect(context).map(path()::watched), this::usable)
+                .map(this::found)));
+    }
+
+    private SqlConnection found(Servers.Found<ConnectionFactory, ? extends SqlConnection> found) {
+        if (!found.session().standby()) {
+            primarySeen = true;
+        }
+        path().leadsTo(found);
+        return found.connection();
+    }
+
+    /** The configuration's URL; where something else was configured by hand, one server that is taken as it is. */
+    private DatabaseUrl url(Input given) {
+        PgConnectOptions first = given.pgConnectOptionsList().get(0);
+        return annals.databaseUrl()
+                .map(DatabaseUrl::parse)
+                .filter(url ->
+                        url.servers().size() == given.pgConnectOptionsList().size())
+                .orElseGet(() -> new DatabaseUrl(
+                        first.getUser(), "", first.getHost(), first.getPort(), first.getDatabase(), Map.of()));
+    }
+
+    private Future<Session> usable(SqlConnection connection) {
+        return session(connection).map(session -> {
+            session.require();
+            return session;
+        });
+    }
+
+    private Future<Session> session(SqlConnection connection) {
+        return connection
+                .query(CHECK_SESSION.text())
+                .execute()
+                .map(rows -> Session.of(rows.iterator().next(), timeLimits(limits.lockTimeout())));
+    }
+
+    /**
+     * Whether any connection so far led to a server that takes writes. Otherwise this instance is there to read from a standby, and
+     * a write that is refused need not be tried again: no failover is under way.
+     */
+    public boolean hasSeenPrimary() {
+        return primarySeen;
+    }
+
+    /**
+     * Opens a connection outside the pool, for a session that has to last. The caller closes it.
+     *
+     * @return fails with {@link UnusableSessionException} behind a pooler, where a session may be somebody else's from one
+     *     transaction to the next
+     */
+    public Uni<io.vertx.mutiny.sqlclient.SqlConnection> connect() {
+        Input given = given();
+        List<PgConnectOptions> named = given.pgConnectOptionsList().stream()
+                .map(server -> becomeService(server, limits.lockTimeout()))
+                .toList();
+        Servers<ConnectionFactory> servers = new Servers<>(url(given), factories(given, named), timelines);
+        return Uni.createFrom()
+                .completionStage(() -> servers.connect(
+                                server -> server.connect(given.vertx().getOrCreateContext())
+                                        .map(path()::watched),
+                                this::lasting)
+                        .map(this::found)
+                        .toCompletionStage())
+                .map(io.vertx.mutiny.sqlclient.SqlConnection::newInstance);
+    }
+
+    private Future<Session> lasting(SqlConnection connection) {
+        return usable(connection).map(session -> {
+            if (!session.answersAlone(connection)) {
+                throw new UnusableSessionException(
+                        "Something between the service and PostgreSQL shares its sessions, as PgBouncer does, and a"
+                                + " sequence of the kind RECYCLED_SERIES holds its series with a lock of its session."
+                                + " Use another kind, or connect without a pooler.");
+            }
+            return session;
+        });
+    }
+
+    /** Opens another pool like the service's own, of another size. The caller closes it. */
+    public io.vertx.mutiny.sqlclient.Pool open(int size) {
+        return open("other", size, limits.lockTimeout());
+    }
+
+    /** Like {@link #open(int)}, for transactions of writers that wait for a lock this long at most. */
+    public io.vertx.mutiny.sqlclient.Pool openForWriters(int size, Duration lockTimeout) {
+        return open("writers", size, lockTimeout);
+    }
+
+    /**
+     * Opens a pool of connections to the standbys that {@code annals.read-database-url} names. The caller closes it.
+     *
+     * @throws IllegalArgumentException if it cannot be read, with a sentence that never shows its password
+     */
+    public io.vertx.mutiny.sqlclient.Pool openForStandbys(int size) {
+        Input given = given();
+        PgConnectOptions first = given.pgConnectOptionsList().get(0);
+        DatabaseUrl url = DatabaseUrl.parseStandbys(annals.readDatabaseUrl().orElseThrow());
+        List<PgConnectOptions> servers = url.servers().stream()
+                .map(server -> secured(new PgConnectOptions(first), url)
+                        .setHost(server.host())
+                        .setPort(server.port())
+                        .setDatabase(url.database())
+                        .setUser(url.user())
+                        .setPassword(url.password().isEmpty() ? first.getPassword() : url.password()))
+                .toList();
+        PoolOptions options =
+                new PoolOptions(given.poolOptions()).setName("standbys").setMaxSize(size);
+        return io.vertx.mutiny.sqlclient.Pool.newInstance(create(given, url, servers, options, limits.lockTimeout()));
+    }
+
+    // As DatabaseUrlConfigSource tells Quarkus.
+    private static PgConnectOptions secured(PgConnectOptions options, DatabaseUrl url) {
+        boolean verifies = url.sslMode().startsWith("verify-");
+        options.setSslMode(SslMode.of(url.sslMode())).setTrustAll(!verifies);
+        options.setHostnameVerificationAlgorithm(url.sslMode().equals("verify-full") ? "HTTPS" : "");
+        if (verifies) {
+            url.sslRootCertificate()
+                    .ifPresent(file -> options.setPemTrustOptions(new PemTrustOptions().addCertPath(file)));
+        }
+        return options;
+    }
+
+    // The name is the pool's in the metrics.
+    private io.vertx.mutiny.sqlclient.Pool open(String name, int size, Duration lockTimeout) {
+        Input given = given();
+        return io.vertx.mutiny.sqlclient.Pool.newInstance(
+                create(given, new PoolOptions(given.poolOptions()).setName(name).setMaxSize(size), lockTimeout));
+    }
+
+    private Input given() {
+        return Objects.requireNonNull(input, "the pool is made before anything draws from it");
+    }
+
+    private DatabasePath path() {
+        return Objects.requireNonNull(path, "the path is made with the first pool");
+    }
+
+    // Startup parameters, not SET: they apply from the connection's first statement on, and a pooler that hands
+    // sessions
+    // around would not keep what was SET.
+    private PgConnectOptions becomeService(PgConnectOptions given, Duration lockTimeout) {
+        PgConnectOptions options = new PgConnectOptions(given);
+        options.addProperty("role", Session.ROLE);
+        options.addProperty("application_name", "annals");
+        timeLimits(lockTimeout).forEach((name, limit) -> options.addProperty(name, milliseconds(limit)));
+        // Where the service has vanished, the server learns of it, too, and ends the session with its locks.
+        options.addProperty("tcp_keepalives_idle", "10");
+        options.addProperty("tcp_keepalives_interval", "5");
+        options.addProperty("tcp_keepalives_count", "3");
+        options.addProperty("tcp_user_timeout", "30000");
+        Session.SETTINGS.forEach(options::addProperty);
+        // By default the client does not cache statements of more than 2,048 characters, so they would be parsed and
+        // planned for each request: a page of 50 would take twice as long. The service has few statements, whatever
+        // their length, besides those that a query narrows, which would only drive out the others.
+        options.setPreparedStatementCacheSqlFilter(statement -> !statement.startsWith(Sql.ONCE));
+        options.setConnectTimeout(Math.toIntExact(limits.connectTimeout().toMillis()));
+        // With AnswerDeadline's times.
+        options.setTcpKeepAlive(true);
+        return options;
+    }
+
+    private Map<String, Duration> timeLimits(Duration lockTimeout) {
+        return Map.of(
+                "lock_timeout", lockTimeout,
+                "statement_timeout", limits.statementTimeout(),
+                // An instance that is frozen in the middle of a transaction loses its locks to the others.
+                "idle_in_transaction_session_timeout", limits.transactionIdleTimeout());
+    }
+
+    private static String milliseconds(Duration duration) {
+        return Long.toString(duration.toMillis());
+    }
+}

@@ -1,0 +1,191 @@
+package dev.annals.kernel.database;
+
+import io.smallrye.mutiny.Uni;
+import io.vertx.mutiny.sqlclient.Row;
+import io.vertx.mutiny.sqlclient.RowSet;
+import io.vertx.mutiny.sqlclient.SqlClient;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A statement of the service. Each is a file of its own, {@code sql/<name>.sql}. Its header declares the binds, one per line,
+ * as {@code -- :name  type}; below, {@code :name} stands for the value, as often as it is needed. Where several statements have a
+ * part in common, it is a file, too, with the declarations of its binds, and each has the comment {@code include} and its name.
+ */
+public final class Sql {
+
+    private static final Pattern DECLARED = Pattern.compile("(?m)^-- :([a-z_]+) ");
+    /** What a colon may be part of without naming a bind (comments, texts, quoted names, casts, slices), or a bind. */
+    private static final Pattern TOKEN = Pattern.compile("""
+            (?<comment>\\n?[ \\t]*--[^\\n]*|/\\*.*?\\*/)\
+            |'[^']*'|"[^"]*"|\\$(?<tag>\\w*)\\$.*?\\$\\k<tag>\\$\
+            |(?<![:\\w)\\]]):(?<bind>[a-z_]\\w*)""", Pattern.DOTALL);
+
+    private static final Pattern INCLUDE = Pattern.compile("/\\* include ([a-z_]+) \\*/");
+
+    /** What {@link #narrowed} replaces: a condition that holds without it. */
+    private static final Pattern CONDITION = Pattern.compile("/\\* condition \\*/ :[a-z_]+::text\\[] is null");
+
+    /** What a statement begins with that differs from request to request. */
+    static final String ONCE = "/* once */ ";
+
+    private final String name;
+    private final String source;
+    private final String[] binds;
+    private final String text;
+    private final String jdbcText;
+    /** The bind of each question mark of the JDBC text. */
+    private final List<Integer> jdbcPlaces = new ArrayList<>();
+
+    private Sql(String name, String source, String begin) {
+        this.name = name;
+        this.source = source;
+        // Interned, so that comparing one with a constant compares references.
+        this.binds = DECLARED.matcher(source)
+                .results()
+                .map(declared -> declared.group(1).intern())
+                .toArray(String[]::new);
+        StringBuilder numbered = new StringBuilder();
+        StringBuilder jdbc = new StringBuilder();
+        int end = 0;
+        for (Matcher token = TOKEN.matcher(source); token.find(); end = token.end()) {
+            String before = source.substring(end, token.start());
+            String bind = token.group("bind");
+            if (bind != null) {
+                int place = place(bind, 0);
+                numbered.append(before).append('$').append(place + 1);
+                jdbc.append(before).append('?');
+                jdbcPlaces.add(place);
+            } else {
+                String rest = token.group("comment") == null ? token.group() : "";
+                numbered.append(before).append(rest);
+                jdbc.append(before).append(rest);
+            }
+        }
+        this.text = begin + numbered.append(source.substring(end)).toString().strip();
+        this.jdbcText = jdbc.append(source.substring(end)).toString().strip();
+        requireAllUsed();
+    }
+
+    private void requireAllUsed() {
+        Set<String> declared = new HashSet<>();
+        for (int place = 0; place < binds.length; place++) {
+            if (!declared.add(binds[place]) || !jdbcPlaces.contains(place)) {
+                throw new IllegalStateException(name + ".sql declares :" + binds[place] + " twice, or does not use it");
+            }
+        }
+    }
+
+    /**
+     * Reads a statement.
+     *
+     * @param name the file's name without {@code .sql}
+     * @throws IllegalStateException if there is none, or if it does not use exactly the binds that it declares
+     */
+    public static Sql named(String name) {
+        return of(name, read(name));
+    }
+
+    private static String read(String name) {
+        String resource = "/sql/" + name + ".sql";
+        try (InputStream file = Sql.class.getResourceAsStream(resource)) {
+            if (file == null) {
+                throw new IllegalStateException("missing resource " + resource);
+            }
+            return new String(file.readAllBytes(), StandardCharsets.UTF_8);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** Reads a statement from the text of a file with this name. */
+    static Sql of(String name, String source) {
+        return new Sql(
+                name,
+                INCLUDE.matcher(source).replaceAll(part -> Matcher.quoteReplacement(included(part.group(1)))),
+                "");
+    }
+
+    // On lines of its own, since its header is made of comments.
+    private static String included(String name) {
+        return "\n" + read(name).strip() + "\n";
+    }
+
+    /**
+     * The same statement with another condition where its file has one after the comment {@code condition}. It may use the same
+     * binds.
+     *
+     * @param condition SQL made of nothing that a caller has sent
+     * @throws IllegalStateException if the file has no place for it
+     */
+    public Sql narrowed(String condition) {
+        Matcher place = CONDITION.matcher(source);
+        if (!place.find()) {
+            throw new IllegalStateException(name + ".sql takes no condition");
+        }
+        return new Sql(name, place.replaceFirst(Matcher.quoteReplacement(condition)), ONCE);
+    }
+
+    /** The statement as PostgreSQL reads it: without comments, the binds as $1, $2 … in the order of their declaration. */
+    public String text() {
+        return text;
+    }
+
+    /** The statement as JDBC reads it. */
+    String jdbcText() {
+        return jdbcText;
+    }
+
+    List<Integer> jdbcPlaces() {
+        return jdbcPlaces;
+    }
+
+    int size() {
+        return binds.length;
+    }
+
+    /** Binds the first value. */
+    public Binds bind(String bind, @Nullable Object value) {
+        return new Binds(this).bind(bind, value);
+    }
+
+    /** Runs a statement without binds. */
+    public Uni<RowSet<Row>> execute(SqlClient client) {
+        return new Binds(this).execute(client);
+    }
+
+    /**
+     * The index of a bind, from 0.
+     *
+     * @param likely looked at first, so that binding in the order of declaration never searches
+     */
+    int place(String bind, int likely) {
+        if (likely < binds.length && binds[likely].equals(bind)) {
+            return likely;
+        }
+        for (int place = 0; place < binds.length; place++) {
+            if (binds[place].equals(bind)) {
+                return place;
+            }
+        }
+        throw new IllegalStateException(name + ".sql declares no bind :" + bind);
+    }
+
+    String bindAt(int place) {
+        return binds[place];
+    }
+
+    @Override
+    public String toString() {
+        return name + ".sql";
+    }
+}

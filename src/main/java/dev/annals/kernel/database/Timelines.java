@@ -1,0 +1,76 @@
+package dev.annals.kernel.database;
+
+import dev.annals.kernel.quarantine.AnswerDeadline;
+import io.vertx.core.Future;
+import io.vertx.sqlclient.Row;
+import io.vertx.sqlclient.SqlConnection;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Set;
+import org.jboss.logging.Logger;
+
+/**
+ * Tells a primary from one that was left for a promoted standby. Each promotion begins a new timeline of the cluster. The old primary does
+ * not learn of it: after a freeze, say, it takes writes that nobody else will see, and shows a feed that has stood still. So new
+ * connections to it are refused, and those that are still open are closed, whatever is under way on them.
+ *
+ * <p>A cluster is known by its system identifier, which copies share and a database that was made anew does not have. Safe for
+ * any thread.
+ */
+final class Timelines {
+
+    private static final Logger LOG = Logger.getLogger(Timelines.class);
+    private static final Sql FIND_TIMELINE = Sql.named("find_timeline");
+
+    /** By the system identifier. */
+    private final Map<Long, Newest> clusters = new HashMap<>();
+
+    private static final class Newest {
+        private int timeline;
+        /** What is open to its primary. */
+        private final Set<SqlConnection> open = new HashSet<>();
+    }
+
+    /**
+     * Fails with {@link UnusableSessionException} if a newer timeline of its cluster was seen. If this one is newer, the connections to
+     * the primary before are closed.
+     *
+     * @param connection to a primary
+     */
+    Future<Void> requireNewest(SqlConnection connection, DatabaseUrl.Server server) {
+        return connection.query(FIND_TIMELINE.text()).execute().map(rows -> {
+            Row row = rows.iterator().next();
+            if (!isNewest(connection, row.getLong("cluster"), row.getInteger("timeline"))) {
+                throw UnusableSessionException.otherServer("The database at " + server
+                        + " was the primary before another server was promoted. If it is to be the primary again"
+                        + " although it has not followed that one, start the service anew.");
+            }
+            return null;
+        });
+    }
+
+    private synchronized boolean isNewest(SqlConnection connection, long cluster, int timeline) {
+        Newest newest = clusters.computeIfAbsent(cluster, unseen -> new Newest());
+        if (timeline < newest.timeline) {
+            return false;
+        }
+        if (timeline > newest.timeline) {
+            newest.timeline = timeline;
+            if (!newest.open.isEmpty()) {
+                LOG.warnf(
+                        "A newer primary was promoted: %d connections to the one before are closed",
+                        newest.open.size());
+            }
+            newest.open.forEach(AnswerDeadline::giveUp);
+            newest.open.clear();
+        }
+        newest.open.add(connection);
+        AnswerDeadline.whenClosed(connection, () -> forget(newest, connection));
+        return true;
+    }
+
+    private synchronized void forget(Newest newest, SqlConnection connection) {
+        newest.open.remove(connection);
+    }
+}

@@ -1,0 +1,31 @@
+package dev.annals.kernel.guid;
+
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+
+/** A GUID as RFC 9562 writes it: 32 hexadecimal digits, of either case, in groups of 8, 4, 4, 4 and 12. */
+public final class CanonicalGuid {
+
+    private static final int LENGTH = 36;
+
+    private CanonicalGuid() {}
+
+    /**
+     * Reads a GUID. {@link UUID#fromString} is lenient: to it, "1-1-1-1-1" would be somebody else's id.
+     *
+     * @return null if the text is none
+     */
+    public static @Nullable UUID parse(String text) {
+        if (text.length() != LENGTH) {
+            return null;
+        }
+        for (int i = 0; i < LENGTH; i++) {
+            char c = text.charAt(i);
+            boolean dash = i == 8 || i == 13 || i == 18 || i == 23;
+            if (dash ? c != '-' : c >= 128 || Character.digit(c, 16) < 0) {
+                return null;
+            }
+        }
+        return UUID.fromString(text);
+    }
+}

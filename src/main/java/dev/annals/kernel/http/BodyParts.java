@@ -1,0 +1,244 @@
+package dev.annals.kernel.http;
+
+import dev.annals.kernel.memory.NoMemoryException;
+import io.vertx.core.Context;
+import io.vertx.core.Handler;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.http.HttpServerRequest;
+import jakarta.ws.rs.core.HttpHeaders;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The body of a request as it arrives, in parts. It is unpacked if it came as gzip, and a sender that is too slow is
+ * stopped. While it is paused, nothing is read from the connection and nothing is unpacked.
+ *
+ * <p>Everything happens on the request's own event loop, except {@link #isOld}.
+ */
+public final class BodyParts {
+
+    /** How long a client may continue to send a body that is not wanted. */
+    private static final long LINGER_MILLIS = 5_000;
+
+    private static final int UNPACKED_BYTES = 16_384;
+
+    private final HttpServerRequest request;
+    private final Context context;
+    private final BodyWatch watch;
+    private final BodyConfig config;
+    private final @Nullable Gunzip gunzip;
+    private final byte[] unpacked;
+
+    private Handler<Buffer> handler = part -> {};
+    private Handler<Throwable> failed = failure -> {};
+    private boolean paused = true;
+    private boolean done;
+    private boolean unpacking;
+    private boolean partLeft;
+
+    private final long startedNanos = System.nanoTime();
+    private @Nullable Duration timeLimit;
+    private long readingNanos;
+    private long readingSince;
+    private long received;
+    private long receivedBefore;
+
+    /** @throws ProblemException {@code unsupported-media-type} for an encoding that is not supported */
+    BodyParts(HttpServerRequest request, Context context, BodyWatch watch, BodyConfig config) {
+        this.request = request;
+        this.context = context;
+        this.watch = watch;
+        this.config = config;
+        boolean packed = isGzip(request);
+        this.gunzip = packed ? new Gunzip(config.maxUnpackRatio()) : null;
+        this.unpacked = new byte[packed ? UNPACKED_BYTES : 0];
+    }
+
+    private static boolean isGzip(HttpServerRequest request) {
+        List<String> encodings = request.headers().getAll(HttpHeaders.CONTENT_ENCODING);
+        String encoding = encodings.isEmpty() ? "identity" : encodings.get(0).strip();
+        boolean gzip = encoding.equalsIgnoreCase("gzip") || encoding.equalsIgnoreCase("x-gzip");
+        if (encodings.size() > 1 || !(gzip || encoding.equalsIgnoreCase("identity"))) {
+            throw new ProblemException(
+                    ProblemType.UNSUPPORTED_MEDIA_TYPE,
+                    "This Content-Encoding is not accepted here. Send the body as it is, or compressed with gzip.");
+        }
+        return gzip;
+    }
+
+    /** How long the whole body may take; if it is not set, only the rate is limited. */
+    void timeLimit(Duration limit) {
+        timeLimit = limit;
+    }
+
+    /**
+     * Begins to read. Either {@code end} or {@code failure} is called, once, unless the body is dropped.
+     *
+     * @param failure is given a problem ({@code malformed-encoding}, {@code body-too-large}, {@code body-too-slow}), or why
+     *     the connection broke
+     */
+    public void read(Handler<Buffer> part, Runnable end, Handler<Throwable> failure) {
+        handler = part;
+        failed = failure;
+        request.exceptionHandler(this::fail);
+        request.endHandler(nothing -> end(end));
+        request.handler(this::received);
+        watch.add(this);
+        RequestHead.askForBody(request);
+        resume();
+    }
+
+    private void received(Buffer part) {
+        received += part.length();
+        if (done) {
+            return;
+        }
+        if (gunzip == null) {
+            handler.handle(part);
+            return;
+        }
+        gunzip.feed(part.getBytes());
+        partLeft = true;
+        unpack(gunzip);
+    }
+
+    /** Unpacks the current part until it is used up or the reader pauses. */
+    private void unpack(Gunzip packed) {
+        if (unpacking) {
+            return;
+        }
+        unpacking = true;
+        try {
+            while (partLeft && !paused && !done) {
+                int length = packed.next(unpacked);
+                if (length == 0) {
+                    partLeft = false;
+                } else {
+                    handler.handle(Buffer.buffer(length).appendBytes(unpacked, 0, length));
+                }
+            }
+        } catch (ProblemException | NoMemoryException e) {
+            fail(e);
+        } finally {
+            unpacking = false;
+            closeWhenDone();
+        }
+        if (!paused && !done) {
+            // It may have been paused and resumed while this part was being unpacked.
+            request.resume();
+        }
+    }
+
+    private void end(Runnable end) {
+        if (done) {
+            return;
+        }
+        try {
+            if (gunzip != null) {
+                gunzip.end();
+            }
+        } catch (ProblemException e) {
+            fail(e);
+            return;
+        }
+        finish();
+        end.run();
+    }
+
+    private void fail(Throwable failure) {
+        if (!done) {
+            finish();
+            dropRest();
+            failed.handle(failure);
+        }
+    }
+
+    private void finish() {
+        done = true;
+        watch.remove(this);
+        closeWhenDone();
+    }
+
+    private void closeWhenDone() {
+        if (done && gunzip != null && !unpacking) {
+            gunzip.close();
+        }
+    }
+
+    /** Stops reading from the connection, until {@link #resume}. */
+    public void pause() {
+        if (!paused) {
+            paused = true;
+            readingNanos += System.nanoTime() - readingSince;
+            request.pause();
+        }
+    }
+
+    public void resume() {
+        if (paused) {
+            paused = false;
+            readingSince = System.nanoTime();
+            if (gunzip != null && partLeft) {
+                unpack(gunzip);
+            } else {
+                request.resume();
+            }
+        }
+    }
+
+    /**
+     * Drops what still arrives, because a client that is cut off while it sends may never see the answer. One that continues
+     * for long loses its connection.
+     */
+    public void drop() {
+        if (!done) {
+            finish();
+            dropRest();
+        }
+    }
+
+    private void dropRest() {
+        paused = false;
+        request.resume();
+        context.owner().setTimer(LINGER_MILLIS, timer -> {
+            if (!request.isEnded()) {
+                request.connection().close();
+            }
+        });
+    }
+
+    /** Whether it has been arriving for so long that {@link #check} may find it slow. */
+    boolean isOld(long now) {
+        return now - startedNanos >= config.patience().toNanos();
+    }
+
+    void checkOnItsContext() {
+        context.runOnContext(nothing -> check(System.nanoTime()));
+    }
+
+    private void check(long now) {
+        if (done) {
+            return;
+        }
+        if (timeLimit != null && now - startedNanos > timeLimit.toNanos()) {
+            fail(tooSlow("The body took longer than " + timeLimit.toSeconds() + " seconds."));
+            return;
+        }
+        long reading = readingNanos + (paused ? 0 : now - readingSince);
+        if (reading >= config.patience().toNanos()) {
+            long seconds = TimeUnit.NANOSECONDS.toSeconds(reading);
+            if (received - receivedBefore < seconds * config.rate()) {
+                fail(tooSlow("The body came with fewer than " + config.rate() + " bytes a second."));
+            }
+            receivedBefore = received;
+            readingNanos = 0;
+            readingSince = now;
+        }
+    }
+
+    private static ProblemException tooSlow(String why) {
+        return new ProblemException(ProblemType.BODY_TOO_SLOW, why + " Send it again, in smaller requests.");
+    }
+}

@@ -1,0 +1,86 @@
+package dev.annals.kernel.http;
+
+import com.fasterxml.jackson.core.JsonEncoding;
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonFactoryBuilder;
+import com.fasterxml.jackson.core.JsonGenerator;
+import com.fasterxml.jackson.core.json.JsonWriteFeature;
+import jakarta.ws.rs.core.Response;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.io.UncheckedIOException;
+import java.util.List;
+
+/** JSON written straight into memory: the bodies of answers. */
+public final class JsonBody {
+
+    private static final JsonFactory JSON = new JsonFactoryBuilder()
+            .enable(JsonWriteFeature.COMBINE_UNICODE_SURROGATES_IN_UTF8)
+            .build();
+
+    private JsonBody() {}
+
+    /**
+     * A generator for an answer that contains records: in UTF-8, escaping only the characters that have to be escaped. The
+     * caller closes it.
+     *
+     * @throws IOException what {@code out} throws
+     */
+    public static JsonGenerator generator(OutputStream out) throws IOException {
+        return JSON.createGenerator(out, JsonEncoding.UTF8);
+    }
+
+    /** What goes into a body. */
+    @FunctionalInterface
+    public interface Content {
+        /** Writes one JSON value. */
+        void write(JsonGenerator json) throws IOException;
+    }
+
+    /**
+     * Writes a body.
+     *
+     * @param expectedBytes about how long it will be
+     * @return its bytes, in UTF-8
+     */
+    public static byte[] toBytes(int expectedBytes, Content content) {
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream(expectedBytes);
+        try (JsonGenerator json = generator(bytes)) {
+            content.write(json);
+        } catch (IOException e) {
+            throw new UncheckedIOException("memory cannot fail to be written", e);
+        }
+        return bytes.toByteArray();
+    }
+
+    /** Writes an item of a list. */
+    @FunctionalInterface
+    public interface Item<T> {
+        /** Writes one JSON value. */
+        void write(T item, JsonGenerator json) throws IOException;
+    }
+
+    /**
+     * The answer with a list that is always whole.
+     *
+     * @param name of its member
+     * @param itemBytes about how long an item is
+     */
+    public static <T> Response answer(String name, int itemBytes, List<T> items, Item<T> item) {
+        return answer(Response.Status.OK, itemBytes * (1 + items.size()), json -> {
+            json.writeStartObject();
+            json.writeArrayFieldStart(name);
+            for (T each : items) {
+                item.write(each, json);
+            }
+            json.writeEndArray();
+            json.writeEndObject();
+        });
+    }
+
+    /** The answer with such a body. */
+    public static Response answer(Response.Status status, int expectedBytes, Content content) {
+        return Response.status(status).entity(toBytes(expectedBytes, content)).build();
+    }
+}

@@ -1,0 +1,249 @@
+package dev.annals.kernel.http;
+
+import dev.annals.kernel.memory.MemoryBudget;
+import dev.annals.kernel.memory.NoMemoryException;
+import dev.annals.kernel.memory.Reservation;
+import io.smallrye.mutiny.Uni;
+import io.vertx.core.Vertx;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.http.HttpServerRequest;
+import jakarta.enterprise.context.ApplicationScoped;
+import jakarta.ws.rs.core.HttpHeaders;
+import jakarta.ws.rs.core.MediaType;
+import java.nio.charset.Charset;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Reads the bodies of requests, up to a limit, against the {@link MemoryBudget} from the first byte on. Nothing is read or
+ * unpacked before an operation asks for it, which is when the caller is known.
+ */
+@ApplicationScoped
+public class RequestBodies {
+
+    /**
+     * How many bytes of memory one byte of a body takes until it is answered: one in the parts as they arrived, one in the
+     * whole body, one or two in the texts of its records (two for texts that are not Latin-1), and one on its way to the
+     * database.
+     */
+    static final int BYTES_HELD_PER_BYTE = 4;
+
+    /** The most that a body has which holds no records. */
+    private static final int MAX_COMMAND_BYTES = 65_536;
+
+    /** How much is taken from the budget at a time. */
+    private static final int STEP_BYTES = 65_536;
+
+    /** JSON in UTF-8. */
+    public static final MediaType JSON = MediaType.APPLICATION_JSON_TYPE.withCharset("utf-8");
+
+    private static final String SEND_JSON = "Send JSON in UTF-8, with the header Content-Type: application/json.";
+
+    private final MemoryBudget memory;
+    private final BodyWatch watch;
+    private final BodyConfig config;
+    private final Vertx vertx;
+
+    RequestBodies(MemoryBudget memory, BodyWatch watch, BodyConfig config, Vertx vertx) {
+        this.memory = memory;
+        this.watch = watch;
+        this.config = config;
+        this.vertx = vertx;
+    }
+
+    /** Reads, as {@link #read} does, JSON that holds no records: of 64 KiB at most. */
+    public <T> Uni<T> readCommand(HttpServerRequest request, Object caller, Function<byte[], Uni<T>> answer) {
+        return read(request, JSON, SEND_JSON, MAX_COMMAND_BYTES, caller, answer);
+    }
+
+    /**
+     * Reads a whole body and makes an answer from it. Its memory is held until the answer is made.
+     *
+     * @param type what it has to be declared as; a wildcard allows anything, and nothing
+     * @param otherwise what people are told to do if it is not
+     * @param caller whose memory it is: a project's id, or something else that identifies the caller
+     * @return fails with {@code unsupported-media-type} if the body is declared as something else, with {@code
+     *     body-too-large} as soon as the limit is exceeded, with {@code overloaded} if there is no memory for it, with
+     *     {@code body-too-slow} or with {@code malformed-encoding}
+     */
+    public <T> Uni<T> read(
+            HttpServerRequest request,
+            MediaType type,
+            String otherwise,
+            int maxBytes,
+            Object caller,
+            Function<byte[], Uni<T>> answer) {
+        if (!type.isWildcardType()) {
+            requireType(request, List.of(type), otherwise);
+        }
+        BodyParts parts = parts(request);
+        // With a small heap a caller may have less memory than the largest body needs.
+        int most = (int) Math.min(maxBytes, memory.holderLimit() / BYTES_HELD_PER_BYTE);
+        Whole whole = new Whole(parts, most, new Held(memory, caller, most));
+        String length = request.getHeader(HttpHeaders.CONTENT_LENGTH);
+        if (length != null && Long.parseLong(length) > most) {
+            parts.drop();
+            throw whole.tooLarge();
+        }
+        parts.timeLimit(config.time());
+        parts.read(whole::add, whole::end, whole.body::completeExceptionally);
+        return Uni.createFrom()
+                .completionStage(whole.body)
+                .chain(answer::apply)
+                .onTermination()
+                .invoke(whole.held::close);
+    }
+
+    /** The body of a request, to be read as it streams in. */
+    public BodyParts parts(HttpServerRequest request) {
+        return new BodyParts(request, vertx.getOrCreateContext(), watch, config);
+    }
+
+    /**
+     * The memory of a body that streams in; however long it is, never more than {@code most} bytes of it are held at a time.
+     */
+    public Held held(Object caller, long most) {
+        return new Held(memory, caller, most);
+    }
+
+    /** The memory of one body: taken in steps as it arrives. Used on the request's event loop. */
+    public static final class Held implements AutoCloseable {
+        private final MemoryBudget memory;
+        private final Object caller;
+        private final long most;
+        private long covered;
+        private @Nullable Reservation reservation;
+        private boolean closed;
+
+        Held(MemoryBudget memory, Object caller, long most) {
+            this.memory = memory;
+            this.caller = caller;
+            this.most = most;
+        }
+
+        /** Makes sure that this much of the body may be held. */
+        public synchronized boolean cover(long bytes) {
+            if (covered >= Math.min(bytes, most)) {
+                return true;
+            }
+            if (closed) {
+                return false;
+            }
+            // Small bodies take what they need; the others in few steps.
+            long step = Math.min(most - covered, covered == 0 ? bytes : Math.max(bytes - covered, STEP_BYTES));
+            boolean taken = reservation == null ? reserve(step) : reservation.tryGrow(step * BYTES_HELD_PER_BYTE);
+            covered += taken ? step : 0;
+            return taken;
+        }
+
+        private boolean reserve(long step) {
+            reservation = memory.tryReserve(caller, step * BYTES_HELD_PER_BYTE);
+            return reservation != null;
+        }
+
+        @Override
+        public synchronized void close() {
+            closed = true;
+            if (reservation != null) {
+                reservation.close();
+            }
+        }
+    }
+
+    /** A body that is being gathered. */
+    private static final class Whole {
+        final CompletableFuture<byte[]> body = new CompletableFuture<>();
+        final Held held;
+        private final BodyParts parts;
+        private final int maxBytes;
+        private final List<Buffer> gathered = new ArrayList<>(1);
+        private int length;
+
+        Whole(BodyParts parts, int maxBytes, Held held) {
+            this.parts = parts;
+            this.maxBytes = maxBytes;
+            this.held = held;
+        }
+
+        void add(Buffer part) {
+            if (length + part.length() > maxBytes) {
+                fail(tooLarge());
+            } else if (held.cover(length + part.length())) {
+                gathered.add(part);
+                length += part.length();
+            } else {
+                fail(noMemory());
+            }
+        }
+
+        void end() {
+            byte[] whole = new byte[length];
+            int at = 0;
+            for (Buffer part : gathered) {
+                part.getBytes(whole, at);
+                at += part.length();
+            }
+            gathered.clear();
+            body.complete(whole);
+        }
+
+        private void fail(RuntimeException failure) {
+            parts.drop();
+            gathered.clear();
+            body.completeExceptionally(failure);
+        }
+
+        ProblemException tooLarge() {
+            return new ProblemException(
+                    ProblemType.BODY_TOO_LARGE,
+                    "The body may have " + maxBytes
+                            + " bytes. Send it in several requests, or records as"
+                            + " application/x-ndjson to POST /v1/project-logs/import.");
+        }
+    }
+
+    /** The failure of a body for which there is no memory. */
+    public static NoMemoryException noMemory() {
+        return new NoMemoryException(
+                "There is no memory for this body at the moment, or not for another one from this caller. Send it again"
+                        + " later, or in smaller requests.");
+    }
+
+    /**
+     * Refuses a body that is not declared as one of these media types. {@code @Consumes} would accept a missing media type, a
+     * wildcard, and any charset.
+     *
+     * @param wanted if one names a charset, the body may not name another one
+     * @param otherwise what people are told to do instead
+     * @throws ProblemException {@code unsupported-media-type}
+     */
+    public static void requireType(HttpServerRequest request, List<MediaType> wanted, String otherwise) {
+        String type = request.getHeader(HttpHeaders.CONTENT_TYPE);
+        if (type == null || wanted.stream().noneMatch(one -> isAnnounced(type, one))) {
+            throw new ProblemException(
+                    ProblemType.UNSUPPORTED_MEDIA_TYPE,
+                    (type == null
+                                    ? "The body has no Content-Type. "
+                                    : "The Content-Type of the body is not accepted here. ")
+                            + otherwise);
+        }
+    }
+
+    private static boolean isAnnounced(String contentType, MediaType wanted) {
+        try {
+            MediaType type = MediaType.valueOf(contentType);
+            String charset = type.getParameters().get(MediaType.CHARSET_PARAMETER);
+            String only = wanted.getParameters().get(MediaType.CHARSET_PARAMETER);
+            return type.getType().equalsIgnoreCase(wanted.getType())
+                    && type.getSubtype().equalsIgnoreCase(wanted.getSubtype())
+                    && (charset == null
+                            || only == null
+                            || Charset.forName(charset).equals(Charset.forName(only)));
+        } catch (IllegalArgumentException e) {
+            return false;
+        }
+    }
+}

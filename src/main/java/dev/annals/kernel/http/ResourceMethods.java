@@ -1,0 +1,66 @@
+package dev.annals.kernel.http;
+
+import jakarta.enterprise.inject.Any;
+import jakarta.enterprise.inject.spi.Bean;
+import jakarta.enterprise.inject.spi.BeanManager;
+import jakarta.inject.Singleton;
+import jakarta.ws.rs.DELETE;
+import jakarta.ws.rs.GET;
+import jakarta.ws.rs.PATCH;
+import jakarta.ws.rs.POST;
+import jakarta.ws.rs.PUT;
+import jakarta.ws.rs.Path;
+import java.lang.annotation.Annotation;
+import java.lang.reflect.Method;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/** All resource methods that the service has, from their annotations. */
+@Singleton
+public final class ResourceMethods {
+
+    private static final Map<Class<? extends Annotation>, String> HTTP_METHODS = Map.of(
+            GET.class, "GET", POST.class, "POST", PUT.class, "PUT", PATCH.class, "PATCH", DELETE.class, "DELETE");
+
+    private final List<ResourceMethod> all;
+
+    /**
+     * A method of a resource.
+     *
+     * @param httpMethod such as {@code GET}
+     * @param path the template of its address, such as {@code /v1/projects/{project}}
+     */
+    public record ResourceMethod(String httpMethod, String path, Method method) {}
+
+    // In native executables, too: Quarkus registers the declared methods of resources for reflection, as filters may
+    // ask
+    // for the method of a request.
+    ResourceMethods(BeanManager beans) {
+        all = beans.getBeans(Object.class, Any.Literal.INSTANCE).stream()
+                .map(Bean::getBeanClass)
+                .filter(type -> type.isAnnotationPresent(Path.class))
+                .flatMap(ResourceMethods::of)
+                .toList();
+    }
+
+    /** The methods of all resources, in no order. */
+    public List<ResourceMethod> all() {
+        return all;
+    }
+
+    private static Stream<ResourceMethod> of(Class<?> resource) {
+        String base = resource.getAnnotation(Path.class).value();
+        return Arrays.stream(resource.getDeclaredMethods())
+                .flatMap(method -> HTTP_METHODS.entrySet().stream()
+                        .filter(http -> method.isAnnotationPresent(http.getKey()))
+                        .map(http -> new ResourceMethod(
+                                http.getValue(), path(base, method.getAnnotation(Path.class)), method)));
+    }
+
+    private static String path(String base, @Nullable Path path) {
+        return path == null ? base : base + (path.value().startsWith("/") ? "" : "/") + path.value();
+    }
+}

@@ -1,0 +1,233 @@
+package dev.annals.kernel.memory;
+
+import io.micrometer.core.instrument.MeterRegistry;
+import io.smallrye.mutiny.Uni;
+import io.smallrye.mutiny.subscription.UniEmitter;
+import io.vertx.core.Context;
+import io.vertx.core.Vertx;
+import jakarta.enterprise.context.ApplicationScoped;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Bounds the memory of bodies, pages and answers held at one time, by all callers together and by each.
+ *
+ * <p>Code that is about to read something takes what it may need, and gives it back once its request is answered. If there is
+ * not enough, {@link #tryTake} refuses, and {@link #take} waits in turn for a while. A caller at its own limit delays no
+ * others.
+ */
+@ApplicationScoped
+public class MemoryBudget {
+
+    private final Vertx vertx;
+    private final long limit;
+    private final long holderLimit;
+    private final int maxWaiting;
+    private final Duration maxWait;
+
+    private final AtomicLong held = new AtomicLong();
+    private final Map<Object, Long> heldBy = new ConcurrentHashMap<>();
+    private final ArrayDeque<Waiter> waiters = new ArrayDeque<>();
+    /** The size of {@link #waiters}, to be read without their lock. */
+    private volatile int waiting;
+
+    MemoryBudget(MemoryConfig config, Vertx vertx, MeterRegistry metrics) {
+        this.vertx = vertx;
+        this.limit =
+                config.bytes() > 0 ? config.bytes() : Runtime.getRuntime().maxMemory() / 100 * config.heapPercent();
+        this.holderLimit = Math.min(limit, Math.max(config.callerBytes(), limit / 100 * config.callerPercent()));
+        this.maxWaiting = config.waiting();
+        this.maxWait = config.maxWait();
+        metrics.gauge("annals.memory.held.bytes", held);
+    }
+
+    /** A request that waits for memory. Its fields are guarded by {@link #waiters}. */
+    private static final class Waiter {
+        final Object holder;
+        final long bytes;
+        final @Nullable Context context;
+
+        @Nullable
+        UniEmitter<? super Reservation> emitter;
+
+        @Nullable
+        Reservation granted;
+
+        long timer;
+
+        Waiter(Object holder, long bytes, @Nullable Context context) {
+            this.holder = holder;
+            this.bytes = bytes;
+            this.context = context;
+        }
+    }
+
+    /** How many bytes all may hold together. */
+    public long limit() {
+        return limit;
+    }
+
+    /** How many bytes one holder may hold. */
+    public long holderLimit() {
+        return holderLimit;
+    }
+
+    /** How many bytes are held. */
+    public long held() {
+        return held.get();
+    }
+
+    /**
+     * Takes memory if there is enough, for this holder and for all.
+     *
+     * @param holder whose memory it is, such as a project's id
+     * @return whether it was taken; then {@link #give} must follow
+     */
+    public boolean tryTake(Object holder, long bytes) {
+        boolean[] taken = {false};
+        heldBy.compute(holder, (same, own) -> {
+            long before = own == null ? 0 : own;
+            taken[0] = before + bytes <= holderLimit && addToAll(bytes);
+            long after = taken[0] ? before + bytes : before;
+            return after == 0 ? null : (Long) after;
+        });
+        return taken[0];
+    }
+
+    /** Gives back what was taken. */
+    public void give(Object holder, long bytes) {
+        if (bytes == 0) {
+            return;
+        }
+        heldBy.compute(holder, (same, own) -> {
+            long after = (own == null ? 0 : own) - bytes;
+            return after <= 0 ? null : (Long) after;
+        });
+        held.addAndGet(-bytes);
+        if (waiting > 0) {
+            serve();
+        }
+    }
+
+    /** Like {@link #tryTake}, for memory that is given back by closing it; null if there is not enough. */
+    public @Nullable Reservation tryReserve(Object holder, long bytes) {
+        return tryTake(holder, bytes) ? new Reservation(this, holder, bytes) : null;
+    }
+
+    /**
+     * Takes memory as soon as there is enough. Requests are served in their order, except that none waits for a holder that
+     * is at its own limit.
+     *
+     * @return to be closed by the caller. Fails with {@link NoMemoryException} if it takes too long, if too many wait, or if
+     *     there will never be enough. Comes on the caller's context.
+     */
+    public Uni<Reservation> take(Object holder, long bytes) {
+        return Uni.createFrom().deferred(() -> {
+            Reservation at = waiting == 0 ? tryReserve(holder, bytes) : null;
+            if (at != null) {
+                return Uni.createFrom().item(at);
+            }
+            if (bytes > holderLimit) {
+                throw new NoMemoryException("The request needs more memory than one caller may have: ask for less.");
+            }
+            Waiter waiter = new Waiter(holder, bytes, Vertx.currentContext());
+            return Uni.createFrom()
+                    .<Reservation>emitter(emitter -> await(waiter, emitter))
+                    .onCancellation()
+                    .invoke(() -> cancelled(waiter));
+        });
+    }
+
+    private void await(Waiter waiter, UniEmitter<? super Reservation> emitter) {
+        synchronized (waiters) {
+            if (waiters.size() >= maxWaiting) {
+                emitter.fail(new NoMemoryException(
+                        "Too many requests are waiting for memory. Send the request again later."));
+                return;
+            }
+            waiter.emitter = emitter;
+            waiter.timer = vertx.setTimer(maxWait.toMillis(), timer -> timedOut(waiter));
+            waiters.add(waiter);
+            waiting = waiters.size();
+        }
+        // Memory may have been given back before the waiter could be seen.
+        serve();
+    }
+
+    private boolean addToAll(long bytes) {
+        if (held.addAndGet(bytes) <= limit) {
+            return true;
+        }
+        held.addAndGet(-bytes);
+        return false;
+    }
+
+    /** Hands out what there is, in turn. */
+    private void serve() {
+        List<Waiter> served = new ArrayList<>();
+        synchronized (waiters) {
+            for (Iterator<Waiter> all = waiters.iterator(); all.hasNext(); ) {
+                Waiter next = all.next();
+                next.granted = tryReserve(next.holder, next.bytes);
+                if (next.granted != null) {
+                    all.remove();
+                    served.add(next);
+                } else if (heldBy.getOrDefault(next.holder, 0L) + next.bytes <= holderLimit) {
+                    // There is not enough in all: what is given back next is for this one.
+                    break;
+                }
+            }
+            waiting = waiters.size();
+        }
+        for (Waiter next : served) {
+            vertx.cancelTimer(next.timer);
+            answer(next, emitter -> emitter.complete(next.granted));
+        }
+    }
+
+    private void timedOut(Waiter waiter) {
+        if (remove(waiter)) {
+            answer(
+                    waiter,
+                    emitter -> emitter.fail(new NoMemoryException(
+                            "There was no memory for the request in time. Send it again later.")));
+            serve();
+        }
+    }
+
+    /** The request was abandoned. If it was granted memory at the same moment, that is given back. */
+    private void cancelled(Waiter waiter) {
+        vertx.cancelTimer(waiter.timer);
+        if (remove(waiter)) {
+            serve();
+        } else if (waiter.granted != null) {
+            waiter.granted.close();
+        }
+    }
+
+    private boolean remove(Waiter waiter) {
+        synchronized (waiters) {
+            boolean there = waiters.remove(waiter);
+            waiting = waiters.size();
+            return there;
+        }
+    }
+
+    private static void answer(Waiter waiter, Consumer<UniEmitter<? super Reservation>> answer) {
+        UniEmitter<? super Reservation> emitter = Objects.requireNonNull(waiter.emitter, "it waits");
+        if (waiter.context == null) {
+            answer.accept(emitter);
+        } else {
+            waiter.context.runOnContext(now -> answer.accept(emitter));
+        }
+    }
+}

@@ -1,0 +1,13 @@
+package dev.annals.kernel.memory;
+
+import java.io.Serial;
+
+/** There is no memory for a request now, or none for this holder. Its message says what to do. */
+public final class NoMemoryException extends RuntimeException {
+    @Serial
+    private static final long serialVersionUID = 1;
+
+    public NoMemoryException(String message) {
+        super(message, null, false, false);
+    }
+}

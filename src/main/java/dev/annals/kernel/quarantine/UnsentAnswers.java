@@ -1,0 +1,46 @@
+package dev.annals.kernel.quarantine;
+
+import java.util.LinkedHashMap;
+import java.util.Map;
+
+/**
+ * The answers of one port that wait in memory until their clients take them. If they have more bytes than {@link
+ * ConnectionRules#unsentBytes}, the clients that have taken nothing for the longest are cut off. Clients that take their answers are
+ * served meanwhile, whatever others leave.
+ *
+ * <p>Safe for any thread.
+ */
+final class UnsentAnswers {
+
+    private final ConnectionRules rules;
+    /** The bytes of each connection. The first one has taken nothing for the longest. */
+    private final Map<ConnectionGuard, Long> bytes = new LinkedHashMap<>();
+
+    private long total;
+
+    UnsentAnswers(ConnectionRules rules) {
+        this.rules = rules;
+    }
+
+    /**
+     * Counts what waits on a connection, in place of what waited there before.
+     *
+     * @param taken whether the client has taken something since
+     */
+    synchronized void count(ConnectionGuard connection, long unsent, boolean taken) {
+        Long before = taken || unsent == 0 ? bytes.remove(connection) : bytes.get(connection);
+        if (unsent > 0) {
+            bytes.put(connection, unsent);
+        }
+        total += unsent - (before == null ? 0 : before);
+        // One connection alone may have more: the size of a single answer has limits of its own.
+        while (total > rules.unsentBytes() && bytes.size() > 1) {
+            Map.Entry<ConnectionGuard, Long> oldest =
+                    bytes.entrySet().iterator().next();
+            total -= oldest.getValue();
+            bytes.remove(oldest.getKey());
+            oldest.getKey().cutOff();
+            rules.cutOff();
+        }
+    }
+}

@@ -1,5 +1,0 @@
-/** What operators use: migrate, verify, and what the service says of its health. */
-@NullMarked
-package dev.annals.ops;
-
-import org.jspecify.annotations.NullMarked;

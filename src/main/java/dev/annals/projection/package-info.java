@@ -1,5 +1,0 @@
-/** Everything derived from feeds in the background: each record once, in sequence order. */
-@NullMarked
-package dev.annals.projection;
-
-import org.jspecify.annotations.NullMarked;

@@ -1,5 +1,0 @@
-/** The audit record: what it contains, how it is read from a client's JSON, and how it is written for clients. */
-@NullMarked
-package dev.annals.record;
-
-import org.jspecify.annotations.NullMarked;

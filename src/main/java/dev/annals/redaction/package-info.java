@@ -1,5 +1,0 @@
-/** Redaction: the values of some fields of a record go, and every proof stays valid. */
-@NullMarked
-package dev.annals.redaction;
-
-import org.jspecify.annotations.NullMarked;

@@ -1,5 +1,0 @@
-/** The log, with one line for each request, and metrics of refusals and times. */
-@NullMarked
-package dev.annals.requests;
-
-import org.jspecify.annotations.NullMarked;

@@ -1,5 +1,0 @@
-/** The oldest records of feeds go once they are older than their project says. */
-@NullMarked
-package dev.annals.retention;
-
-import org.jspecify.annotations.NullMarked;

@@ -1,5 +1,0 @@
-/** The index behind filters, and what a page with filters looks at. */
-@NullMarked
-package dev.annals.search;
-
-import org.jspecify.annotations.NullMarked;

@@ -1,5 +1,0 @@
-/** How many records there are, by day, action, actor and outcome. */
-@NullMarked
-package dev.annals.statistics;
-
-import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,243 @@
+package dev.annals.tools.cli;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import dev.annals.derived.proof.ProvedFile;
+import dev.annals.derived.proof.RedactedValues;
+import dev.annals.derived.proof.VerifierKey;
+import io.quarkus.runtime.annotations.RegisterForReflection;
+import java.io.EOFException;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.DigestInputStream;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.time.DateTimeException;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.OffsetDateTime;
+import java.util.ArrayList;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.zip.ZipException;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+
+/** {@code archive}: the oldest records of a project, in files of their own. */
+@Command(
+        name = "archive",
+        mixinStandardHelpOptions = true,
+        sortOptions = false,
+        description =
+                "Writes the records of the token's project that are in no archive yet into files that prove themselves: those"
+                        + " that have expired, or those that an option names. Each file is checked as annals check does, and only"
+                        + " then noted, with the token in ANNALS_ADMIN_TOKEN. What was noted is printed: file, sequence ids,"
+                        + " SHA-256. Run it again after a failure: it goes on where it stopped.")
+@RegisterForReflection
+public final class ArchiveCommand extends ServiceCommand {
+
+    private static final int MOST_RECORDS = 100_000_000;
+    private static final int MOST_FINDINGS = 10;
+
+    @Mixin
+    PinnedKeys pinned = new PinnedKeys();
+
+    /** Of the file that was checked last: how many values are gone, and of how many it has no record that says so. */
+    private long redacted;
+
+    private long unnamed;
+
+    @Option(
+            names = {"-o", "--output"},
+            paramLabel = "DIR",
+            description = "The directory for the files. Default: this one.")
+    Path directory = Path.of("");
+
+    @Option(names = "--through", paramLabel = "ID", description = "Up to this sequence id.")
+    @Nullable
+    Long through;
+
+    @Option(
+            names = "--until",
+            paramLabel = "TIME",
+            description =
+                    "What was recorded before this time, such as 2026-01-31T00:00:00Z. Default: what the project's"
+                            + " retention lets expire by now.")
+    @Nullable
+    String until;
+
+    @Option(
+            names = "--records",
+            paramLabel = "COUNT",
+            description = "How many records a file has at most. Default: ${DEFAULT-VALUE}.")
+    int records = 1_000_000;
+
+    @Override
+    int run() throws IOException, InterruptedException {
+        if (records < 1 || records > MOST_RECORDS) {
+            throw new ClientFailure(ClientFailure.USAGE, "--records has to be from 1 to " + MOST_RECORDS + ".");
+        }
+        if (through != null && (until != null || through < 1)) {
+            throw new ClientFailure(
+                    ClientFailure.USAGE, "--through is a sequence id, 1 or more, and does not go with --until.");
+        }
+        List<VerifierKey> keys = pinned.keys();
+        FollowedLog log = new FollowedLog(service, keys, pinned.policy());
+        JsonNode project = Json.mapper()
+                .readTree(service.send(service.request("/v1/whoami"), Duration.ZERO))
+                .path("project");
+        long next = Math.max(
+                        project.path("archived_through").asLong(),
+                        project.path("oldest_sequence_id").asLong(1) - 1)
+                + 1;
+        long size = log.advance().checkpoint().size();
+        long end = through != null ? Math.min(through, size) : recordedBefore(cutoff(project), next, size);
+        if (end < next) {
+            Terminal.say("Nothing is to be archived: "
+                    + (next == 1
+                            ? "no record is as old."
+                            : "all records up to " + (next - 1) + " are, or have expired."));
+            return 0;
+        }
+        while (next <= end) {
+            long last = Math.min(end, next + records - 1);
+            archive(log, keys, project, next, last);
+            next = last + 1;
+        }
+        return 0;
+    }
+
+    private Instant cutoff(JsonNode project) {
+        if (until != null) {
+            try {
+                return OffsetDateTime.parse(until).toInstant();
+            } catch (DateTimeException e) {
+                throw new ClientFailure(
+                        ClientFailure.USAGE,
+                        "--until is \"" + until + "\", but has to be a time such as 2026-01-31T00:00:00Z.");
+            }
+        }
+        if (project.path("retention_days").isNull()) {
+            throw new ClientFailure(
+                    ClientFailure.USAGE,
+                    "The project keeps its records for ever: say what to archive, with --until or --through.");
+        }
+        return Instant.now()
+                .minus(Duration.ofDays(project.path("retention_days").asLong()));
+    }
+
+    /**
+     * Finds the last record from before a time, as if times rose along the feed. They do but for moments, and what expires, the
+     * database decides by itself: what a search like this leaves out has to wait for the next archive.
+     *
+     * @return its sequence id; less than {@code first} where there is none
+     */
+    private long recordedBefore(Instant cutoff, long first, long size) throws IOException, InterruptedException {
+        long before = first - 1;
+        long behind = size + 1;
+        while (behind - before > 1) {
+            long middle = before + (behind - before) / 2;
+            if (recordedAt(middle).isBefore(cutoff)) {
+                before = middle;
+            } else {
+                behind = middle;
+            }
+        }
+        return before;
+    }
+
+    private Instant recordedAt(long sequenceId) throws IOException, InterruptedException {
+        List<byte[]> found = PageReader.parse(service.send(
+                        service.request(Connection.FEED + "?limit=1&cursor=" + (sequenceId - 1)), Duration.ZERO))
+                .records();
+        try {
+            return OffsetDateTime.parse(Json.mapper()
+                            .readTree(found.get(0))
+                            .path("recorded_at")
+                            .asText())
+                    .toInstant();
+        } catch (DateTimeException | IndexOutOfBoundsException e) {
+            throw new ClientFailure(
+                    ClientFailure.FAILED,
+                    "The record " + sequenceId + " cannot be read, though the log has it. Check ANNALS_URL.");
+        }
+    }
+
+    private void archive(FollowedLog log, List<VerifierKey> keys, JsonNode project, long first, long last)
+            throws IOException, InterruptedException {
+        String name = project.path("name").asText();
+        String id = project.path("id").asText();
+        ArchiveFile file = new ArchiveFile(directory, name, id, first, last);
+        ArchiveFile.Contents contents = out -> new ProvedExport(log, out).archive(name, first, last);
+        String sha256 = file.write(contents, path -> check(path, keys, id, first, last));
+        try {
+            service.administer(
+                    "POST",
+                    "/v1/projects/" + id + "/archives",
+                    Json.mapper()
+                            .createObjectNode()
+                            .put("first_sequence_id", first)
+                            .put("last_sequence_id", last)
+                            .put("file_name", file.name())
+                            .put("bytes", Files.size(file.path()))
+                            .put("sha256", sha256));
+        } catch (ClientFailure e) {
+            throw new ClientFailure(
+                    e.exitCode(),
+                    e.getMessage() + " The file " + file.path() + " is whole, but it is not noted as an archive.");
+        }
+        Terminal.print(file.path() + "\t" + first + "-" + last + "\t" + sha256);
+        if (redacted > 0) {
+            Terminal.say(RedactedValues.count(redacted)
+                    + (unnamed == 0
+                            ? ""
+                            : " Of " + unnamed + " a record behind " + last
+                                    + " says so, which is verified: the file alone does not show it."));
+        }
+    }
+
+    /** Reads a file from its first byte to its last, and gives its SHA-256 if it is what it has to be. */
+    private String check(Path path, List<VerifierKey> keys, String project, long first, long last) throws IOException {
+        List<String> findings = new ArrayList<>();
+        MessageDigest digest = sha256();
+        try (InputStream in = new DigestInputStream(Files.newInputStream(path), digest)) {
+            ProvedFile file = new ProvedFile(ProvedFile.unpacked(in), keys, first, null, finding -> {
+                if (findings.size() < MOST_FINDINGS) {
+                    findings.add(finding);
+                }
+            });
+            if (file.verify() == 0) {
+                redacted = file.redacted();
+                unnamed = file.unnamed();
+                pinned.policy().require(file.note());
+                if (!file.isArchive()
+                        || file.last() != last
+                        || !file.signed().origin().contains("/projects/" + project + "/")) {
+                    findings.add("it has other records than " + first + " to " + last + " of this project");
+                }
+            }
+            in.transferTo(OutputStream.nullOutputStream());
+        } catch (IllegalArgumentException | EOFException | ZipException e) {
+            findings.add(e.getMessage() == null ? e.toString() : e.getMessage());
+        }
+        if (!findings.isEmpty()) {
+            throw new ClientFailure(
+                    ClientFailure.FAILED,
+                    "The file " + path + " is not noted as an archive, because it is not what the log has signed: "
+                            + String.join("; ", findings) + ". Put it aside.");
+        }
+        return HexFormat.of().formatHex(digest.digest());
+    }
+
+    private static MessageDigest sha256() {
+        try {
+            return MessageDigest.getInstance("SHA-256");
+        } catch (NoSuchAlgorithmException e) {
+            throw new IllegalStateException("every Java has SHA-256", e);
+        }
+    }
+}

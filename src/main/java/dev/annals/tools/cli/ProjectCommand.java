@@ -1,0 +1,189 @@
+package dev.annals.tools.cli;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.quarkus.runtime.annotations.RegisterForReflection;
+import java.io.IOException;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/** {@code project}: the projects of a service. */
+@Command(
+        name = "project",
+        mixinStandardHelpOptions = true,
+        synopsisSubcommandLabel = "COMMAND",
+        subcommands = {
+            ProjectCommand.Create.class,
+            ProjectCommand.Listing.class,
+            ProjectCommand.Rename.class,
+            ProjectCommand.Retain.class,
+            ProjectCommand.Limit.class,
+            ProjectCommand.Close.class
+        },
+        description =
+                "Creates, lists, renames, limits and closes projects, and says for how long they keep their records, with the"
+                        + " token in ANNALS_ADMIN_TOKEN.")
+@RegisterForReflection
+public final class ProjectCommand {
+
+    private static final String PATH = "/v1/projects";
+
+    private static String line(JsonNode project) {
+        return project.path("id").asText() + "\t" + project.path("name").asText() + "\t"
+                + (project.path("closed_at").isNull()
+                        ? "open"
+                        : "closed " + project.path("closed_at").asText())
+                + (project.path("retention_days").isNull()
+                        ? ""
+                        : "\tkeeps " + project.path("retention_days").asText() + " days")
+                + (project.path("archive_required").asBoolean() ? "\tarchives first" : "")
+                + (project.path("archived_through").asLong() == 0
+                        ? ""
+                        : "\tarchived up to " + project.path("archived_through").asText())
+                + (project.path("awaits_archive").asBoolean() ? "\twaits for an archive" : "");
+    }
+
+    /** {@code project create}. */
+    @Command(name = "create", mixinStandardHelpOptions = true, description = "Creates a project, and prints its id.")
+    @RegisterForReflection
+    static final class Create extends ServiceCommand {
+
+        @Parameters(paramLabel = "NAME", description = "Its name.")
+        @Nullable
+        String name;
+
+        @Override
+        int run() throws IOException, InterruptedException {
+            Terminal.print(service.administer(
+                            "POST", PATH, Json.mapper().createObjectNode().put("name", name))
+                    .path("id")
+                    .asText());
+            return 0;
+        }
+    }
+
+    /** {@code project list}. */
+    @Command(name = "list", mixinStandardHelpOptions = true, description = "Lists the projects: id, name, state.")
+    @RegisterForReflection
+    static final class Listing extends ServiceCommand {
+
+        @Override
+        int run() throws IOException, InterruptedException {
+            for (JsonNode project : service.list(PATH, "projects")) {
+                Terminal.print(line(project));
+            }
+            return 0;
+        }
+    }
+
+    /** {@code project rename}. */
+    @Command(name = "rename", mixinStandardHelpOptions = true, description = "Gives a project another name.")
+    @RegisterForReflection
+    static final class Rename extends ServiceCommand.OfProject {
+
+        @Parameters(index = "1", paramLabel = "NAME", description = "Its new name.")
+        @Nullable
+        String name;
+
+        @Override
+        int run() throws IOException, InterruptedException {
+            Terminal.print(line(service.administer(
+                    "PATCH", path(), Json.mapper().createObjectNode().put("name", name))));
+            return 0;
+        }
+    }
+
+    /** {@code project retain}. */
+    @Command(
+            name = "retain",
+            mixinStandardHelpOptions = true,
+            description =
+                    "Sets for how many days a project keeps its records, and whether older ones have to be in an archive before"
+                            + " they are removed for good. What is left out stays.")
+    @RegisterForReflection
+    static final class Retain extends ServiceCommand.OfProject {
+
+        @Parameters(index = "1", arity = "0..1", paramLabel = "DAYS", description = "From 1 to 36500, or \"forever\".")
+        @Nullable
+        String days;
+
+        @Option(
+                names = "--archive-required",
+                negatable = true,
+                description = "Whether records go only when annals archive has written them to a file.")
+        @Nullable
+        Boolean archiveRequired;
+
+        @Override
+        int run() throws IOException, InterruptedException {
+            if (days == null && archiveRequired == null) {
+                throw new ClientFailure(
+                        ClientFailure.USAGE,
+                        "Say for how many DAYS, or add --archive-required or --no-archive-required.");
+            }
+            ObjectNode change = Json.mapper().createObjectNode();
+            if (archiveRequired != null) {
+                change.put("archive_required", archiveRequired);
+            }
+            if (days == null) {
+                return print(change);
+            }
+            if (days.equals("forever")) {
+                change.putNull("retention_days");
+            } else if (days.matches("[0-9]{1,9}")) {
+                change.put("retention_days", Integer.parseInt(days));
+            } else {
+                throw new ClientFailure(
+                        ClientFailure.USAGE, "DAYS is \"" + days + "\", but has to be a whole number, or forever.");
+            }
+            return print(change);
+        }
+
+        private int print(ObjectNode change) throws IOException, InterruptedException {
+            Terminal.print(line(service.administer("PATCH", path(), change)));
+            return 0;
+        }
+    }
+
+    /** {@code project limit}. */
+    @Command(
+            name = "limit",
+            mixinStandardHelpOptions = true,
+            description =
+                    "Sets the limits of a project, for all its tokens together, and prints them. Each instance of the"
+                            + " service keeps to them by itself. What is left out has no limit; without any option,"
+                            + " nothing is set.")
+    @RegisterForReflection
+    static final class Limit extends ServiceCommand.OfProject {
+
+        @Mixin
+        LimitOptions limits = new LimitOptions();
+
+        @Override
+        int run() throws IOException, InterruptedException {
+            JsonNode project = limits.areAsked()
+                    ? service.administer("GET", path(), null)
+                    : service.administer("PUT", path() + "/limits", limits.toJson());
+            Terminal.print(LimitOptions.line(project.path("limits")));
+            return 0;
+        }
+    }
+
+    /** {@code project close}. */
+    @Command(
+            name = "close",
+            mixinStandardHelpOptions = true,
+            description = "Closes a project for good: it takes no more records, and still serves those that it has.")
+    @RegisterForReflection
+    static final class Close extends ServiceCommand.OfProject {
+
+        @Override
+        int run() throws IOException, InterruptedException {
+            Terminal.print(line(service.administer("POST", path() + "/close", null)));
+            return 0;
+        }
+    }
+}

@@ -1,0 +1,48 @@
+package dev.annals.tools.cli;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.quarkus.runtime.annotations.RegisterForReflection;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.List;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Parameters;
+
+/** A command that asks the service. */
+@RegisterForReflection
+abstract class ServiceCommand extends ClientCommand {
+
+    @Mixin
+    Connection service = new Connection();
+
+    /** A text of an answer, or another where it is null. */
+    static String text(JsonNode value, String otherwise) {
+        return value.isNull() ? otherwise : value.asText();
+    }
+
+    /** Redacts fields of a record, and waits as long as that takes. */
+    void sendRedaction(String record, List<String> fields, String why) throws IOException, InterruptedException {
+        ObjectNode body = Json.mapper().createObjectNode();
+        fields.forEach(body.putArray("fields")::add);
+        body.put("reason", why);
+        service.send(
+                service.request(Connection.FEED + "/" + record + "/redactions")
+                        .by("POST")
+                        .with("application/json", Json.mapper().writeValueAsBytes(body)),
+                Duration.ZERO);
+    }
+
+    /** A command of the administration that concerns one project. */
+    @RegisterForReflection
+    abstract static class OfProject extends ServiceCommand {
+
+        @Parameters(index = "0", paramLabel = "PROJECT", description = "Its id, or its name.")
+        String project = "";
+
+        /** The project in the API. */
+        final String path() {
+            return "/v1/projects/" + Connection.segment(project);
+        }
+    }
+}

@@ -1,0 +1,174 @@
+package dev.annals.tools.cli;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.io.FileDescriptor;
+import java.io.FileOutputStream;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.io.PrintStream;
+import java.io.Serial;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.Locale;
+import java.util.stream.Collectors;
+
+/** What a command prints. Records are hostile text: nothing in them may control a terminal or pass for another line. */
+final class Terminal {
+
+    private Terminal() {}
+
+    /**
+     * Standard output, without a buffer, so that it fails once nobody reads it any more, and in UTF-8 whatever the locale.
+     * Then it throws {@link NobodyReads}.
+     */
+    static OutputStream output() {
+        return new OutputStream() {
+            private final FileOutputStream out = new FileOutputStream(FileDescriptor.out);
+
+            @Override
+            public void write(int b) throws IOException {
+                write(new byte[] {(byte) b}, 0, 1);
+            }
+
+            @Override
+            public void write(byte[] bytes, int offset, int length) throws IOException {
+                try {
+                    out.write(bytes, offset, length);
+                } catch (IOException e) {
+                    // The JVM tells it by the system's text alone, which has this word in most languages.
+                    if (e.getMessage() != null
+                            && e.getMessage().toLowerCase(Locale.ROOT).contains("pipe")) {
+                        throw new NobodyReads(e);
+                    }
+                    throw e;
+                }
+            }
+        };
+    }
+
+    /** Whoever read standard output has closed it, as {@code head} does. */
+    static final class NobodyReads extends IOException {
+
+        @Serial
+        private static final long serialVersionUID = 1;
+
+        NobodyReads(IOException cause) {
+            super(cause);
+        }
+    }
+
+    /**
+     * Prints a line on standard output.
+     *
+     * @throws UncheckedIOException if it cannot be written, with a sentence
+     */
+    static void print(String line) {
+        write(escapedLine(line));
+    }
+
+    /**
+     * Prints a JSON value over several lines on standard output.
+     *
+     * @throws UncheckedIOException if it cannot be written, with a sentence
+     */
+    static void print(JsonNode json) {
+        write(escapedJson(json.toPrettyString()));
+    }
+
+    private static void write(String text) {
+        try (OutputStream output = output()) {
+            output.write((text + "\n").getBytes(StandardCharsets.UTF_8));
+        } catch (IOException e) {
+            throw new UncheckedIOException("Standard output cannot be written: " + e.getMessage(), e);
+        }
+    }
+
+    /** Tabs divide the columns. */
+    private static String escapedLine(String line) {
+        return Arrays.stream(line.split("\t", -1)).map(Terminal::escaped).collect(Collectors.joining("\t"));
+    }
+
+    /** Prints a sentence on standard error. */
+    @SuppressWarnings("SystemOut") // a command line tool
+    static void say(String sentence) {
+        PrintStream error = new PrintStream(System.err, true, StandardCharsets.UTF_8);
+        error.println("annals: " + escaped(sentence));
+    }
+
+    /** Prints a text on standard error, and below it a mark at one of its characters, counted from 1. */
+    @SuppressWarnings("SystemOut") // a command line tool
+    static void point(String text, int position) {
+        int end = text.offsetByCodePoints(0, Math.min(position - 1, text.codePointCount(0, text.length())));
+        String before = escaped(text.substring(0, end));
+        PrintStream error = new PrintStream(System.err, true, StandardCharsets.UTF_8);
+        error.println("  " + before + escaped(text.substring(end)));
+        error.println("  " + " ".repeat(before.codePointCount(0, before.length())) + "^");
+    }
+
+    /**
+     * Text in which every character is escaped that a terminal acts upon or does not show: controls (C0, C1, DEL), line and
+     * paragraph separators, characters that change the direction of text, other invisible characters except the joiner of
+     * emoji, and lone surrogates.
+     */
+    static String escaped(String text) {
+        StringBuilder escaped = new StringBuilder(text.length() + 16);
+        text.codePoints().forEach(c -> {
+            switch (c) {
+                case '\n' -> escaped.append("\\n");
+                case '\r' -> escaped.append("\\r");
+                case '\t' -> escaped.append("\\t");
+                default -> {
+                    if (isShown(c)) {
+                        escaped.appendCodePoint(c);
+                    } else {
+                        escaped.append(c <= 0xFFFF ? String.format("\\u%04x", c) : String.format("\\U%08x", c));
+                    }
+                }
+            }
+        });
+        return escaped.toString();
+    }
+
+    /** JSON with the same values, in which such characters are escaped. Its own line ends stay. */
+    static String escapedJson(String json) {
+        StringBuilder escaped = new StringBuilder(json.length() + 16);
+        json.codePoints().forEach(c -> {
+            if (c == '\n' || isShown(c)) {
+                escaped.appendCodePoint(c);
+            } else {
+                for (char unit : Character.toChars(c)) {
+                    escaped.append(String.format("\\u%04x", (int) unit));
+                }
+            }
+        });
+        return escaped.toString();
+    }
+
+    /** JSON as the service sends it, with the same values and without DEL and the controls C1, on which terminals act. */
+    static byte[] withoutControls(byte[] json) {
+        for (int i = 0; i < json.length; i++) {
+            boolean isC1 = json[i] == (byte) 0xC2 && i + 1 < json.length && json[i + 1] < (byte) 0xA0;
+            if (isC1 || json[i] == 0x7F) {
+                return new String(json, StandardCharsets.UTF_8)
+                        .codePoints()
+                        .mapToObj(c -> c >= 0x7F && c < 0xA0 ? String.format("\\u%04x", c) : Character.toString(c))
+                        .collect(Collectors.joining())
+                        .getBytes(StandardCharsets.UTF_8);
+            }
+        }
+        return json;
+    }
+
+    private static boolean isShown(int c) {
+        return switch (Character.getType(c)) {
+            case Character.CONTROL,
+                    Character.SURROGATE,
+                    Character.LINE_SEPARATOR,
+                    Character.PARAGRAPH_SEPARATOR,
+                    Character.UNASSIGNED -> false;
+            case Character.FORMAT -> c == '\u200D';
+            default -> true;
+        };
+    }
+}

@@ -1,0 +1,38 @@
+package dev.annals.tools.cli;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.quarkus.runtime.annotations.RegisterForReflection;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import picocli.CommandLine.Command;
+
+/** {@code whoami}: what the token in ANNALS_TOKEN is good for. */
+@Command(
+        name = "whoami",
+        mixinStandardHelpOptions = true,
+        description = "Shows the project and the scopes of the token in ANNALS_TOKEN, and until when it is valid.")
+@RegisterForReflection
+public final class WhoAmICommand extends ServiceCommand {
+
+    @Override
+    int run() throws IOException, InterruptedException {
+        JsonNode caller = Json.mapper().readTree(service.send(service.request("/v1/whoami"), Duration.ZERO));
+        List<String> scopes = new ArrayList<>();
+        caller.path("scopes").forEach(scope -> scopes.add(scope.asText()));
+        JsonNode project = caller.path("project");
+        Terminal.print("project  " + project.path("name").asText() + " ("
+                + project.path("id").asText() + ")" + (project.path("closed_at").isNull() ? "" : ", closed"));
+        Terminal.print("scopes   " + String.join(", ", scopes));
+        JsonNode identity = caller.path("identity");
+        Terminal.print(
+                identity.isObject()
+                        ? "identity " + identity.path("id").asText() + " ("
+                                + identity.path("subject").asText() + ", by "
+                                + identity.path("issuer").asText() + ")"
+                        : "token    " + text(caller.path("token_id"), "the one of the service's settings"));
+        Terminal.print("expires  " + text(caller.path("expires_at"), "never"));
+        return 0;
+    }
+}

@@ -1,0 +1,59 @@
+package dev.annals.tools.command;
+
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+
+/** Shows somebody who waits at a terminal how far something is, once a second, each time in place of what was shown before. */
+public final class Progress {
+
+    private static final long INTERVAL_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+    private final Consumer<String> line;
+    private long shown = System.nanoTime() - INTERVAL_NANOS;
+    private boolean any;
+
+    private Progress(Consumer<String> line) {
+        this.line = line;
+    }
+
+    /** For nobody. */
+    public static Progress none() {
+        return new Progress(text -> {});
+    }
+
+    /** On standard error, if that is a terminal. */
+    @SuppressWarnings("SystemOut") // a command line tool
+    public static Progress onTerminal() throws InterruptedException {
+        if (!Terminals.isTerminal(2)) {
+            return none();
+        }
+        PrintStream error = new PrintStream(System.err, true, StandardCharsets.UTF_8);
+        return new Progress(text -> {
+            error.print(text + "\u001b[K\r");
+            error.flush();
+        });
+    }
+
+    /**
+     * Shows it, unless something was shown a moment ago.
+     *
+     * @param text without anything that a terminal acts upon
+     */
+    public void show(String text) {
+        long now = System.nanoTime();
+        if (now - shown > INTERVAL_NANOS) {
+            shown = now;
+            any = true;
+            line.accept(text);
+        }
+    }
+
+    /** Leaves the line to others. */
+    public void end() {
+        if (any) {
+            line.accept("");
+        }
+    }
+}

@@ -1,0 +1,156 @@
+package dev.annals.tools.ops;
+
+import dev.annals.derived.proof.CompactRange;
+import dev.annals.derived.proof.ProvedFile;
+import dev.annals.derived.proof.ProvedRecord;
+import dev.annals.derived.proof.VerifierKey;
+import java.io.EOFException;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.security.DigestInputStream;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.UUID;
+import java.util.function.BiConsumer;
+import java.util.regex.Matcher;
+import java.util.zip.ZipException;
+
+/**
+ * Files of an archive that follow one another: each is what the log has signed, and the log of each goes on as that of the one
+ * before.
+ *
+ * @param files in the order of their records
+ */
+record ArchiveFiles(List<Checked> files) {
+
+    private static final int MOST_FINDINGS = 10;
+
+    /**
+     * A file that is what the log has signed.
+     *
+     * @param project of the log
+     * @param name of the project, which nothing proves
+     * @param before stands for the records of the log before those of the file
+     * @param through stands for those up to its last one
+     * @param behind stands for those behind it
+     */
+    record Checked(
+            Path path,
+            UUID project,
+            String name,
+            String note,
+            CompactRange before,
+            CompactRange through,
+            CompactRange behind,
+            String sha256) {
+
+        long first() {
+            return before.end() + 1;
+        }
+
+        long last() {
+            return through.end();
+        }
+    }
+
+    /**
+     * Reads all files from beginning to end.
+     *
+     * @throws IllegalArgumentException if one is not what the log has signed, or they do not follow one another
+     */
+    static ArchiveFiles check(List<Path> paths, List<VerifierKey> keys) throws IOException {
+        List<Checked> files = new ArrayList<>();
+        for (Path path : paths) {
+            files.add(read(path, keys, (text, record) -> {}));
+        }
+        files.sort(Comparator.comparing(Checked::first));
+        for (int at = 1; at < files.size(); at++) {
+            requireNext(files.get(at - 1), files.get(at));
+        }
+        return new ArchiveFiles(files);
+    }
+
+    private static void requireNext(Checked before, Checked next) {
+        if (!next.project.equals(before.project)) {
+            throw new IllegalArgumentException("The files " + before.path + " and " + next.path
+                    + " are of different projects: restore each into a database of its own.");
+        }
+        if (next.first() > before.last() + 1) {
+            throw new IllegalArgumentException("The records " + (before.last() + 1) + " to " + (next.first() - 1)
+                    + " are missing between " + before.path + " and " + next.path
+                    + ": name their file, too, or restore fewer.");
+        }
+        if (next.first() <= before.last()) {
+            throw new IllegalArgumentException("The files " + before.path + " and " + next.path
+                    + " have some of the same records: name one of them.");
+        }
+        if (!next.before.hashes().equals(before.through.hashes())) {
+            throw new IllegalArgumentException("The log of " + next.path + " does not continue that of " + before.path
+                    + ": they are not of the same history.");
+        }
+    }
+
+    /**
+     * Reads a file.
+     *
+     * @param taker of its records; it is good for nothing if this throws
+     * @throws IllegalArgumentException if it is not what the log has signed
+     */
+    static Checked read(Path path, List<VerifierKey> keys, BiConsumer<String, ProvedRecord> taker) throws IOException {
+        List<String> findings = new ArrayList<>();
+        MessageDigest digest = sha256();
+        try (InputStream in = new DigestInputStream(Files.newInputStream(path), digest)) {
+            ProvedFile file = new ProvedFile(ProvedFile.unpacked(in), keys, 0, null, finding -> {
+                if (findings.size() < MOST_FINDINGS) {
+                    findings.add(finding);
+                }
+            });
+            Matcher origin = Verify.ORIGIN.matcher(file.signed().origin());
+            if (file.verify(taker) == 0 && file.isArchive() && origin.find()) {
+                in.transferTo(OutputStream.nullOutputStream());
+                return new Checked(
+                        path,
+                        UUID.fromString(origin.group(1)),
+                        file.project(),
+                        file.note(),
+                        file.before(),
+                        file.through(),
+                        file.behind(),
+                        HexFormat.of().formatHex(digest.digest()));
+            }
+            if (findings.isEmpty()) {
+                findings.add("it is no archive of a project");
+            }
+        } catch (NoSuchFileException e) {
+            throw new IllegalArgumentException("There is no file " + path + ".", e);
+        } catch (IllegalArgumentException | EOFException | ZipException e) {
+            findings.add(e.getMessage() == null ? e.toString() : e.getMessage());
+        }
+        throw new IllegalArgumentException("Nothing was restored: " + path + " is not what the log has signed: "
+                + String.join("; ", findings) + ".");
+    }
+
+    private static MessageDigest sha256() {
+        try {
+            return MessageDigest.getInstance("SHA-256");
+        } catch (NoSuchAlgorithmException e) {
+            throw new IllegalStateException("every Java has SHA-256", e);
+        }
+    }
+
+    Checked oldest() {
+        return files.get(0);
+    }
+
+    Checked newest() {
+        return files.get(files.size() - 1);
+    }
+}

@@ -1,0 +1,305 @@
+package dev.annals.tools.ops;
+
+import dev.annals.derived.proof.Checkpoint;
+import dev.annals.derived.proof.Note;
+import dev.annals.derived.proof.RedactedValues;
+import dev.annals.derived.proof.VerifierKey;
+import dev.annals.derived.proof.WitnessPolicy;
+import dev.annals.kernel.database.DatabaseUrl;
+import dev.annals.kernel.database.Sql;
+import dev.annals.kernel.guid.CanonicalGuid;
+import dev.annals.tools.command.Progress;
+import io.quarkus.runtime.annotations.RegisterForReflection;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.Callable;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/**
+ * {@code verify}: reads a whole database and reports what breaks a feed. Everything is read as of one moment, while the
+ * service keeps running. Projects are read one after the other and findings as a stream, so that memory does not grow with
+ * either. PostgreSQL uses the disk for joins that do not fit into its {@code work_mem}.
+ */
+@Command(
+        name = "verify",
+        mixinStandardHelpOptions = true,
+        description =
+                "Checks every project of a database: that sequence ids run from 1 without a gap, that each belongs to a"
+                        + " record, that each record has one, that records are as their log has taken them in, and that the"
+                        + " schema is that of this version. The database is the one that ANNALS_DATABASE_URL names, a hot"
+                        + " standby too, or the service's own in ANNALS_DATA_DIR, whether it runs or not. With --against,"
+                        + " checks the project of a checkpoint, and that its records are those that the log has signed.",
+        exitCodeOnExecutionException = Verify.UNCHECKED,
+        exitCodeListHeading = "Exit codes:%n",
+        exitCodeList = {"0:sound", "1:something is wrong; each finding is a line", "2:nothing was checked"})
+@RegisterForReflection
+public final class Verify implements Callable<Integer> {
+
+    /** Findings: exit code 1. */
+    static final int UNSOUND = 1;
+
+    /** A wrong command line, or a database that cannot be read: exit code 2. */
+    static final int UNCHECKED = 2;
+
+    private static final Sql NEXT_PROJECT = Sql.named("next_project");
+    private static final Sql FIND_PROJECT = Sql.named("find_project");
+    private static final Sql COUNT_PROJECT = Sql.named("count_project");
+    private static final UUID BEFORE_ALL = new UUID(0, 0);
+    private static final int MAX_FINDINGS = 1_000_000;
+    /** What the name of a project's log ends with. */
+    static final Pattern ORIGIN =
+            Pattern.compile("/v1/projects/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})/log/[0-9]+$");
+
+    @Spec
+    @Nullable
+    CommandSpec command;
+
+    @Option(names = "--project", paramLabel = "<project>", description = "Only this project, by its name or id.")
+    @Nullable
+    String project;
+
+    @Option(
+            names = "--against",
+            paramLabel = "<file>",
+            description =
+                    "A checkpoint that was kept, as GET /v1/project-logs/log/1/checkpoint shows it. Needs --vkey.")
+    @Nullable
+    Path against;
+
+    @Option(
+            names = "--vkey",
+            paramLabel = "<vkey>",
+            description = "The key of that log; repeat it if there are several.")
+    List<String> vkeys = new ArrayList<>();
+
+    @Option(
+            names = "--witness",
+            paramLabel = "<vkey>",
+            description = "The key of a witness that has to have cosigned the checkpoint; repeat it for several.")
+    List<String> witnesses = new ArrayList<>();
+
+    @Option(
+            names = "--witnesses-needed",
+            paramLabel = "<n>",
+            description = "How many of these witnesses are enough. Default: all.")
+    @Nullable
+    Integer witnessesNeeded;
+
+    private @Nullable Checkpoint signed;
+    private String cosigned = "";
+
+    @Option(
+            names = "--findings",
+            paramLabel = "<n>",
+            description =
+                    "How many findings to print for each project before going to the next. Default: ${DEFAULT-VALUE}.")
+    int findings = 100;
+
+    @Option(
+            names = "--since",
+            paramLabel = "<id>",
+            description =
+                    "Only the records behind this sequence id, and what is derived from them. Needs --project. Records without a"
+                            + " place are found by reading all alone.")
+    @Nullable
+    Long since;
+
+    @Option(
+            names = "--quick",
+            description = "Does not hash the records to compare them with their log, which takes most of the time.")
+    boolean quick;
+
+    /** The one project to read; null: all. */
+    private @Nullable UUID only;
+
+    private Progress progress = Progress.none();
+    private int schemaDifferences;
+    private long projects;
+    private long unsoundProjects;
+    private long records;
+    private long redacted;
+
+    @Override
+    public Integer call() throws SQLException, InterruptedException {
+        if (command != null && (findings < 1 || findings > MAX_FINDINGS)) {
+            throw new ParameterException(
+                    command.commandLine(),
+                    "--findings is " + findings + ", but has to be from 1 to " + MAX_FINDINGS + ".");
+        }
+        if (command != null && since != null && (project == null || since < 0 || against != null)) {
+            throw new ParameterException(
+                    command.commandLine(),
+                    "--since is a sequence id of one feed: it needs --project, and does not go with --against.");
+        }
+        readCheckpoint();
+        if (command != null) {
+            progress = Progress.onTerminal();
+        }
+        PrintWriter out = new PrintWriter(System.out, false, StandardCharsets.UTF_8);
+        return OperatedDatabase.run(database -> run(database, out));
+    }
+
+    /** Reads what {@code --against} names. */
+    void readCheckpoint() {
+        if (against != null) {
+            signed = open(against);
+        } else if (!vkeys.isEmpty() || !witnesses.isEmpty() || witnessesNeeded != null) {
+            throw new IllegalArgumentException(
+                    "--vkey and --witness need --against: the checkpoint that these keys have signed.");
+        }
+    }
+
+    private Checkpoint open(Path file) {
+        try {
+            if (Files.size(file) > Note.MAX_CHARACTERS) {
+                throw new IllegalArgumentException("it is too long");
+            }
+            String note = Files.readString(file);
+            Checkpoint checkpoint =
+                    Checkpoint.open(note, vkeys.stream().map(VerifierKey::parse).toList());
+            cosigned = WitnessPolicy.of(witnesses, witnessesNeeded).require(note);
+            Matcher origin = ORIGIN.matcher(checkpoint.origin());
+            if (!origin.find()) {
+                throw new IllegalArgumentException("its log " + checkpoint.origin() + " is not that of a project");
+            }
+            UUID named = UUID.fromString(origin.group(1));
+            only = named;
+            return checkpoint;
+        } catch (IOException | IllegalArgumentException e) {
+            throw new IllegalArgumentException(
+                    "The checkpoint " + file + " cannot be used: " + e.getMessage() + ". Its key goes with --vkey.", e);
+        }
+    }
+
+    /**
+     * Checks a database; once.
+     *
+     * @return the exit code
+     */
+    public int run(DatabaseUrl database, PrintWriter out) {
+        try (Connection connection = database.connect()) {
+            FeedCheck.begin(connection);
+            if (project != null) {
+                UUID asked = find(connection, project);
+                if (only != null && !only.equals(asked)) {
+                    throw new IllegalArgumentException("The checkpoint is of the log of project " + only + ".");
+                }
+                only = asked;
+            }
+            if (only == null) {
+                UUID next = nextProject(connection, BEFORE_ALL);
+                while (next != null) {
+                    verify(connection, next, out);
+                    next = nextProject(connection, next);
+                }
+            } else {
+                verify(connection, only, out);
+            }
+            verifySchema(connection, out);
+            progress.end();
+        } catch (SQLException e) {
+            out.println("The database " + database + " cannot be verified: " + e.getMessage());
+            out.flush();
+            return UNCHECKED;
+        }
+        boolean sound = unsoundProjects == 0 && schemaDifferences == 0;
+        out.println(
+                sound
+                        ? "Sound: " + records + " records in " + projects + " projects"
+                                + (signed == null
+                                        ? "."
+                                        : ", the first " + signed.size() + " as the log has signed them" + cosigned
+                                                + ".")
+                                + " " + RedactedValues.count(redacted)
+                        : "Not sound: " + (schemaDifferences == 0 ? "" : "the schema, and ") + unsoundProjects + " of "
+                                + projects + " projects, with " + records + " records in all. "
+                                + RedactedValues.count(redacted));
+        out.flush();
+        return sound ? 0 : UNSOUND;
+    }
+
+    private void verifySchema(Connection connection, PrintWriter out) throws SQLException {
+        for (String difference : ShippedSchema.differences(connection)) {
+            if (schemaDifferences == findings) {
+                out.println("schema: and more; see --findings");
+                return;
+            }
+            out.println("schema: " + difference);
+            schemaDifferences++;
+        }
+    }
+
+    /** The id of a project that is named by its id or its name. */
+    static UUID find(Connection connection, String project) throws SQLException {
+        UUID id = CanonicalGuid.parse(project);
+        if (id != null) {
+            return id; // of which there may be records although it is not there
+        }
+        try (PreparedStatement select =
+                        FIND_PROJECT.bind("id", null).bind("name", project).prepare(connection);
+                ResultSet row = select.executeQuery()) {
+            if (!row.next()) {
+                throw new IllegalArgumentException("There is no project " + project + ": see annals project list.");
+            }
+            return row.getObject("id", UUID.class);
+        }
+    }
+
+    private void verify(Connection connection, UUID id, PrintWriter out) throws SQLException {
+        projects++;
+        FeedCheck check =
+                new FeedCheck(connection, id, findings, finding -> out.println(id + ": " + finding), progress);
+        FeedCheck.Stretch stretch = since == null ? FeedCheck.Stretch.WHOLE : new FeedCheck.Stretch(since, null);
+        int found = check.places(stretch);
+        if (signed != null) {
+            found += check.records(signed);
+        } else if (!quick) {
+            found += check.records(stretch);
+        }
+        try (PreparedStatement select = COUNT_PROJECT.bind("project_id", id).prepare(connection);
+                ResultSet row = select.executeQuery()) {
+            row.next();
+            long stored = row.getLong("records");
+            long places = row.getLong("places");
+            records += stored;
+            redacted += row.getLong("redacted");
+            if (row.getString("name") == null) {
+                out.println(id + ": the project itself is not there");
+                found++;
+            }
+            // Each record has a place and each place has a record, so some records must have several places.
+            if (found == 0 && stored != places && stretch.whole()) {
+                out.println(id + ": " + stored + " records take " + places + " places: some are read twice");
+                found++;
+            }
+        }
+        if (found > 0) {
+            unsoundProjects++;
+        }
+    }
+
+    private static @Nullable UUID nextProject(Connection connection, UUID after) throws SQLException {
+        try (PreparedStatement select = NEXT_PROJECT.bind("after", after).prepare(connection);
+                ResultSet row = select.executeQuery()) {
+            row.next();
+            return row.getObject("id", UUID.class);
+        }
+    }
+}

@@ -1,5 +1,0 @@
-/** The viewer: static files under META-INF/resources, and how they are served. */
-@NullMarked
-package dev.annals.viewer;
-
-import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,89 @@
+package dev.annals.core.append;
+
+import dev.annals.core.live.HeadWatch;
+import dev.annals.core.record.AuditRecord;
+import dev.annals.kernel.config.AnnalsConfig;
+import dev.annals.kernel.database.ServicePool;
+import dev.annals.kernel.guid.SequentialGuid;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import io.quarkus.arc.Arc;
+import io.vertx.mutiny.sqlclient.Pool;
+import java.time.OffsetDateTime;
+import java.time.ZoneOffset;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import java.util.concurrent.TimeUnit;
+
+/** The writing part of another instance of the service: queues, writers and connections of its own, on the same database. */
+public final class OtherInstance implements AutoCloseable {
+
+    private static final UUID TOKEN = UUID.randomUUID();
+    private static final int POOL_SIZE = 4;
+
+    private final Pool pool;
+    private final AppendWriter writer;
+    private final ProjectQueues queues;
+
+    /** Opens its connections. */
+    public OtherInstance() {
+        ServicePool pools = instance(ServicePool.class);
+        AppendConfig config = instance(AppendConfig.class);
+        SimpleMeterRegistry metrics = new SimpleMeterRegistry();
+        pool = pools.open(POOL_SIZE);
+        writer = new AppendWriter(
+                pool,
+                pools,
+                new SequentialGuid(),
+                instance(HeadWatch.class),
+                config,
+                instance(AnnalsConfig.class),
+                metrics);
+        queues = new ProjectQueues(writer, config, metrics);
+    }
+
+    private static <T> T instance(Class<T> type) {
+        return Arc.container().instance(type).get();
+    }
+
+    /**
+     * Appends one record to each project at the same time, and waits for the outcomes.
+     *
+     * @param ids the records' ids by their projects, which are taken in this order
+     * @return the sequence ids by project, without those of appends that failed
+     */
+    public Map<UUID, Long> append(Map<UUID, UUID> ids) throws Exception {
+        List<AppendRequest> requests = new ArrayList<>();
+        ids.forEach((project, id) -> requests.add(new AppendRequest(project, TOKEN, List.of(record(id)), 100)));
+        for (AppendRequest request : requests) {
+            var unused = queues.append(request);
+        }
+        Map<UUID, Long> sequenceIds = new LinkedHashMap<>();
+        for (AppendRequest request : requests) {
+            AppendOutcome outcome = request.outcome.get(60, TimeUnit.SECONDS);
+            if (outcome instanceof AppendOutcome.Stored stored) {
+                sequenceIds.put(
+                        request.lane.projectId(), stored.records().get(0).sequenceId());
+            } else if (outcome instanceof AppendOutcome.Duplicate stored) {
+                sequenceIds.put(
+                        request.lane.projectId(), stored.records().get(0).sequenceId());
+            } else if (!(outcome instanceof AppendOutcome.Unavailable)) {
+                throw new AssertionError(outcome);
+            }
+        }
+        return sequenceIds;
+    }
+
+    private static AuditRecord record(UUID id) {
+        OffsetDateTime now = OffsetDateTime.now(ZoneOffset.UTC);
+        return new AuditRecord(id, false, "instance", null, null, null, null, null, now, true, null, null);
+    }
+
+    @Override
+    public void close() {
+        writer.close();
+        pool.closeAndAwait();
+    }
+}

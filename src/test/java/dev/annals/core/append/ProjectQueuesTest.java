@@ -1,0 +1,547 @@
+package dev.annals.core.append;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.annals.core.record.AuditRecord;
+import dev.annals.core.record.StoredRecord;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import io.smallrye.config.SmallRyeConfigBuilder;
+import io.smallrye.mutiny.Uni;
+import java.time.OffsetDateTime;
+import java.time.ZoneOffset;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.Set;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** The queues before a flush function that the test ends when it likes. */
+@Timeout(60)
+class ProjectQueuesTest {
+
+    private static final int QUEUE = 10;
+    private static final UUID TOKEN = UUID.randomUUID();
+    private static final OffsetDateTime NOW = OffsetDateTime.of(2026, 3, 1, 12, 0, 0, 0, ZoneOffset.UTC);
+
+    private final UUID project = UUID.randomUUID();
+    private final UUID other = UUID.randomUUID();
+    private final SimpleMeterRegistry metrics = new SimpleMeterRegistry();
+    private final List<Flush> flushes = new ArrayList<>();
+    private final Set<Lane> apart = new HashSet<>();
+    private final ProjectQueues queues = new ProjectQueues(
+            flush(requests -> {
+                Flush flush = new Flush(requests, new CompletableFuture<>());
+                flushes.add(flush);
+                return Uni.createFrom().completionStage(flush.end());
+            }),
+            config(),
+            metrics);
+
+    /** Does the same with requests that are written together and apart. */
+    private ProjectQueues.Flush flush(Function<List<AppendRequest>, Uni<Runnable>> write) {
+        return new ProjectQueues.Flush() {
+            @Override
+            public boolean isApart(Lane lane) {
+                return apart.contains(lane);
+            }
+
+            @Override
+            public Uni<Runnable> writeTogether(List<AppendRequest> requests) {
+                return write.apply(requests);
+            }
+
+            @Override
+            public Uni<Runnable> writeApart(List<AppendRequest> requests, @Nullable Throwable failure) {
+                assertThat(requests).extracting(request -> request.lane).containsOnly(requests.get(0).lane);
+                return write.apply(requests);
+            }
+        };
+    }
+
+    /** A flush that is under way. */
+    private record Flush(List<AppendRequest> requests, CompletableFuture<Runnable> end) {
+
+        void succeed() {
+            end.complete(this::giveOutcomes);
+        }
+
+        void giveOutcomes() {
+            List<StoredRecord> stored = new ArrayList<>();
+            requests.forEach(request ->
+                    request.records.forEach(record -> stored.add(new StoredRecord(record, 1, NOW, "role:test"))));
+            AppendRequest.succeed(requests, stored);
+        }
+    }
+
+    private static AppendConfig config() {
+        Map<String, String> limits = Map.of(
+                "annals.append.queue-requests", Integer.toString(QUEUE),
+                "annals.append.queue-bytes", "100000",
+                "annals.append.total-queue-bytes", "150000",
+                "annals.append.batch-records", "20",
+                "annals.append.batch-bytes", "90000",
+                "annals.append.batch-projects", "3",
+                "annals.append.writers", "2");
+        SmallRyeConfigBuilder builder =
+                new SmallRyeConfigBuilder().addDiscoveredConverters().withMapping(AppendConfig.class);
+        limits.forEach(builder::withDefaultValue);
+        return builder.build().getConfigMapping(AppendConfig.class);
+    }
+
+    private AppendRequest request(UUID projectId, int records, long bytes, boolean numbered) {
+        List<AuditRecord> made = new ArrayList<>();
+        for (int i = 0; i < records; i++) {
+            made.add(new AuditRecord(
+                    UUID.randomUUID(),
+                    false,
+                    "a",
+                    null,
+                    null,
+                    null,
+                    null,
+                    null,
+                    NOW,
+                    false,
+                    null,
+                    numbered ? "s" : null));
+        }
+        return new AppendRequest(projectId, TOKEN, made, bytes);
+    }
+
+    private AppendRequest append(int records, long bytes) {
+        return append(request(project, records, bytes, false));
+    }
+
+    private AppendRequest append(AppendRequest request) {
+        assertThat(queues.append(request)).isSameAs(request.outcome);
+        return request;
+    }
+
+    private AppendRequest append() {
+        return append(1, 100);
+    }
+
+    private static void assertStored(Collection<AppendRequest> requests) {
+        assertThat(requests)
+                .allSatisfy(request -> assertThat(request.outcome)
+                        .isCompletedWithValueMatching(outcome -> outcome instanceof AppendOutcome.Stored stored
+                                && stored.added() == request.records.size()));
+    }
+
+    private static void assertTurnedAway(AppendRequest request, String why) {
+        assertThat(request.outcome)
+                .isCompletedWithValueMatching(outcome -> outcome instanceof AppendOutcome.QueueFull full
+                        && full.why().contains(why));
+    }
+
+    @Test
+    void aLoneRequestIsWrittenAtOnceAndLeavesNoQueue() {
+        AppendRequest lone = append();
+        assertThat(flushes).hasSize(1);
+        assertThat(flushes.get(0).requests()).containsExactly(lone);
+        flushes.get(0).succeed();
+        assertStored(List.of(lone));
+        assertThat(queuedProjects()).isZero();
+        append();
+        assertThat(flushes).hasSize(2);
+    }
+
+    @Test
+    void whatArrivesDuringAFlushIsWrittenTogetherInTheNextInItsOrder() {
+        AppendRequest first = append();
+        List<AppendRequest> gathered = new ArrayList<>();
+        for (int i = 0; i < QUEUE; i++) {
+            gathered.add(append());
+        }
+        assertThat(flushes).hasSize(1);
+        flushes.get(0).succeed();
+        assertStored(List.of(first));
+        assertThat(flushes).hasSize(2);
+        assertThat(flushes.get(1).requests()).containsExactlyElementsOf(gathered);
+        flushes.get(1).succeed();
+        assertStored(gathered);
+        assertThat(flushes).hasSize(2);
+    }
+
+    @Test
+    void theNextFlushIsUnderWayBeforeTheOutcomesOfTheLastAreGiven() {
+        append();
+        append();
+        boolean[] underWay = {false};
+        flushes.get(0).end().complete(() -> {
+            underWay[0] = flushes.size() == 2;
+            flushes.get(0).giveOutcomes();
+        });
+        assertThat(underWay[0]).isTrue();
+    }
+
+    @Test
+    void lanesDoNotWaitForOneAnother() {
+        append();
+        append(request(project, 1, 100, true));
+        append(request(other, 1, 100, false));
+        append(request(other, 1, 100, true));
+        assertThat(flushes).hasSize(4);
+        assertThat(queuedProjects()).isEqualTo(4);
+    }
+
+    /** Two writers: what gathers while both are busy goes together, the lane that has waited longest first. */
+    @Test
+    void lanesThatWaitGoIntoOneFlushUpToItsLimits() {
+        append();
+        append(request(other, 1, 100, false));
+        List<AppendRequest> waiting = new ArrayList<>();
+        List<UUID> projects = new ArrayList<>();
+        for (int i = 0; i < 5; i++) {
+            projects.add(UUID.randomUUID());
+            waiting.add(append(request(projects.get(i), 1, 100, false)));
+        }
+        AppendRequest second = append(request(projects.get(0), 1, 100, false));
+        AppendRequest large = append(request(projects.get(4), 19, 100, false));
+        assertThat(flushes).hasSize(2);
+
+        flushes.get(0).succeed();
+        assertThat(flushes.get(2).requests()).containsExactly(waiting.get(0), second, waiting.get(1), waiting.get(2));
+        flushes.get(1).succeed();
+        assertThat(flushes.get(3).requests()).containsExactly(waiting.get(3), waiting.get(4));
+        flushes.get(2).succeed();
+        assertThat(flushes).hasSize(4);
+        flushes.get(3).succeed();
+        assertThat(flushes.get(4).requests()).containsExactly(large);
+        flushes.get(4).succeed();
+        assertStored(waiting);
+        assertStored(List.of(second, large));
+        assertThat(queuedProjects()).isZero();
+    }
+
+    @Test
+    void aLaneInFlightIsInNoOtherFlush() {
+        AppendRequest first = append();
+        AppendRequest next = append();
+        AppendRequest others = append(request(other, 1, 100, false));
+        assertThat(flushes).extracting(Flush::requests).containsExactly(List.of(first), List.of(others));
+        flushes.get(1).succeed();
+        assertThat(flushes).hasSize(2);
+        flushes.get(0).succeed();
+        assertThat(flushes.get(2).requests()).containsExactly(next);
+    }
+
+    /** However much a project sends: one writer at most is busy with it. */
+    @Test
+    void aLaneThatFloodsTheQueueDelaysNoOther() {
+        for (int i = 0; i < QUEUE; i++) {
+            append(20, 100);
+        }
+        for (int round = 0; round < QUEUE; round++) {
+            AppendRequest trickling = append(request(other, 1, 100, false));
+            Flush last = flushes.get(flushes.size() - 1);
+            assertThat(last.requests()).containsExactly(trickling);
+            last.succeed();
+            if (round % 2 == 0) {
+                // The next batch of the flood begins, with the other writer.
+                floodUnderWay().succeed();
+            }
+        }
+    }
+
+    private Flush floodUnderWay() {
+        List<Flush> underWay = flushes.stream()
+                .filter(flush -> !flush.end().isDone()
+                        && flush.requests().get(0).lane.projectId().equals(project))
+                .toList();
+        assertThat(underWay).hasSize(1);
+        return underWay.get(0);
+    }
+
+    /** Where more lanes flood the queue than there are writers, each comes up once before any comes up again. */
+    @Test
+    void ofEachLaneThatFloodsTheQueueOneFlushAtMostGoesBeforeARecordOfAnother() {
+        List<UUID> flooding = List.of(project, UUID.randomUUID(), UUID.randomUUID(), UUID.randomUUID());
+        for (int i = 0; i < QUEUE / 2; i++) {
+            flooding.forEach(lane -> append(request(lane, 20, 100, false)));
+        }
+        AppendRequest trickling = append(request(other, 1, 100, false));
+        List<UUID> before = new ArrayList<>();
+        for (int next = 0; !trickling.outcome.isDone(); next++) {
+            Flush flush = flushes.get(next);
+            flush.requests().forEach(request -> before.add(request.lane.projectId()));
+            flush.succeed();
+        }
+        assertThat(before.subList(0, before.indexOf(other))).doesNotHaveDuplicates();
+    }
+
+    /** Gives requests of three lanes that gathered while two flushes were under way, and are the third. */
+    private List<AppendRequest> gatherThreeLanes() {
+        append();
+        append(request(other, 1, 100, false));
+        List<AppendRequest> gathered = new ArrayList<>();
+        for (int i = 0; i < 3; i++) {
+            gathered.add(append(request(UUID.randomUUID(), 1, 100, false)));
+        }
+        flushes.get(0).succeed();
+        return gathered;
+    }
+
+    @Test
+    void lanesThatCannotBeWrittenTogetherAreWrittenApartAndNoneWaitsForAnother() {
+        List<AppendRequest> apart = gatherThreeLanes();
+        Exception locked = new ProjectQueues.WriteApartException(new IllegalStateException("locked"));
+        flushes.get(2).end().completeExceptionally(locked);
+        assertThat(flushes).hasSize(4);
+        assertThat(flushes.get(3).requests()).containsExactly(apart.get(0));
+        flushes.get(3).end().completeExceptionally(locked);
+        // The first is on its own, and the writer has the next.
+        assertThat(flushes.get(4).requests()).containsExactly(apart.get(0));
+        assertThat(flushes.get(5).requests()).containsExactly(apart.get(1));
+        AppendRequest behind = append(request(apart.get(0).lane.projectId(), 1, 100, false));
+        AppendRequest next = append(request(apart.get(1).lane.projectId(), 1, 100, false));
+        flushes.get(5).succeed();
+        assertStored(List.of(apart.get(1)));
+        assertThat(flushes.get(6).requests()).containsExactly(apart.get(2));
+        flushes.get(6).succeed();
+        assertThat(flushes.get(7).requests()).containsExactly(next);
+        flushes.get(7).succeed();
+        assertStored(List.of(apart.get(2), next));
+        assertThat(behind.outcome).isNotDone();
+        flushes.get(4).succeed();
+        flushes.get(8).succeed();
+        assertStored(List.of(apart.get(0), behind));
+    }
+
+    @Test
+    void ofAFlushThatFailsBecauseOfSomeLanesOnlyTheseAreWrittenApart() {
+        List<AppendRequest> together = gatherThreeLanes();
+        Lane failed = together.get(1).lane;
+        flushes.get(2)
+                .end()
+                .completeExceptionally(
+                        new ProjectQueues.WriteApartException(new IllegalStateException("taken"), Set.of(failed)));
+        assertThat(flushes).hasSize(4);
+        assertThat(flushes.get(3).requests()).containsExactly(together.get(1));
+        AppendRequest behind = append(request(failed.projectId(), 1, 100, false));
+        AppendRequest next = append(request(together.get(0).lane.projectId(), 1, 100, false));
+        assertThat(flushes).hasSize(5);
+        assertThat(flushes.get(4).requests()).containsExactly(next);
+        flushes.get(3).succeed();
+        flushes.get(4).succeed();
+        assertThat(flushes.get(5).requests()).containsExactly(behind);
+        flushes.get(5).succeed();
+        assertStored(List.of(behind, next, together.get(1)));
+    }
+
+    /** Whatever has failed in a transaction of several lanes spoils none of the next. */
+    @Test
+    void aLaneThatIsApartSharesNoFlushAndTakesNoWriter() {
+        AppendRequest first = append();
+        AppendRequest waiting = append();
+        apart.add(waiting.lane);
+        append(request(other, 1, 100, false));
+        AppendRequest together = append(request(UUID.randomUUID(), 1, 100, false));
+        flushes.get(0).succeed();
+        assertThat(flushes).hasSize(4);
+        assertThat(flushes.get(2).requests()).containsExactly(waiting);
+        assertThat(flushes.get(3).requests()).containsExactly(together);
+        AppendRequest behind = append();
+        apart.clear();
+        flushes.get(2).succeed();
+        assertStored(List.of(first, waiting));
+        flushes.get(3).succeed();
+        assertThat(flushes.get(4).requests()).containsExactly(behind);
+    }
+
+    @Test
+    void aFullQueueTurnsRequestsAwayAtOnceAndBreaksTheirChain() {
+        append();
+        List<AppendRequest> waiting = new ArrayList<>();
+        for (int i = 0; i < QUEUE; i++) {
+            waiting.add(append());
+        }
+        Chain chain = new Chain();
+        AppendRequest tooMany =
+                append(new AppendRequest(project, TOKEN, request(project, 1, 100, false).records, 100, chain));
+        assertTurnedAway(tooMany, "Too many records of this project");
+        assertThat(chain.isBroken()).isTrue();
+        flushes.get(0).succeed();
+        append();
+        flushes.get(1).succeed();
+        assertStored(waiting);
+    }
+
+    @Test
+    void aQueueTakesSoManyBytesAndAllQueuesTogetherSoMany() {
+        append();
+        append(1, 60_000);
+        assertTurnedAway(append(1, 60_000), "Too many records of this project");
+        append(request(other, 1, 100, false));
+        append(request(other, 1, 60_000, false));
+        assertTurnedAway(append(request(other, 1, 35_000, false)), "Too many records are waiting");
+        AppendRequest small = append(request(other, 1, 100, false));
+        assertThat(small.outcome).isNotDone();
+        assertThat(queuedBytes()).isEqualTo(120_100);
+        for (int i = 0; i < flushes.size(); i++) {
+            flushes.get(i).succeed();
+        }
+        assertStored(List.of(small));
+        assertThat(queuedBytes()).isZero();
+    }
+
+    @Test
+    void aFlushTakesSoManyRecordsAndBytesAndNeverCutsARequest() {
+        append();
+        List<List<AppendRequest>> wanted = List.of(
+                List.of(append(15, 100)),
+                List.of(append(15, 100)),
+                List.of(append(30, 100)),
+                List.of(append(19, 100), append(1, 100)),
+                List.of(append(1, 89_900)),
+                List.of(append(1, 200)));
+        for (int i = 0; i <= wanted.size(); i++) {
+            flushes.get(i).succeed();
+        }
+        assertThat(flushes.subList(1, flushes.size()))
+                .extracting(Flush::requests)
+                .isEqualTo(wanted);
+    }
+
+    @Test
+    void aFlushThatFailsFailsItsRequestsAndHoldsNobodyUp() {
+        AppendRequest failed = append();
+        AppendRequest next = append();
+        IllegalStateException failure = new IllegalStateException("of the test");
+        flushes.get(0).end().completeExceptionally(failure);
+        assertThat(failed.outcome)
+                .isCompletedWithValueMatching(
+                        outcome -> outcome instanceof AppendOutcome.Failed f && f.cause() == failure);
+        flushes.get(1).succeed();
+        assertStored(List.of(next));
+    }
+
+    @Test
+    void soDoesOneThatThrows() {
+        ProjectQueues throwing = new ProjectQueues(
+                flush(requests -> {
+                    throw new IllegalStateException("of the test");
+                }),
+                config(),
+                metrics);
+        for (int i = 0; i < 3; i++) {
+            assertThat(throwing.append(request(project, 1, 100, false)))
+                    .isCompletedWithValueMatching(outcome -> outcome instanceof AppendOutcome.Failed);
+        }
+    }
+
+    @Test
+    void whoeverLearnsThatARequestFailedFindsTheNextOfItsChainNotWritten() {
+        Chain chain = new Chain();
+        AppendRequest first =
+                append(new AppendRequest(project, TOKEN, request(project, 1, 1, false).records, 1, chain));
+        AppendRequest second =
+                append(new AppendRequest(project, TOKEN, request(project, 1, 1, false).records, 1, chain));
+        first.fail(new AppendOutcome.Unavailable("of the test"));
+        flushes.get(0).end().complete(() -> {});
+        assertThat(AppendRequest.open(flushes.get(1).requests())).isEmpty();
+        assertThat(second.outcome)
+                .isCompletedWithValueMatching(outcome -> outcome instanceof AppendOutcome.ChainBroken);
+    }
+
+    @Test
+    void onceStoppedNewRequestsAreTurnedAwayAndWaitingOnesAreWritten() {
+        AppendRequest first = append();
+        AppendRequest waiting = append();
+        queues.stop();
+        AppendRequest late = append();
+        assertThat(late.outcome)
+                .isCompletedWithValueMatching(outcome -> outcome instanceof AppendOutcome.Unavailable unavailable
+                        && unavailable.why().contains("stopping"));
+        flushes.get(0).succeed();
+        flushes.get(1).succeed();
+        assertStored(List.of(first, waiting));
+    }
+
+    /** Many writers, flushes of which some fail: one outcome for each request, and one flush of a lane at a time. */
+    @Test
+    void underLoadEveryRequestGetsAnOutcomeAndNoLaneTwoFlushes() throws Exception {
+        Map<Lane, Boolean> underWay = new ConcurrentHashMap<>();
+        List<UUID> projects = List.of(project, other, UUID.randomUUID(), UUID.randomUUID(), UUID.randomUUID());
+        List<String> faults = Collections.synchronizedList(new ArrayList<>());
+        ExecutorService database = Executors.newFixedThreadPool(4);
+        ExecutorService writers = Executors.newFixedThreadPool(8);
+        try {
+            ProjectQueues loaded = new ProjectQueues(
+                    flush(requests -> {
+                        Set<Lane> lanes =
+                                requests.stream().map(request -> request.lane).collect(Collectors.toSet());
+                        for (Lane lane : lanes) {
+                            if (underWay.put(lane, true) != null) {
+                                faults.add("two flushes of " + lane);
+                            }
+                        }
+                        return Uni.createFrom()
+                                .completionStage(CompletableFuture.supplyAsync(
+                                        () -> {
+                                            underWay.keySet().removeAll(lanes);
+                                            if (lanes.size() > 1 && requests.size() % 5 == 3) {
+                                                throw new ProjectQueues.WriteApartException(
+                                                        new IllegalStateException("of the test"));
+                                            }
+                                            if (requests.size() % 7 == 3) {
+                                                throw new IllegalStateException("of the test");
+                                            }
+                                            return new Flush(requests, new CompletableFuture<>())::giveOutcomes;
+                                        },
+                                        database));
+                    }),
+                    config(),
+                    metrics);
+            List<Future<List<AppendRequest>>> sent = new ArrayList<>();
+            for (int writer = 0; writer < 8; writer++) {
+                Random random = new Random(writer);
+                sent.add(writers.submit(() -> {
+                    List<AppendRequest> own = new ArrayList<>();
+                    for (int i = 0; i < 2_000; i++) {
+                        AppendRequest request = request(
+                                projects.get(random.nextInt(projects.size())),
+                                1 + random.nextInt(3),
+                                100,
+                                random.nextBoolean());
+                        var unused = loaded.append(request);
+                        own.add(request);
+                    }
+                    return own;
+                }));
+            }
+            for (Future<List<AppendRequest>> own : sent) {
+                for (AppendRequest request : own.get(30, TimeUnit.SECONDS)) {
+                    assertThat(request.outcome.get(30, TimeUnit.SECONDS)).isNotNull();
+                }
+            }
+        } finally {
+            writers.shutdownNow();
+            database.shutdownNow();
+        }
+        assertThat(faults).isEmpty();
+    }
+
+    private double queuedBytes() {
+        return metrics.get("annals.append.queue.bytes").gauge().value();
+    }
+
+    private double queuedProjects() {
+        return metrics.get("annals.append.queue.projects").gauge().value();
+    }
+}

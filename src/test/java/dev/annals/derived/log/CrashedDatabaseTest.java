@@ -1,0 +1,122 @@
+package dev.annals.derived.log;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.annals.BesideTheService;
+import dev.annals.Slow;
+import dev.annals.SqlFixture;
+import dev.annals.derived.proof.Checkpoint;
+import dev.annals.derived.proof.MasterKey;
+import dev.annals.kernel.database.PoolFixture;
+import dev.annals.tools.embedded.InstalledPostgres;
+import dev.annals.tools.embedded.TestDatabase;
+import io.vertx.mutiny.sqlclient.Pool;
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.UUID;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * A crash of the database takes back no note that a reader has, and nothing that it is about: also where the operator has the
+ * database answer before its commits are on disk.
+ */
+@Slow
+@BesideTheService
+@Timeout(180)
+class CrashedDatabaseTest {
+
+    @TempDir
+    Path directory;
+
+    private final UUID project = UUID.randomUUID();
+    private final MasterKey key = MasterKey.draw();
+    private InstalledPostgres server;
+
+    @BeforeEach
+    void start() throws Exception {
+        server = InstalledPostgres.start(directory);
+        TestDatabase.migrate(server.url("postgres"));
+        sql().run("select annals.create_project('crashed', '" + project + "')");
+        // From now on a commit is answered long before it leaves the server's memory.
+        sql().runEach(
+                        "alter system set synchronous_commit = off",
+                        "alter system set wal_writer_delay = '10s'",
+                        "select pg_reload_conf()");
+    }
+
+    @AfterEach
+    void stop() {
+        server.close();
+    }
+
+    @Test
+    void aNoteThatHasLeftIsThereAfterACrash() throws Exception {
+        for (int crashes = 1; crashes <= 3; crashes++) {
+            Checkpoint before;
+            try (Instance instance = new Instance()) {
+                append(10);
+                before = instance.logs.open(project);
+            }
+            server.crash();
+            assertThat(before.size()).isEqualTo(10L * crashes);
+            assertThat(sql().number("select signed_size from annals.merkle_log where project_id = '" + project + "'"))
+                    .isEqualTo(before.size());
+            try (Instance instance = new Instance()) {
+                assertThat(instance.logs.open(project)).isEqualTo(before);
+            }
+        }
+    }
+
+    /** Nobody can read a record before it is on disk, whatever its writer does not want to wait for. */
+    @Test
+    void aRecordThatWasReadIsThereAfterACrashThoughItsWriterDidNotWaitForTheDisk() throws Exception {
+        for (int crashes = 1; crashes <= 3; crashes++) {
+            append(10);
+            insertAlone();
+            server.crash();
+            assertThat(sql().number("select count(*) from annals.feed where project_id = '" + project + "'"))
+                    .isEqualTo(11L * crashes);
+        }
+    }
+
+    /** So that the tests above show something: what is no record may be lost. */
+    @Test
+    void whatIsNoRecordMayBeLost() throws Exception {
+        sql().runEach("create table other (n integer)", "set synchronous_commit = on", "insert into other values (1)");
+        sql().run("insert into other values (2)");
+        server.crash();
+        assertThat(sql().number("select count(*) from other")).isEqualTo(1);
+    }
+
+    /** An append of one record, as the service writes one. */
+    private void insertAlone() throws Exception {
+        UUID id = UUID.randomUUID();
+        sql().run("insert into annals.audit_record (project_id, id, placed_with, action) values ('" + project + "', '"
+                + id + "', '" + id + "', 'a')");
+    }
+
+    private void append(int count) throws Exception {
+        sql().run("insert into annals.audit_record (project_id, action) select '" + project
+                + "', 'action ' || n from generate_series(1, " + count + ") as n");
+    }
+
+    /** An instance of the service, which notes nothing but in the database. */
+    private final class Instance implements AutoCloseable {
+
+        private final Pool pool = new PoolFixture(server.url("postgres"), Map.of()).open(2);
+        final TestLogs logs = new TestLogs(pool, key, Map.of());
+
+        @Override
+        public void close() {
+            pool.close().await().indefinitely();
+        }
+    }
+
+    private SqlFixture sql() {
+        return SqlFixture.on(server.url("postgres"));
+    }
+}

@@ -1,0 +1,199 @@
+package dev.annals.derived.log;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.StreamReadConstraints;
+import com.fasterxml.jackson.core.StreamWriteFeature;
+import com.fasterxml.jackson.databind.DeserializationFeature;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.cfg.JsonNodeFeature;
+import com.fasterxml.jackson.databind.json.JsonMapper;
+import dev.annals.AuditLogFixture;
+import dev.annals.AuditLogFixture.Project;
+import dev.annals.derived.proof.Checkpoint;
+import dev.annals.derived.proof.Hash;
+import dev.annals.derived.proof.MerkleTree;
+import dev.annals.derived.proof.PageProof;
+import dev.annals.derived.proof.ProvedRecord;
+import dev.annals.derived.proof.TlogProof;
+import dev.annals.derived.proof.VerifierKey;
+import io.restassured.RestAssured;
+import io.restassured.response.Response;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A reader who trusts a key and the checkpoint that it saw last, and nothing else: whatever the service sends is checked against
+ * these.
+ */
+public final class LogReader {
+
+    /** Keeps all digits of numbers, and writes them as they were. */
+    private static final ObjectMapper JSON = JsonMapper.builder(JsonFactory.builder()
+                    .streamReadConstraints(StreamReadConstraints.builder()
+                            .maxNumberLength(Integer.MAX_VALUE)
+                            .maxNestingDepth(1_000)
+                            .build())
+                    .build())
+            .enable(DeserializationFeature.USE_BIG_DECIMAL_FOR_FLOATS)
+            .disable(JsonNodeFeature.STRIP_TRAILING_BIGDECIMAL_ZEROES)
+            .enable(StreamWriteFeature.WRITE_BIGDECIMAL_AS_PLAIN)
+            .build();
+
+    private static final HttpClient CLIENT = HttpClient.newHttpClient();
+
+    private final Project project;
+    private final List<VerifierKey> keys = new ArrayList<>();
+    private final String log;
+    private @Nullable Checkpoint seen;
+
+    /** Learns the log's key, which it keeps from then on. */
+    public LogReader(Project project) {
+        this.project = project;
+        JsonNode described = readJson(AuditLogFixture.LOGS + "/log");
+        described.get("vkeys").forEach(key -> keys.add(VerifierKey.parse(key.textValue())));
+        this.log = AuditLogFixture.LOGS + "/log/" + described.get("epoch");
+    }
+
+    Response get(String path) {
+        return project.wrongRequest().get(path);
+    }
+
+    /**
+     * The same for what is read again and again: without the comparison with the contract, which takes much longer than the
+     * request.
+     */
+    private byte[] read(String path, String type) {
+        URI service = URI.create(RestAssured.baseURI + ":" + RestAssured.port);
+        HttpRequest request = HttpRequest.newBuilder(service.resolve(path))
+                .header("Authorization", "Bearer " + project.token())
+                .build();
+        try {
+            HttpResponse<byte[]> answer = CLIENT.send(request, HttpResponse.BodyHandlers.ofByteArray());
+            assertThat(answer.statusCode())
+                    .as("%s: %s", path, new String(answer.body(), StandardCharsets.UTF_8))
+                    .isEqualTo(200);
+            assertThat(answer.headers().firstValue("Content-Type").orElse("")).startsWith(type);
+            return answer.body();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    private JsonNode readJson(String path) {
+        return json(read(path, "application/json"));
+    }
+
+    private static JsonNode json(byte[] answer) {
+        try {
+            return JSON.readTree(answer);
+        } catch (IOException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    /** The newest checkpoint, of which is proved that it continues the last one. */
+    public Checkpoint next() {
+        byte[] note = read(log + "/checkpoint", "text/plain; charset=utf-8");
+        Checkpoint checkpoint = Checkpoint.open(new String(note, StandardCharsets.UTF_8), keys);
+        if (seen != null) {
+            requireContinued(seen, checkpoint);
+        }
+        seen = checkpoint;
+        return checkpoint;
+    }
+
+    private void requireContinued(Checkpoint before, Checkpoint after) {
+        if (before.equals(after)) {
+            return;
+        }
+        JsonNode proof =
+                readJson(AuditLogFixture.LOGS + "/log/consistency?from=" + before.size() + "&to=" + after.size());
+        if (!MerkleTree.isConsistent(
+                before.size(), before.root(), after.size(), after.root(), hashes(proof.get("hashes")))) {
+            throw new IllegalArgumentException(
+                    "the log of " + after.size() + " records does not continue that of " + before.size());
+        }
+    }
+
+    private static List<Hash> hashes(JsonNode array) {
+        List<Hash> hashes = new ArrayList<>();
+        array.forEach(hash -> hashes.add(Hash.parse(hash.textValue())));
+        return hashes;
+    }
+
+    /** A proof of one record, checked. */
+    public ProvedRecord prove(String id) {
+        Response answer = get(AuditLogFixture.LOGS + "/" + id + "/proof");
+        answer.then().statusCode(200).header("Content-Type", "text/plain; charset=utf-8");
+        return TlogProof.parse(answer.asString()).verify(keys);
+    }
+
+    /** All records up to a checkpoint, each page checked against it. */
+    public List<ProvedRecord> walk(Checkpoint pinned, int limit) {
+        return walkLeft(pinned, limit, 0);
+    }
+
+    /** The same where so many of the first records have expired. */
+    public List<ProvedRecord> walkLeft(Checkpoint pinned, int limit, long expired) {
+        List<ProvedRecord> all = new ArrayList<>();
+        String next = AuditLogFixture.LOGS + "?limit=" + limit + "&proof=" + pinned.size();
+        while (next != null) {
+            JsonNode page = readJson(next);
+            List<ProvedRecord> records = records(page);
+            JsonNode proof = page.get("proof");
+            assertThat(Checkpoint.open(proof.get("checkpoint").textValue(), keys))
+                    .isEqualTo(pinned);
+            assertThat(proof.get("start").longValue()).isEqualTo(expired + all.size());
+            new PageProof(
+                            proof.get("start").longValue(),
+                            proof.get("end").longValue(),
+                            hashes(proof.get("left")),
+                            hashes(proof.get("right")))
+                    .verify(records, pinned);
+            all.addAll(records);
+            next = page.get("next").textValue();
+        }
+        return all;
+    }
+
+    /** The records of a page as they were sent: read into numbers they would not be what was hashed. */
+    private static List<ProvedRecord> records(JsonNode page) {
+        List<ProvedRecord> records = new ArrayList<>();
+        for (JsonNode record : page.get("results")) {
+            records.add(ProvedRecord.parse(text(record)));
+        }
+        return records;
+    }
+
+    private static String text(JsonNode record) {
+        try {
+            return JSON.writeValueAsString(record);
+        } catch (JsonProcessingException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    /** The address below which a client of tlog-tiles finds what it expects. */
+    String prefix() {
+        return log;
+    }
+
+    /** What a client of tlog-tiles finds there. */
+    public String prefixed(String path) {
+        return log + "/" + path;
+    }
+}

@@ -1,0 +1,70 @@
+package dev.annals.derived.log;
+
+import dev.annals.derived.projection.TestProjector;
+import dev.annals.derived.proof.Checkpoint;
+import dev.annals.derived.proof.MasterKey;
+import dev.annals.kernel.config.AnnalsConfig;
+import dev.annals.kernel.config.Settings;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import io.vertx.core.Vertx;
+import io.vertx.mutiny.sqlclient.Pool;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+
+/** The logs of one instance, on a database that has no service. */
+final class TestLogs {
+
+    private static final Duration LIMIT = Duration.ofSeconds(60);
+
+    private static final Vertx VERTX = Vertx.vertx();
+
+    final LogKeys keys;
+    final Witnesses witnesses;
+    final WitnessRounds rounds;
+    final Checkpoints checkpoints;
+    final Pool pool;
+    final TestProjector projector;
+
+    /**
+     * @param key of the service, which all of its instances have
+     * @param settings where they are not as by default; they have the prefix annals.log
+     */
+    TestLogs(Pool pool, MasterKey key, Map<String, String> settings) {
+        this(pool, new TestProjector(pool, List.of(new LogTree(1000)), 1000), withKey(settings, key));
+    }
+
+    private TestLogs(Pool pool, TestProjector projector, Map<String, String> settings) {
+        LogConfig config = Settings.of(LogConfig.class, settings);
+        this.pool = pool;
+        this.projector = projector;
+        this.keys = new LogKeys(config, Settings.of(AnnalsConfig.class, Map.of()));
+        KeptTiles tiles = new KeptTiles(config, new SimpleMeterRegistry());
+        this.witnesses = new Witnesses(config, pool, pool, VERTX, new SimpleMeterRegistry());
+        this.checkpoints =
+                new Checkpoints(pool, pool, projector.projector(), keys, new SeenNotes(keys), witnesses, config, tiles);
+        this.rounds = new WitnessRounds(pool, VERTX, checkpoints, witnesses, keys, config);
+    }
+
+    private static Map<String, String> withKey(Map<String, String> settings, MasterKey key) {
+        Map<String, String> all = new HashMap<>(settings);
+        all.putIfAbsent("annals.log.interval", "1ms");
+        if (!all.containsKey("annals.log.key-file")) {
+            all.put("annals.log.key", key.secretText());
+        }
+        return all;
+    }
+
+    /** The newest checkpoint, as a reader gets it. */
+    SignedLog newest(UUID projectId) {
+        return checkpoints.newest(projectId).await().atMost(LIMIT);
+    }
+
+    /** The same, opened as a reader does. */
+    Checkpoint open(UUID projectId) {
+        SignedLog log = newest(projectId);
+        return Checkpoint.open(log.note(), checkpoints.verifiers(projectId, log.epoch()));
+    }
+}

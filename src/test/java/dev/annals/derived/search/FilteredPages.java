@@ -1,0 +1,57 @@
+package dev.annals.derived.search;
+
+import dev.annals.core.feed.Cursor;
+import dev.annals.core.feed.FeedPage;
+import dev.annals.core.feed.FeedQuery;
+import dev.annals.core.feed.FeedReader;
+import dev.annals.core.query.Filter;
+import dev.annals.core.query.Order;
+import dev.annals.core.record.EncodedRecord;
+import dev.annals.core.record.StoredRecord;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+
+/** Reads pages with filters, for tests that compare them with all records. */
+public final class FilteredPages {
+
+    private static final Duration LIMIT = Duration.ofSeconds(60);
+    private static final int PAGE_BYTES = 1 << 20;
+
+    private FilteredPages() {}
+
+    static FeedPage read(
+            FeedReader reader,
+            UUID project,
+            Order order,
+            @Nullable Cursor cursor,
+            @Nullable Cursor head,
+            int limit,
+            Filter filter) {
+        return reader.read(project, new FeedQuery(order, cursor, head, limit, PAGE_BYTES, filter))
+                .await()
+                .atMost(LIMIT);
+    }
+
+    static List<Long> ids(FeedPage page) {
+        return page.records().stream().map(EncodedRecord::sequenceId).toList();
+    }
+
+    /** All records of a feed, in its order. */
+    public static List<StoredRecord> everyRecord(FeedReader reader, UUID project) {
+        List<StoredRecord> all = new ArrayList<>();
+        Cursor cursor = null;
+        do {
+            FeedQuery query = new FeedQuery(Order.ASCENDING, cursor, null, 1000, PAGE_BYTES, Filter.NONE);
+            cursor = reader.read(project, query, (record, out) -> all.add(record))
+                    .await()
+                    .atMost(LIMIT)
+                    .next();
+        } while (cursor != null);
+        all.sort(Comparator.comparingLong(StoredRecord::sequenceId));
+        return all;
+    }
+}

@@ -1,0 +1,187 @@
+package dev.annals.derived.search;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.annals.BesideTheService;
+import dev.annals.Load;
+import dev.annals.SqlFixture;
+import dev.annals.core.feed.Cursor;
+import dev.annals.core.feed.FeedPage;
+import dev.annals.core.feed.FeedReader;
+import dev.annals.core.query.Filter;
+import dev.annals.core.query.Order;
+import dev.annals.core.query.Query;
+import dev.annals.core.query.QueryException;
+import dev.annals.core.query.QueryParser;
+import dev.annals.core.record.StoredRecord;
+import dev.annals.derived.projection.TestProjector;
+import dev.annals.kernel.database.PoolFixture;
+import io.vertx.mutiny.sqlclient.Pool;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.SQLException;
+import java.time.OffsetDateTime;
+import java.time.ZoneOffset;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.UUID;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Pages of queries have what a look at every record finds that knows nothing of the database and its index. */
+@BesideTheService
+class QueryPagesTest {
+
+    private final SqlFixture log = SqlFixture.ofTheSchemaAlone();
+    private final Pool pool = new PoolFixture(log.database(), Map.of()).open(8);
+
+    private record Limits(int scanLimit, int indexedMessageBytes, int indexedWords) implements SearchConfig {}
+
+    @AfterEach
+    void closeThePool() {
+        pool.close().await().indefinitely();
+    }
+
+    @ParameterizedTest
+    @ValueSource(longs = {1, 2})
+    void pagesHaveWhatALookAtEveryRecordFinds(long seed) throws SQLException, QueryException {
+        Random random = new Random(seed);
+        UUID project = log.insertProject();
+        SearchIndex index = new SearchIndex(pool, new Limits(700, 45, 9));
+        FeedReader reader = new FeedReader(pool, index);
+        RandomQueries.append(log, project, 2_300, random);
+        new TestProjector(pool, List.of(index), 10_000).catchUp();
+        RandomQueries.append(log, project, 100, random);
+        List<StoredRecord> all = FilteredPages.everyRecord(reader, project);
+        int telling = 0;
+        int walks = Load.times(20, 400);
+        for (int walk = 0; walk < walks; walk++) {
+            Query part = RandomQueries.random(random, 3);
+            Query query = random.nextInt(3) > 0
+                    ? part
+                    : Query.all(List.of(part, RandomQueries.time(random), RandomQueries.time(random)));
+            String text = query.toString();
+            if (text.length() > QueryParser.MAX_LENGTH) {
+                continue;
+            }
+            assertThat(QueryParser.parse(text, null)).isEqualTo(query);
+            String outcome = random.nextInt(5) == 0 ? RandomQueries.of(RandomQueries.OUTCOMES, random) : null;
+            OffsetDateTime start =
+                    random.nextInt(4) == 0 ? RandomQueries.FIRST_HOUR.plusHours(random.nextInt(50)) : null;
+            OffsetDateTime end =
+                    random.nextInt(4) == 0 ? RandomQueries.FIRST_HOUR.plusHours(random.nextInt(50, 100)) : null;
+            Filter asked = new Filter(start, end, null, null, null, outcome, null, null, null);
+            Filter filter = asked.and(query);
+            List<Long> expected = new ArrayList<>(all.stream()
+                    .filter(stored ->
+                            (outcome == null || outcome.equals(stored.record().outcome()))
+                                    && RandomQueries.matches(new Query.Time(false, start, end), stored)
+                                    && RandomQueries.matches(query, stored))
+                    .map(StoredRecord::sequenceId)
+                    .toList());
+            Order order = random.nextBoolean() ? Order.ASCENDING : Order.DESCENDING;
+            if (order == Order.DESCENDING) {
+                Collections.reverse(expected);
+            }
+            assertThat(walk(reader, project, order, RandomQueries.of(List.of(40, 200), random), filter))
+                    .as(order + " " + asked + " " + text)
+                    .isEqualTo(expected);
+            telling += expected.isEmpty() || expected.size() == all.size() ? 0 : 1;
+        }
+        assertThat(telling)
+                .as("queries that some records pass, and some do not")
+                .isGreaterThan(walks / 2);
+    }
+
+    /** Dividing such a message into words takes a millisecond or more. */
+    @Test
+    void manyPhrasesInLongMessagesAreAnswered() throws SQLException, QueryException {
+        UUID project = log.insertProject();
+        insert(project, "'hay', repeat('x ', 8000)", 1_000);
+        StringBuilder text = new StringBuilder("\"x y0\"");
+        for (int i = 1; i < 75; i++) {
+            text.append(" OR \"x y").append(i).append('"');
+        }
+        FeedReader reader = new FeedReader(pool, new SearchIndex(pool, new Limits(1_200, 4096, 256)));
+        FeedPage page = FilteredPages.read(
+                reader, project, Order.ASCENDING, null, null, 10, Filter.NONE.and(parse(text.toString())));
+        assertThat(page.records()).isEmpty();
+        assertThat(page.pollMore().sequenceId()).isEqualTo(1_000);
+    }
+
+    @Test
+    void theIndexIsUsedForWordsAndWholeValues() throws SQLException, QueryException {
+        UUID project = log.insertProject();
+        insert(project, "'hay', 'Much of it'", 3_000);
+        insert(project, "'Needle', 'The needle, in a haystack!'", 1);
+        insert(project, "'hay', 'Much of it'", 3_000);
+        SearchIndex index = new SearchIndex(pool, new Limits(1_200, 4096, 256));
+        FeedReader reader = new FeedReader(pool, index);
+        new TestProjector(pool, List.of(index), 10_000).catchUp();
+        String longList = "action:(needle" + ", none".repeat(17).replace("none", "none%d") + ")";
+        for (String text : List.of(
+                "needle",
+                "action:NEEDLE",
+                "\"the NEEDLE in\"",
+                "message:needle -action:absent",
+                "action:needle action:n*",
+                "(action:needle OR actor:absent OR haystack)",
+                "(action:needle OR absent) (outcome:absent OR message:haystack)",
+                "-outcome:success action:needle,absent last:24h",
+                longList.formatted(nth(17, 1)) + " needle")) {
+            for (Order order : Order.values()) {
+                FeedPage page =
+                        FilteredPages.read(reader, project, order, null, null, 10, Filter.NONE.and(parse(text)));
+                assertThat(FilteredPages.ids(page)).as(text).containsExactly(3_001L);
+                assertThat(page.next()).as(text).isNull();
+            }
+        }
+        for (String text : List.of("action:need*", "-action:hay", "need*", longList.formatted(nth(17, 1)))) {
+            Filter filter = Filter.NONE.and(parse(text));
+            FeedPage page = FilteredPages.read(reader, project, Order.ASCENDING, null, null, 10, filter);
+            assertThat(page.records()).as(text).isEmpty();
+            assertThat(page.next()).as(text).isNotNull();
+            assertThat(walk(reader, project, Order.ASCENDING, 10, filter)).containsExactly(3_001L);
+        }
+    }
+
+    private static Object[] nth(int count, int from) {
+        return Stream.iterate(from, n -> n + 1).limit(count).toArray();
+    }
+
+    private static Query parse(String text) throws QueryException {
+        return QueryParser.parse(text, OffsetDateTime.now(ZoneOffset.UTC));
+    }
+
+    private static List<Long> walk(FeedReader reader, UUID project, Order order, int limit, Filter filter) {
+        List<Long> found = new ArrayList<>();
+        Cursor cursor = null;
+        Cursor head = null;
+        do {
+            FeedPage page = FilteredPages.read(reader, project, order, cursor, head, limit, filter);
+            assertThat(page.next() == null || !page.next().equals(cursor)).isTrue();
+            found.addAll(FilteredPages.ids(page));
+            cursor = page.next();
+            head = page.head();
+        } while (cursor != null);
+        return found;
+    }
+
+    private void insert(UUID project, String actionAndMessage, int count) throws SQLException {
+        try (Connection connection = log.connectAsWriter();
+                PreparedStatement insert = connection.prepareStatement(
+                        "insert into annals.audit_record (project_id, action, message) select ?, " + actionAndMessage
+                                + " from generate_series(1, ?) n")) {
+            insert.setObject(1, project);
+            insert.setInt(2, count);
+            insert.executeUpdate();
+            connection.commit();
+        }
+    }
+}

@@ -1,0 +1,285 @@
+package dev.annals.edges.viewer;
+
+import static io.restassured.RestAssured.given;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.hamcrest.Matchers.equalTo;
+import static org.hamcrest.Matchers.hasSize;
+
+import dev.annals.AuditLogFixture;
+import dev.annals.Await;
+import dev.annals.ProjectTest;
+import io.quarkus.test.common.http.TestHTTPResource;
+import io.quarkus.test.junit.QuarkusTest;
+import io.restassured.response.Response;
+import io.restassured.specification.RequestSpecification;
+import java.io.BufferedReader;
+import java.io.InputStream;
+import java.io.InputStreamReader;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.UUID;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** A link shows the records that it was made for, on every way out, and nothing else. */
+@QuarkusTest
+@Timeout(60)
+class ViewerLinkTest extends ProjectTest {
+
+    private static final String LOGS = AuditLogFixture.LOGS;
+    private static final String LINKS = "/v1/viewer-links";
+    /** In every record that the link does not show. */
+    private static final String SECRET = "not_for_you";
+
+    @TestHTTPResource("/")
+    URI service;
+
+    private String maker;
+    private String own;
+    private String foreign;
+
+    @BeforeEach
+    void appendRecordsOfSeveral() {
+        maker = log.newToken(project.id(), "link");
+        own = UUID.randomUUID().toString();
+        foreign = UUID.randomUUID().toString();
+        append(
+                """
+                {"id": "%s", "action": "own", "subject": {"id": "c-1", "name": "One"}, "actor": {"id": "a-1"}}""".formatted(own),
+                """
+                {"id": "%s", "action": "%s", "subject": {"id": "c-2", "name": "c-1"}, "actor": {"id": "a-1"}}""".formatted(foreign, SECRET),
+                """
+                {"action": "%s", "subject": {"id": "c-11", "type": "c-1"}, "message": "c-1"}""".formatted(SECRET),
+                """
+                {"action": "%s", "actor": {"id": "c-1", "name": "c-1"}}""".formatted(SECRET),
+                """
+                {"action": "%s"}""".formatted(SECRET),
+                """
+                {"action": "own", "subject": {"id": "c-1"}, "actor": {"id": "a-2"}}""");
+    }
+
+    private void append(String... records) {
+        project.request()
+                .contentType("application/json")
+                .body(AuditLogFixture.batch(records))
+                .post(AuditLogFixture.BATCH)
+                .then()
+                .statusCode(201);
+    }
+
+    private Response make(String body) {
+        return with(maker).contentType("application/json").body(body).post(LINKS);
+    }
+
+    private String link(String body) {
+        String url = make(body).then().statusCode(201).extract().path("url");
+        assertThat(url).contains("/#token=annals_");
+        return url.substring(url.indexOf("#token=") + 7);
+    }
+
+    private static RequestSpecification with(String token) {
+        return given().urlEncodingEnabled(false).auth().preemptive().oauth2(token);
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "",
+                "?order=desc",
+                "?limit=1",
+                "?subject=c-1",
+                "?start=2000-01-01T00:00:00Z",
+                "?action=own",
+                "?recorded_by=role:x",
+                "?cursor=0&wait=1"
+            })
+    void pagesHaveItsRecordsAlone(String query) {
+        String link = link("{\"subject_id\": \"c-1\"}");
+        String next = LOGS + query;
+        int pages = 0;
+        while (next != null) {
+            Response page = with(link).get(next);
+            assertThat(page.statusCode()).isEqualTo(200);
+            assertThat(page.asString()).doesNotContain(SECRET);
+            next = page.path("next");
+            assertThat(pages++).isLessThan(20);
+        }
+    }
+
+    @Test
+    void whatIsAskedForCountsInAddition() {
+        String link = link("{\"subject_id\": \"c-1\"}");
+        with(link).get(LOGS).then().body("results", hasSize(2));
+        with(link).get(LOGS + "?actor=a-2").then().body("results", hasSize(1));
+        with(link).get(LOGS + "?subject=c-2").then().statusCode(200).body("results", hasSize(0));
+        with(link).get(LOGS + "?action=" + SECRET).then().body("results", hasSize(0));
+        with(link("{\"actor_id\": \"a-1\", \"subject_id\": \"c-1\"}"))
+                .get(LOGS)
+                .then()
+                .body("results", hasSize(1));
+        with(link("{\"actor_id\": \"c-1\"}")).get(LOGS).then().body("results", hasSize(1));
+        with(link("{\"subject_id\": \"One\"}")).get(LOGS).then().body("results", hasSize(0));
+        // Without the index, which follows in the background, and with it.
+        with(link).get(LOGS + "?q=c-1").then().body("results", hasSize(0));
+    }
+
+    @Test
+    void aRecordOfSomebodyElseIsNotThere() {
+        String link = link("{\"subject_id\": \"c-1\"}");
+        with(link).get(LOGS + "/" + own).then().statusCode(200).body("action", equalTo("own"));
+        Response hidden = with(link).get(LOGS + "/" + foreign);
+        Response missing = with(link).get(LOGS + "/" + UUID.randomUUID());
+        assertThat(hidden.statusCode()).isEqualTo(404).isEqualTo(missing.statusCode());
+        assertThat(hidden.asString()).isEqualTo(missing.asString());
+    }
+
+    @Test
+    void exportsHaveItsRecordsAlone() {
+        String link = link("{\"subject_id\": \"c-1\"}");
+        for (String format : List.of("ndjson", "csv", "cloudevents", "ocsf")) {
+            String body = with(link)
+                    .get(LOGS + "/export?format=" + format)
+                    .then()
+                    .statusCode(200)
+                    .extract()
+                    .asString();
+            assertThat(body).contains(own).doesNotContain(SECRET);
+        }
+    }
+
+    @Test
+    void streamsAndLongPollsHaveItsRecordsAloneAndEndWithTheTokenThatMadeIt() throws Exception {
+        String link = link("{\"subject_id\": \"c-1\"}");
+        HttpResponse<InputStream> stream = HttpClient.newHttpClient()
+                .send(
+                        HttpRequest.newBuilder(service.resolve(LOGS + "/stream"))
+                                .header("Authorization", "Bearer " + link)
+                                .header("Accept", "text/event-stream")
+                                .build(),
+                        HttpResponse.BodyHandlers.ofInputStream());
+        try (BufferedReader events = new BufferedReader(new InputStreamReader(stream.body(), StandardCharsets.UTF_8))) {
+            assertThat(readTo(events, "\"sequence_id\":6")).doesNotContain(SECRET);
+            append("{\"action\": \"" + SECRET + "\"}", "{\"action\": \"own\", \"subject\": {\"id\": \"c-1\"}}");
+            assertThat(readTo(events, "\"sequence_id\":8")).doesNotContain(SECRET);
+            String polled = with(link).get(LOGS + "?cursor=6&wait=10").asString();
+            assertThat(polled).contains("\"sequence_id\":8").doesNotContain(SECRET);
+
+            String id = with(maker).get("/v1/whoami").path("token_id");
+            with(AuditLogFixture.ADMIN_TOKEN)
+                    .delete("/v1/projects/" + project.id() + "/tokens/" + id)
+                    .then()
+                    .statusCode(204);
+            Await.until("the link has ended", () -> with(link).get(LOGS).statusCode() == 401);
+            Await.until("the stream has ended", () -> {
+                try {
+                    return events.readLine() == null;
+                } catch (java.io.IOException cutOff) {
+                    return true;
+                }
+            });
+        }
+    }
+
+    private static String readTo(BufferedReader events, String end) throws Exception {
+        StringBuilder read = new StringBuilder();
+        while (read.indexOf(end) < 0) {
+            read.append(events.readLine()).append('\n');
+        }
+        return read.toString();
+    }
+
+    /** A new operation is refused unless it says that it keeps to what links show. */
+    @Test
+    void everyOtherWayOutIsRefused() {
+        String link = link("{\"subject_id\": \"c-1\"}");
+        for (String path : List.of(
+                LOGS + "?proof=6",
+                LOGS + "/statistics",
+                LOGS + "/log",
+                LOGS + "/log/consistency?from=0&to=1",
+                LOGS + "/log/1/checkpoint",
+                LOGS + "/log/1/tile/0/000.p/1",
+                LOGS + "/log/1/tile/entries/000.p/1",
+                LOGS + "/" + own + "/proof",
+                "/v1/sequences/any",
+                "/v1/projects",
+                "/v1/projects/" + project.id(),
+                "/v1/projects/" + project.id() + "/tokens",
+                "/v1/whoami")) {
+            Response answer = with(link).get(path);
+            assertThat(answer.statusCode()).as(path).isEqualTo(403);
+            assertThat(answer.asString()).doesNotContain(SECRET, project.id().toString());
+        }
+        with(link)
+                .contentType("application/json")
+                .body("{\"action\": \"a\"}")
+                .post(LOGS)
+                .then()
+                .statusCode(403);
+        with(link)
+                .contentType("application/json")
+                .body("{\"subject_id\": \"c-2\"}")
+                .post(LINKS)
+                .then()
+                .statusCode(403);
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "{}",
+                "{\"subject_id\": null}",
+                "{\"subject_id\": \"\"}",
+                "{\"subject_id\": \" \"}",
+                "{\"subject_id\": 1}",
+                "{\"subject_id\": \"a\", \"expires_in_seconds\": 86401}",
+                "{\"subject_id\": \"a\", \"expires_in_seconds\": 59}",
+                "{\"subject_id\": \"a\", \"expires_in_seconds\": 1e99}",
+                "{\"subject_id\": \"a\", \"scopes\": [\"read\"]}"
+            })
+    void aLinkWithoutAFilterOrAnEndIsNotMade(String body) {
+        assertThat(make(body).statusCode()).isEqualTo(422);
+    }
+
+    @Test
+    void nobodyGetsTheScopeOfALinkOtherwise() {
+        with(AuditLogFixture.ADMIN_TOKEN)
+                .contentType("application/json")
+                .body("{\"scopes\": [\"view\"]}")
+                .post("/v1/projects/" + project.id() + "/tokens")
+                .then()
+                .statusCode(422);
+        String id = make("{\"subject_id\": \"c-1\"}").path("id");
+        with(AuditLogFixture.ADMIN_TOKEN)
+                .contentType("application/json")
+                .body("{}")
+                .post("/v1/projects/" + project.id() + "/tokens/" + id + "/rotate")
+                .then()
+                .statusCode(409);
+    }
+
+    @Test
+    void theEventDoesNotSayWhoseRecordsItShows() throws Exception {
+        String subject = "person-" + UUID.randomUUID();
+        String id = make("{\"subject_id\": \"" + subject + "\"}").path("id");
+        assertThat(log.number("select count(*) from annals.feed where action = 'annals.token.link' and subject_id = '"
+                        + id + "' and metadata #>> '{after,filter_digest}' is not null"))
+                .isEqualTo(1);
+        assertThat(log.number("select count(*) from annals.feed where strpos(feed::text, '" + subject + "') > 0"))
+                .isZero();
+        with(AuditLogFixture.ADMIN_TOKEN)
+                .delete("/v1/projects/" + project.id() + "/tokens/" + id)
+                .then()
+                .statusCode(204);
+        assertThat(log.number(
+                        "select count(*) from annals.access_token where filter ->> 'subject_id' = '" + subject + "'"))
+                .isZero();
+    }
+}

@@ -1,0 +1,187 @@
+package dev.annals.kernel.database;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.annals.BesideTheService;
+import dev.annals.SqlFixture;
+import dev.annals.tools.embedded.InstalledPostgres;
+import dev.annals.tools.embedded.TestDatabase;
+import dev.annals.tools.ops.Verify;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.UUID;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What a dump brings back has its numbers from before, or is refused; it is never numbered anew. */
+@BesideTheService
+class DumpAndRestoreTest {
+
+    private static final UUID PROJECT = UUID.randomUUID();
+    private static final UUID OTHER_PROJECT = UUID.randomUUID();
+
+    @TempDir
+    static Path directory;
+
+    private static InstalledPostgres server;
+    private static List<String> places;
+
+    @BeforeAll
+    static void writeRecordsWhoseCommitOrderIsNotTheirStorageOrder() throws Exception {
+        server = InstalledPostgres.start(directory);
+        sql("postgres").runEach("create database source");
+        TestDatabase.migrate(server.url("source"));
+        for (UUID project : List.of(PROJECT, OTHER_PROJECT)) {
+            sql("source").run("select annals.create_project('" + project + "', '" + project + "')");
+        }
+        try (Connection late = server.url("source").connect();
+                Connection early = server.url("source").connect()) {
+            late.setAutoCommit(false);
+            insertSingle(late, PROJECT);
+            SqlFixture.insert(late, OTHER_PROJECT, "several");
+            insertSingle(early, PROJECT);
+            SqlFixture.insert(early, PROJECT, "several");
+            sql("source")
+                    .run("insert into annals.audit_record (project_id, action) select '" + PROJECT
+                            + "', 'many ' || n from generate_series(1, 300) as n");
+            late.commit();
+        }
+        places = places("source");
+        assertThat(places).hasSize(304);
+    }
+
+    /** The dump brings the project annals and its records along. */
+    private static final String FORGET_ADMINISTRATION = """
+            set session_replication_role = replica;
+            truncate annals.project, annals.audit_record, annals.append, annals.feed_segment cascade
+            """;
+
+    /** What is derived is derived again. */
+    private static final String[] DATA_ALONE = {
+        "--data-only",
+        "--schema=annals",
+        "--exclude-table=annals.flyway_schema_history",
+        "--exclude-table=annals.projection*",
+        "--exclude-table=annals.daily_*",
+        "--exclude-table=annals.search_block"
+    };
+
+    @AfterAll
+    static void stopServer() {
+        if (server != null) {
+            server.close();
+        }
+    }
+
+    @Test
+    void aFullDumpComesBackWithTheSameNumbersAndGoesOnBehindThem() throws Exception {
+        Path dump = dump("full");
+
+        restore(0, "restored", dump);
+
+        assertThat(places("restored")).isEqualTo(places);
+        assertSound("restored");
+        sql("restored").run("insert into annals.audit_record (project_id, action) values ('" + PROJECT + "', 'after')");
+        assertThat(places("restored")).hasSize(305).contains(PROJECT + " 304");
+        assertSound("restored");
+    }
+
+    @Test
+    void aDumpOfTheDataAloneComesBackWithTheSameNumbersWhereTriggersAreOff() throws Exception {
+        Path dump = dump("data", DATA_ALONE);
+        TestDatabase.migrate(create("data_alone"));
+        sql("data_alone").run(FORGET_ADMINISTRATION);
+
+        restore(0, "data_alone", dump, "--disable-triggers");
+
+        assertThat(places("data_alone")).isEqualTo(places);
+        assertSound("data_alone");
+    }
+
+    @Test
+    void aDumpOfTheDataAloneIsRefusedWholeWhereTriggersAreOn() throws Exception {
+        Path dump = dump("refused", DATA_ALONE);
+        TestDatabase.migrate(create("refused"));
+
+        restore(1, "refused", dump, "--single-transaction");
+
+        assertThat(places("refused")).isEmpty();
+    }
+
+    @Test
+    void aDumpIsNotLoadedOverRecordsThatAreThere() throws Exception {
+        Path dump = dump("twice", DATA_ALONE);
+
+        assertThat(InstalledPostgres.exitCode(
+                        "pg_restore",
+                        "--dbname=" + server.libpq("source"),
+                        "--disable-triggers",
+                        "--data-only",
+                        dump.toString()))
+                .isEqualTo(1);
+
+        assertThat(places("source")).isEqualTo(places);
+        assertSound("source");
+    }
+
+    private static Path dump(String name, String... options) throws Exception {
+        Path file = directory.resolve(name + ".dump");
+        List<String> arguments = new ArrayList<>(List.of(options));
+        arguments.addAll(List.of("--format=custom", "--file=" + file, "--dbname=" + server.libpq("source")));
+        InstalledPostgres.run("pg_dump", arguments.toArray(String[]::new));
+        return file;
+    }
+
+    private static void restore(int exitCode, String database, Path dump, String... options) throws Exception {
+        if (options.length == 0) {
+            create(database);
+        }
+        List<String> arguments = new ArrayList<>(List.of(options));
+        if (options.length > 0) {
+            arguments.add("--data-only");
+        }
+        arguments.addAll(List.of("--dbname=" + server.libpq(database), dump.toString()));
+        assertThat(InstalledPostgres.exitCode("pg_restore", arguments.toArray(String[]::new)))
+                .isEqualTo(exitCode);
+    }
+
+    private static DatabaseUrl create(String database) throws SQLException {
+        sql("postgres").runEach("create database " + database);
+        return server.url(database);
+    }
+
+    /** A record that is its own append, as the service writes one. */
+    private static void insertSingle(Connection connection, UUID project) throws SQLException {
+        UUID id = UUID.randomUUID();
+        SqlFixture.execute(connection, """
+                insert into annals.audit_record (project_id, id, placed_with, action)
+                values ('%s', '%s', '%s', 'single')
+                """.formatted(project, id, id));
+    }
+
+    /** Project, sequence id and record of every place; of one written after a restore, without the record. */
+    private static List<String> places(String database) throws SQLException {
+        return sql(database).texts("""
+                select project_id || ' ' || sequence_id || case when action = 'after' then '' else ' ' || id end
+                from annals.feed where action not like 'annals.%' order by project_id, sequence_id
+                """);
+    }
+
+    private static void assertSound(String database) {
+        StringWriter printed = new StringWriter();
+        assertThat(new Verify().run(server.url(database), new PrintWriter(printed)))
+                .as(printed.toString())
+                .isZero();
+    }
+
+    private static SqlFixture sql(String database) {
+        return SqlFixture.on(server.url(database));
+    }
+}

@@ -1,0 +1,57 @@
+package dev.annals.kernel.database;
+
+import dev.annals.kernel.config.AnnalsConfig;
+import dev.annals.kernel.config.Settings;
+import io.quarkus.reactive.pg.client.PgPoolCreator;
+import io.smallrye.mutiny.Uni;
+import io.vertx.core.Vertx;
+import io.vertx.mutiny.sqlclient.Pool;
+import io.vertx.mutiny.sqlclient.SqlConnection;
+import io.vertx.pgclient.PgConnectOptions;
+import io.vertx.sqlclient.PoolOptions;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/** Pools as the service's own, for a test that has a database and no service. Whoever opens one closes it. */
+public final class PoolFixture {
+
+    private static final Vertx VERTX = Vertx.vertx();
+
+    private final ServicePool pools;
+
+    private record Input(Vertx vertx, PoolOptions poolOptions, List<PgConnectOptions> pgConnectOptionsList)
+            implements PgPoolCreator.Input {}
+
+    /** @param settings of the service, where they are not as by default */
+    public PoolFixture(DatabaseUrl database, Map<String, String> settings) {
+        List<PgConnectOptions> servers = database.servers().stream()
+                .map(server -> new PgConnectOptions()
+                        .setHost(server.host())
+                        .setPort(server.port())
+                        .setDatabase(database.database())
+                        .setUser(database.user())
+                        .setPassword(database.password())
+                        .setCachePreparedStatements(true))
+                .toList();
+        Map<String, String> all = new HashMap<>(settings);
+        all.put("annals.database-url", database.withPassword());
+        pools = new ServicePool(Settings.of(AnnalsConfig.class, all));
+        // The service's own pool, of which the others are made. It connects when it is used, which nobody does.
+        pools.create(new Input(VERTX, new PoolOptions(), servers));
+    }
+
+    /** What the pools run on. */
+    static Vertx vertx() {
+        return VERTX;
+    }
+
+    public Pool open(int size) {
+        return pools.open(size);
+    }
+
+    /** As for a session that has to last. */
+    public Uni<SqlConnection> connect() {
+        return pools.connect();
+    }
+}

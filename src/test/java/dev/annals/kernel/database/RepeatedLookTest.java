@@ -1,0 +1,122 @@
+package dev.annals.kernel.database;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.smallrye.mutiny.Uni;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.logging.Formatter;
+import java.util.logging.Handler;
+import java.util.logging.LogRecord;
+import org.jboss.logging.Logger;
+import org.jboss.logmanager.formatters.PatternFormatter;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** What waits for the database says so once, goes on by itself, and never looks twice at once. */
+@Timeout(60)
+class RepeatedLookTest {
+
+    private static final Duration SOON = Duration.ofMillis(2);
+    private static final Formatter FORMATTER = new PatternFormatter("%m");
+
+    private final List<String> lines = new CopyOnWriteArrayList<>();
+    private final AtomicInteger looks = new AtomicInteger();
+    private final CountDownLatch enough = new CountDownLatch(9);
+
+    @Test
+    void aPauseIsNeverShorterThanATimerCanWait() {
+        assertThat(RepeatedLook.pause(0, System.nanoTime(), Duration.ofSeconds(1)))
+                .isEqualTo(Duration.ofMillis(1));
+        assertThat(RepeatedLook.pause(9, System.nanoTime() - 1_000_000_000, Duration.ofSeconds(1)))
+                .isEqualTo(Duration.ofSeconds(1));
+    }
+
+    @Test
+    void aDatabaseThatIsAwayIsOneLineEachTimeItGoes() throws Exception {
+        Logger log = Logger.getLogger("annals.test.repeated-look");
+        java.util.logging.Logger sink = java.util.logging.Logger.getLogger(log.getName());
+        Handler handler = handler();
+        sink.addHandler(handler);
+        RepeatedLook look = new RepeatedLook(
+                () -> Uni.createFrom().item(() -> {
+                    enough.countDown();
+                    // Three fail, then one does not, and so on.
+                    if (looks.getAndIncrement() % 4 != 3) {
+                        throw new IllegalStateException("away");
+                    }
+                    return false;
+                }),
+                SOON,
+                SOON,
+                log,
+                "Tests");
+        try {
+            look.start();
+            assertThat(enough.await(50, TimeUnit.SECONDS)).isTrue();
+        } finally {
+            look.stop();
+            sink.removeHandler(handler);
+        }
+        assertThat(lines).startsWith(line(), line()).hasSizeLessThanOrEqualTo(looks.get() / 4 + 1);
+        assertThat(lines).containsOnly(line());
+    }
+
+    private static String line() {
+        return "Tests wait for the database: java.lang.IllegalStateException: away";
+    }
+
+    @Test
+    void aLookBeginsWhenTheOneBeforeHasEndedAndNoneBehindAStop() throws Exception {
+        AtomicInteger underWay = new AtomicInteger();
+        AtomicInteger most = new AtomicInteger();
+        RepeatedLook look = new RepeatedLook(
+                () -> {
+                    looks.incrementAndGet();
+                    most.accumulateAndGet(underWay.incrementAndGet(), Math::max);
+                    enough.countDown();
+                    return Uni.createFrom()
+                            .item(true)
+                            .onItem()
+                            .delayIt()
+                            .by(SOON.multipliedBy(5))
+                            .invoke(underWay::decrementAndGet);
+                },
+                SOON,
+                SOON,
+                Logger.getLogger(RepeatedLookTest.class),
+                "Tests");
+        look.start();
+        assertThat(enough.await(50, TimeUnit.SECONDS)).isTrue();
+        look.stop();
+        assertThat(most).hasValue(1);
+        assertThat(look.stopped()).isTrue();
+        // The one that was under way may end; then there is none.
+        while (underWay.get() > 0) {
+            TimeUnit.MILLISECONDS.sleep(1);
+        }
+        int before = looks.get();
+        TimeUnit.MILLISECONDS.sleep(SOON.multipliedBy(20).toMillis());
+        assertThat(underWay).hasValue(0);
+        assertThat(looks).hasValue(before);
+    }
+
+    private Handler handler() {
+        return new Handler() {
+            @Override
+            public void publish(LogRecord line) {
+                lines.add(FORMATTER.format(line));
+            }
+
+            @Override
+            public void flush() {}
+
+            @Override
+            public void close() {}
+        };
+    }
+}

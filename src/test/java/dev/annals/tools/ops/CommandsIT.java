@@ -1,0 +1,168 @@
+package dev.annals.tools.ops;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.annals.AuditLogFixture;
+import dev.annals.Await;
+import dev.annals.ServiceProcess;
+import dev.annals.SqlFixture;
+import dev.annals.kernel.database.DatabaseUrl;
+import dev.annals.tools.embedded.TestDatabase;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.sql.SQLException;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The packaged program's commands, as an operator runs them. */
+@Timeout(180)
+class CommandsIT {
+
+    private final DatabaseUrl owner = TestDatabase.createDatabase();
+    private final String login = "annals_app_" + UUID.randomUUID().toString().replace("-", "");
+    private final DatabaseUrl limited =
+            new DatabaseUrl(login, "secret", owner.host(), owner.port(), owner.database(), owner.parameters());
+
+    @BeforeEach
+    void createTheServingUser() throws SQLException {
+        SqlFixture.on(owner).runEach("create role " + login + " login password 'secret'");
+    }
+
+    @AfterEach
+    void dropTheServingUser() throws SQLException {
+        SqlFixture.on(owner).runEach("drop owned by " + login, "drop role " + login);
+    }
+
+    @Test
+    void theOwnerMigratesAndAUserWithoutRightsOfItsOwnServes() throws Exception {
+        try (ServiceProcess early = serveLimited()) {
+            assertThat(early.awaitEnd()).isEqualTo(1);
+            assertThat(String.join("\n", early.output)).contains("The service stops: ");
+        }
+        run(0, owner, "migrate", "--service-user=" + login);
+        assertThat(run(0, owner, "migrate"))
+                .contains("The schema is at version ")
+                .doesNotContain("annals_");
+
+        try (ServiceProcess service = serveLimited().awaitListening()) {
+            service.newProject(AuditLogFixture.ADMIN_TOKEN, "read");
+            service.process().destroy();
+            assertThat(service.process().waitFor()).isEqualTo(143);
+        }
+        assertThat(run(0, limited, "verify"))
+                .matches("Sound: [0-9]+ records in [23] projects[.] No value is redacted[.]");
+        SqlFixture.on(owner)
+                .runEach(
+                        "set session_replication_role = replica",
+                        "insert into annals.audit_record (project_id, action) select id, 'lost' from annals.project");
+        assertThat(run(1, limited, "verify")).contains("has no place", "Not sound");
+    }
+
+    @Test
+    void aSchemaThatIsTooOldIsNotServedByWhoMayNotMigrateIt() throws Exception {
+        TestDatabase.migrate(owner);
+        SqlFixture.on(owner)
+                .runEach(
+                        "grant annals_service to " + login,
+                        "delete from annals.flyway_schema_history where version::int > 4");
+
+        try (ServiceProcess service = serveLimited()) {
+            assertThat(service.awaitEnd()).isEqualTo(1);
+            assertThat(String.join("\n", service.output))
+                    .contains("The service stops: The database's schema is at version 4 and this release needs ")
+                    .contains("Run \"migrate\"");
+        }
+    }
+
+    @Test
+    void whatCannotStartNamesTheSettingAndTheFile() throws Exception {
+        TestDatabase.migrate(owner);
+        assertStops(Map.of("ANNALS_PORT", "abc"), "ANNALS_PORT", "\"abc\"", "integer");
+        assertStops(Map.of("ANNALS_VERIFICATION_ENABLED", "ture"), "ANNALS_VERIFICATION_ENABLED", "\"ture\"");
+        for (String wrong : List.of("10.0.0.0/99", "300.1.1.1", ":::/64", "1:2/64", "::ffff:10.0.0.0/64")) {
+            assertStops(Map.of("ANNALS_TRUSTED_PROXIES", wrong), "ANNALS_TRUSTED_PROXIES");
+        }
+        assertStops(Map.of("ANNALS_READ_DATABASE_URL", "nonsense"), "ANNALS_READ_DATABASE_URL");
+        assertStops(Map.of("ANNALS_LOG_KEY_FILE", "/nosuch/key"), "The file /nosuch/key (ANNALS_LOG_KEY_FILE)");
+        assertStops(
+                Map.of("ANNALS_LOG_PREVIOUS_KEY_FILE", "/nosuch/key"),
+                "The file /nosuch/key (ANNALS_LOG_PREVIOUS_KEY_FILE)");
+        assertStops(Map.of("ANNALS_STREAMS_KEY_FILE", "/nosuch/key"), "The file /nosuch/key (ANNALS_STREAMS_KEY_FILE)");
+        Map<String, String> away = new HashMap<>(Map.of("ANNALS_DATABASE_URL", owner.withPassword()));
+        away.put("ANNALS_READ_DATABASE_URL", "postgresql://reader@127.0.0.1:1/annals");
+        try (ServiceProcess service = ServiceProcess.start(away).awaitListening()) {
+            Await.until(
+                    "the read database is named",
+                    () -> service.output.stream().anyMatch(line -> line.contains("ANNALS_READ_DATABASE_URL")));
+        }
+    }
+
+    private void assertStops(Map<String, String> settings, String... told) throws Exception {
+        Map<String, String> all = new HashMap<>(Map.of("ANNALS_DATABASE_URL", owner.withPassword()));
+        all.putAll(settings);
+        try (ServiceProcess service = ServiceProcess.start(all)) {
+            assertThat(service.awaitEnd()).isEqualTo(1);
+            assertThat(String.join("\n", service.output)).contains(told).doesNotContain("SRCFG", "Exception: ");
+        }
+    }
+
+    @Test
+    void aWrongCommandLineIsToldWhatThereIs() throws Exception {
+        assertThat(run(2, owner, "vacuum"))
+                .isEqualTo(
+                        "There is no command vacuum; there are serve, tail, search, append, export, check, archive, redact, erase, project, token, grant, hold,"
+                                + " stream, alert, whoami, help, migrate, verify, dump, restore, log, rebuild, sequence-benchmark and"
+                                + " generate-completion. Without one, the service runs.");
+        assertThat(run(0, owner, "--help")).contains("serve", "tail", "append", "export", "migrate", "verify");
+        assertThat(run(0, owner, "help", "sequence-benchmark")).contains("--low-water-mark");
+        assertThat(run(2, owner, "sequence-benchmark", "--threads=0"))
+                .contains("--threads is 0, but has to be from 1 to 64.");
+        assertThat(run(2, owner, "verify", "--fast")).contains("--fast", "--findings");
+        assertThat(run(0, owner, "migrate", "--help")).contains("--service-user");
+        assertThat(run(2, owner.withDatabase("nowhere"), "verify")).contains("nowhere");
+        assertThat(run(2, owner, "log", "next-epoch")).contains("--project");
+        assertThat(run(2, owner, "log", "vacuum"))
+                .startsWith("There is no command log vacuum; there are keygen, resume and next-epoch.");
+        assertThat(run(2, owner, "token", "revoke", "shop", "7")).contains("'7' is no id");
+        assertThat(run(1, owner, "log", "resume")).contains("annals migrate");
+        assertThat(run(1, owner, "log", "next-epoch", "--project=" + UUID.randomUUID()))
+                .contains("annals migrate");
+    }
+
+    @Test
+    void aKeyIsMadeOnceAndNeverOverwritten(@TempDir Path keys) throws Exception {
+        String file = keys.resolve("log-key").toString();
+        assertThat(run(0, owner, "log", "keygen", file)).contains("ANNALS_LOG_KEY_FILE");
+        String made = Files.readString(Path.of(file));
+        assertThat(made).startsWith("annals-log-key/1:");
+        assertThat(run(1, owner, "log", "keygen", file)).contains("exists already");
+        assertThat(Files.readString(Path.of(file))).isEqualTo(made);
+    }
+
+    private ServiceProcess serveLimited() throws Exception {
+        return ServiceProcess.start(Map.of(
+                "ANNALS_DATABASE_URL",
+                limited.withPassword(),
+                "ANNALS_DATABASE_MIGRATE_AT_START",
+                "false",
+                "ANNALS_ADMIN_TOKEN",
+                AuditLogFixture.ADMIN_TOKEN));
+    }
+
+    private static String run(int exitCode, DatabaseUrl database, String... command) throws Exception {
+        try (ServiceProcess program =
+                ServiceProcess.start(Map.of("ANNALS_DATABASE_URL", database.withPassword()), command)) {
+            int ended = program.awaitEnd();
+            String printed = String.join("\n", program.output);
+            assertThat(ended).as(printed).isEqualTo(exitCode);
+            return printed;
+        }
+    }
+}

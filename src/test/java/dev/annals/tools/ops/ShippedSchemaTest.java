@@ -1,0 +1,36 @@
+package dev.annals.tools.ops;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.annals.BesideTheService;
+import dev.annals.kernel.database.DatabaseUrl;
+import dev.annals.tools.embedded.TestDatabase;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.Statement;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** What {@code verify} compares a schema with is what the migrations make. {@code -Dschema.write=true} writes it. */
+@BesideTheService
+class ShippedSchemaTest {
+
+    private static final Path SHIPPED = Path.of("src/main/resources/sql/schema.txt");
+
+    @Test
+    void theShippedSchemaIsThatOfTheMigrations() throws Exception {
+        DatabaseUrl database = TestDatabase.createMigratedDatabase();
+        List<String> found;
+        try (Connection connection = database.connect();
+                Statement set = connection.createStatement()) {
+            set.execute("set search_path = pg_catalog");
+            set.execute("set timezone = 'UTC'");
+            found = ShippedSchema.read(connection);
+        }
+        if (Boolean.getBoolean("schema.write")) {
+            Files.write(SHIPPED, found);
+        }
+        assertThat(Files.readAllLines(SHIPPED)).isEqualTo(found);
+    }
+}

@@ -1,8 +1,8 @@
 package dev.annals;
 
 import dev.annals.access.openid.OpenIdConfig;
-import dev.annals.access.project.TokenConfig;
 import dev.annals.access.requests.LoggingConfig;
+import dev.annals.access.tokens.TokenConfig;
 import dev.annals.core.append.AppendConfig;
 import dev.annals.core.feed.FeedConfig;
 import dev.annals.core.live.LiveConfig;

@@ -1,6 +1,6 @@
 package dev.annals;
 
-import dev.annals.access.project.OperationEvents;
+import dev.annals.access.tokens.OperationEvents;
 import dev.annals.derived.log.LogKeys;
 import dev.annals.kernel.config.ChosenSettings;
 import dev.annals.kernel.database.DatabaseFailure;

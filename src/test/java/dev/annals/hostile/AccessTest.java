@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.annals.AuditLogFixture;
 import dev.annals.AuditLogFixture.Project;
-import dev.annals.access.project.TestTokens;
+import dev.annals.access.tokens.TestTokens;
 import dev.annals.kernel.http.ResourceMethods;
 import io.quarkus.test.junit.QuarkusTest;
 import jakarta.inject.Inject;

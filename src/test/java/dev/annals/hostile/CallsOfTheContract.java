@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.annals.AuditLogFixture;
 import dev.annals.AuditLogFixture.Project;
-import dev.annals.access.project.Scope;
+import dev.annals.access.caller.Scope;
 import io.quarkus.test.common.http.TestHTTPResource;
 import java.io.BufferedReader;
 import java.io.IOException;

@@ -8,7 +8,7 @@ import dev.annals.AuditLogFixture;
 import dev.annals.PackagedService;
 import dev.annals.SqlFixture;
 import dev.annals.TakesLong;
-import dev.annals.access.project.TestTokens;
+import dev.annals.access.tokens.TestTokens;
 import dev.annals.edges.delivery.HostilePostgres;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;

@@ -1,6 +1,6 @@
 package dev.annals.bench.scale;
 
-import dev.annals.access.project.DrawnToken;
+import dev.annals.access.tokens.DrawnToken;
 import dev.annals.bench.BenchDatabase;
 import dev.annals.bench.NumberedStatement;
 import dev.annals.bench.Progress;

@@ -1,6 +1,6 @@
 package dev.annals.access.requests;
 
-import dev.annals.access.project.Caller;
+import dev.annals.access.caller.Caller;
 import dev.annals.kernel.connection.TrustedProxies;
 import dev.annals.kernel.http.Causes;
 import io.micrometer.core.instrument.FunctionCounter;

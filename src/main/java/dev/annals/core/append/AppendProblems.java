@@ -1,6 +1,6 @@
 package dev.annals.core.append;
 
-import dev.annals.access.project.Caller;
+import dev.annals.access.caller.Caller;
 import dev.annals.core.append.AppendOutcome.Reason;
 import dev.annals.core.append.AppendOutcome.Rejection;
 import dev.annals.core.record.RecordReader;

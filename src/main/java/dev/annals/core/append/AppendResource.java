@@ -1,10 +1,10 @@
 package dev.annals.core.append;
 
-import dev.annals.access.project.Access;
-import dev.annals.access.project.Caller;
-import dev.annals.access.project.Requires;
-import dev.annals.access.project.TokenWatch;
-import dev.annals.access.project.Usage;
+import dev.annals.access.caller.Access;
+import dev.annals.access.caller.Caller;
+import dev.annals.access.caller.Requires;
+import dev.annals.access.limits.Usage;
+import dev.annals.access.tokens.TokenWatch;
 import dev.annals.core.feed.FeedLinks;
 import dev.annals.core.record.RecordReader;
 import dev.annals.kernel.http.BodyConfig;

@@ -1,7 +1,7 @@
 package dev.annals.core.append;
 
-import dev.annals.access.project.Caller;
-import dev.annals.access.project.Usage;
+import dev.annals.access.caller.Caller;
+import dev.annals.access.limits.Usage;
 import dev.annals.core.feed.FeedLinks;
 import dev.annals.core.record.AuditRecord;
 import dev.annals.core.record.RecordWriter;

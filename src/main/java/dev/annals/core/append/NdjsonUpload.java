@@ -1,8 +1,8 @@
 package dev.annals.core.append;
 
-import dev.annals.access.project.Caller;
-import dev.annals.access.project.Limit;
-import dev.annals.access.project.Usage;
+import dev.annals.access.caller.Caller;
+import dev.annals.access.limits.Limit;
+import dev.annals.access.limits.Usage;
 import dev.annals.core.record.AuditRecord;
 import dev.annals.core.record.RecordReader;
 import dev.annals.core.record.StoredRecord;

@@ -1,7 +1,7 @@
 package dev.annals.core.feed;
 
-import dev.annals.access.project.Caller;
-import dev.annals.access.project.View;
+import dev.annals.access.caller.Caller;
+import dev.annals.access.caller.View;
 import dev.annals.core.query.Filter;
 import dev.annals.core.query.Order;
 import dev.annals.core.query.Query;

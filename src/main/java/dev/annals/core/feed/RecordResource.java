@@ -1,9 +1,9 @@
 package dev.annals.core.feed;
 
-import dev.annals.access.project.Access;
-import dev.annals.access.project.Caller;
-import dev.annals.access.project.Requires;
-import dev.annals.access.project.View;
+import dev.annals.access.caller.Access;
+import dev.annals.access.caller.Caller;
+import dev.annals.access.caller.Requires;
+import dev.annals.access.caller.View;
 import dev.annals.core.record.Party;
 import dev.annals.core.record.StoredRecord;
 import io.smallrye.mutiny.Uni;

@@ -1,11 +1,11 @@
 package dev.annals.core.live;
 
-import dev.annals.access.project.Access;
-import dev.annals.access.project.Caller;
-import dev.annals.access.project.Limit;
-import dev.annals.access.project.Requires;
-import dev.annals.access.project.TokenWatch;
-import dev.annals.access.project.Usage;
+import dev.annals.access.caller.Access;
+import dev.annals.access.caller.Caller;
+import dev.annals.access.caller.Requires;
+import dev.annals.access.limits.Limit;
+import dev.annals.access.limits.Usage;
+import dev.annals.access.tokens.TokenWatch;
 import dev.annals.core.feed.FeedConfig;
 import dev.annals.core.feed.FeedLinks;
 import dev.annals.core.feed.FeedParameters;

@@ -2,7 +2,7 @@ package dev.annals.core.sequence;
 
 import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
-import dev.annals.access.project.Actor;
+import dev.annals.access.caller.Actor;
 import dev.annals.kernel.database.ServicePool;
 import dev.annals.kernel.database.Sql;
 import dev.annals.kernel.guid.SequentialGuid;

@@ -1,6 +1,6 @@
 package dev.annals.derived.alert;
 
-import dev.annals.access.project.Actor;
+import dev.annals.access.caller.Actor;
 import dev.annals.kernel.database.Binds;
 import dev.annals.kernel.database.DatabaseFailure;
 import dev.annals.kernel.database.Sql;

@@ -1,6 +1,6 @@
 package dev.annals.derived.facets;
 
-import dev.annals.access.project.Caller;
+import dev.annals.access.caller.Caller;
 import dev.annals.core.feed.FeedConfig;
 import dev.annals.core.feed.FeedParameters;
 import dev.annals.core.query.Filter;

@@ -1,8 +1,8 @@
 package dev.annals.derived.facets;
 
-import dev.annals.access.project.Access;
-import dev.annals.access.project.Caller;
-import dev.annals.access.project.Requires;
+import dev.annals.access.caller.Access;
+import dev.annals.access.caller.Caller;
+import dev.annals.access.caller.Requires;
 import dev.annals.core.feed.FeedConfig;
 import dev.annals.core.feed.PageAnswers;
 import io.smallrye.mutiny.Uni;

@@ -1,9 +1,9 @@
 package dev.annals.derived.log;
 
 import com.fasterxml.jackson.core.JsonGenerator;
-import dev.annals.access.project.Access;
-import dev.annals.access.project.Caller;
-import dev.annals.access.project.Requires;
+import dev.annals.access.caller.Access;
+import dev.annals.access.caller.Caller;
+import dev.annals.access.caller.Requires;
 import dev.annals.core.record.Timestamps;
 import dev.annals.derived.proof.Hash;
 import dev.annals.derived.proof.MerkleTree;

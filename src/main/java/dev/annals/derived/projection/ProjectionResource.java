@@ -1,9 +1,9 @@
 package dev.annals.derived.projection;
 
-import dev.annals.access.project.Access;
-import dev.annals.access.project.Actor;
-import dev.annals.access.project.OperationEvents;
-import dev.annals.access.project.Requires;
+import dev.annals.access.caller.Access;
+import dev.annals.access.caller.Actor;
+import dev.annals.access.caller.Requires;
+import dev.annals.access.tokens.OperationEvents;
 import dev.annals.kernel.database.Sql;
 import dev.annals.kernel.http.JsonBody;
 import dev.annals.kernel.http.ProblemException;

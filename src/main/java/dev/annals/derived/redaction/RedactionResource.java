@@ -1,9 +1,9 @@
 package dev.annals.derived.redaction;
 
-import dev.annals.access.project.Access;
-import dev.annals.access.project.Caller;
-import dev.annals.access.project.Requires;
-import dev.annals.access.project.Scope;
+import dev.annals.access.caller.Access;
+import dev.annals.access.caller.Caller;
+import dev.annals.access.caller.Requires;
+import dev.annals.access.caller.Scope;
 import dev.annals.core.feed.FeedLinks;
 import dev.annals.core.feed.FeedQuery;
 import dev.annals.core.feed.FeedReader;

@@ -1,9 +1,9 @@
 package dev.annals.derived.statistics;
 
 import com.fasterxml.jackson.core.JsonGenerator;
-import dev.annals.access.project.Access;
-import dev.annals.access.project.Caller;
-import dev.annals.access.project.Requires;
+import dev.annals.access.caller.Access;
+import dev.annals.access.caller.Caller;
+import dev.annals.access.caller.Requires;
 import dev.annals.core.feed.PageAnswers;
 import dev.annals.derived.statistics.StatisticsQuery.Dimension;
 import dev.annals.kernel.database.Binds;

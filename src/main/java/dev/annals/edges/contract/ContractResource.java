@@ -1,7 +1,7 @@
 package dev.annals.edges.contract;
 
-import dev.annals.access.project.Access;
-import dev.annals.access.project.Requires;
+import dev.annals.access.caller.Access;
+import dev.annals.access.caller.Requires;
 import dev.annals.kernel.http.PacedBody;
 import dev.annals.kernel.http.ProgramFile;
 import io.smallrye.common.annotation.NonBlocking;

@@ -1,9 +1,9 @@
 package dev.annals.edges.delivery;
 
-import dev.annals.access.project.Access;
-import dev.annals.access.project.Actor;
-import dev.annals.access.project.Caller;
-import dev.annals.access.project.Requires;
+import dev.annals.access.caller.Access;
+import dev.annals.access.caller.Actor;
+import dev.annals.access.caller.Caller;
+import dev.annals.access.caller.Requires;
 import dev.annals.core.feed.Cursor;
 import dev.annals.core.feed.FeedConfig;
 import dev.annals.core.feed.FeedQuery;

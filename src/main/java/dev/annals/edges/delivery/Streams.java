@@ -3,7 +3,7 @@ package dev.annals.edges.delivery;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import dev.annals.access.project.Actor;
+import dev.annals.access.caller.Actor;
 import dev.annals.core.feed.Cursor;
 import dev.annals.core.feed.FeedConfig;
 import dev.annals.core.feed.FeedParameters;

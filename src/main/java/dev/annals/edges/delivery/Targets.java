@@ -1,6 +1,6 @@
 package dev.annals.edges.delivery;
 
-import dev.annals.access.project.AddressRange;
+import dev.annals.access.caller.AddressRange;
 import io.netty.util.NetUtil;
 import io.smallrye.mutiny.Uni;
 import io.vertx.core.Vertx;

@@ -1,7 +1,7 @@
 package dev.annals.edges.export;
 
 import com.fasterxml.jackson.core.JsonGenerator;
-import dev.annals.access.project.Caller;
+import dev.annals.access.caller.Caller;
 import dev.annals.core.feed.FeedConfig;
 import dev.annals.core.feed.FeedParameters;
 import dev.annals.core.feed.FeedQuery;

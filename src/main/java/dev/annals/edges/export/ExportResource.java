@@ -1,13 +1,13 @@
 package dev.annals.edges.export;
 
-import dev.annals.access.project.Access;
-import dev.annals.access.project.Actor;
-import dev.annals.access.project.Caller;
-import dev.annals.access.project.Limit;
-import dev.annals.access.project.OperationEvents;
-import dev.annals.access.project.Requires;
-import dev.annals.access.project.TokenWatch;
-import dev.annals.access.project.Usage;
+import dev.annals.access.caller.Access;
+import dev.annals.access.caller.Actor;
+import dev.annals.access.caller.Caller;
+import dev.annals.access.caller.Requires;
+import dev.annals.access.limits.Limit;
+import dev.annals.access.limits.Usage;
+import dev.annals.access.tokens.OperationEvents;
+import dev.annals.access.tokens.TokenWatch;
 import dev.annals.core.feed.FeedConfig;
 import dev.annals.core.feed.FeedLinks;
 import dev.annals.core.feed.FeedReader;

@@ -1,7 +1,7 @@
 package dev.annals.edges.intake;
 
-import dev.annals.access.project.Access;
-import dev.annals.access.project.Requires;
+import dev.annals.access.caller.Access;
+import dev.annals.access.caller.Requires;
 import dev.annals.core.append.Appends;
 import dev.annals.core.record.RecordReader;
 import dev.annals.kernel.http.BodyConfig;

@@ -1,6 +1,6 @@
 package dev.annals.edges.intake;
 
-import dev.annals.access.project.Caller;
+import dev.annals.access.caller.Caller;
 import dev.annals.core.append.AppendConfig;
 import dev.annals.core.append.Appends;
 import dev.annals.core.record.AuditRecord;

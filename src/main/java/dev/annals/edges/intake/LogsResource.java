@@ -1,9 +1,9 @@
 package dev.annals.edges.intake;
 
-import dev.annals.access.project.Access;
-import dev.annals.access.project.Caller;
-import dev.annals.access.project.Requires;
-import dev.annals.access.project.Usage;
+import dev.annals.access.caller.Access;
+import dev.annals.access.caller.Caller;
+import dev.annals.access.caller.Requires;
+import dev.annals.access.limits.Usage;
 import dev.annals.core.append.AppendConfig;
 import dev.annals.core.append.Appends;
 import dev.annals.core.record.RecordReader;

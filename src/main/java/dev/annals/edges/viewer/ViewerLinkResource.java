@@ -1,11 +1,11 @@
 package dev.annals.edges.viewer;
 
-import dev.annals.access.project.Access;
-import dev.annals.access.project.Actor;
-import dev.annals.access.project.Caller;
-import dev.annals.access.project.Projects;
-import dev.annals.access.project.Requires;
-import dev.annals.access.project.ViewerLink;
+import dev.annals.access.caller.Access;
+import dev.annals.access.caller.Actor;
+import dev.annals.access.caller.Caller;
+import dev.annals.access.caller.Requires;
+import dev.annals.access.projects.Projects;
+import dev.annals.access.tokens.ViewerLink;
 import dev.annals.core.feed.FeedLinks;
 import dev.annals.kernel.http.JsonBody;
 import dev.annals.kernel.http.RequestBodies;

@@ -1,7 +1,7 @@
 package dev.annals.tools.ops;
 
-import dev.annals.access.project.Access;
-import dev.annals.access.project.Requires;
+import dev.annals.access.caller.Access;
+import dev.annals.access.caller.Requires;
 import dev.annals.kernel.http.ProblemException;
 import dev.annals.kernel.http.ProblemType;
 import io.smallrye.health.SmallRyeHealth;

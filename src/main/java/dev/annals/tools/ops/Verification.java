@@ -1,6 +1,6 @@
 package dev.annals.tools.ops;
 
-import dev.annals.access.project.OperationEvents;
+import dev.annals.access.tokens.OperationEvents;
 import dev.annals.kernel.database.DatabaseUrl;
 import dev.annals.kernel.database.Sql;
 import dev.annals.tools.command.Progress;

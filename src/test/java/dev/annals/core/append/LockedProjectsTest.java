@@ -6,7 +6,7 @@ import dev.annals.AuditLogFixture;
 import dev.annals.AuditLogFixture.Project;
 import dev.annals.Await;
 import dev.annals.SqlFixture;
-import dev.annals.access.project.TestTokens;
+import dev.annals.access.tokens.TestTokens;
 import dev.annals.core.live.SseStream;
 import dev.annals.tools.embedded.TestDatabase;
 import io.quarkus.test.common.QuarkusTestResource;

@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.annals.BesideTheService;
 import dev.annals.SqlFixture;
-import dev.annals.access.project.Actor;
+import dev.annals.access.caller.Actor;
 import dev.annals.core.sequence.Sequence.Definition;
 import dev.annals.kernel.database.DatabaseFailure;
 import dev.annals.kernel.http.ProblemException;

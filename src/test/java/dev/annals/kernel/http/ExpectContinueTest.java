@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.annals.AuditLogFixture;
 import dev.annals.ProjectTest;
-import dev.annals.access.project.TestTokens;
+import dev.annals.access.tokens.TestTokens;
 import dev.annals.kernel.connection.RawConnection;
 import io.quarkus.test.junit.QuarkusTest;
 import io.restassured.RestAssured;

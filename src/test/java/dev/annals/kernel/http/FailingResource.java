@@ -1,7 +1,7 @@
 package dev.annals.kernel.http;
 
-import dev.annals.access.project.Access;
-import dev.annals.access.project.Requires;
+import dev.annals.access.caller.Access;
+import dev.annals.access.caller.Requires;
 import io.smallrye.mutiny.Uni;
 import io.vertx.ext.web.Router;
 import jakarta.enterprise.event.Observes;

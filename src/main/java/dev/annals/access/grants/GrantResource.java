@@ -1,0 +1,83 @@
+package dev.annals.access.grants;
+
+import dev.annals.access.caller.Access;
+import dev.annals.access.caller.Actor;
+import dev.annals.access.caller.Requires;
+import dev.annals.access.projects.Listed;
+import dev.annals.access.projects.ProjectCommands;
+import dev.annals.access.projects.ProjectRequests;
+import dev.annals.access.projects.Projects;
+import dev.annals.kernel.http.JsonBody;
+import io.smallrye.mutiny.Uni;
+import io.vertx.core.http.HttpServerRequest;
+import jakarta.ws.rs.Consumes;
+import jakarta.ws.rs.DELETE;
+import jakarta.ws.rs.GET;
+import jakarta.ws.rs.POST;
+import jakarta.ws.rs.Path;
+import jakarta.ws.rs.PathParam;
+import jakarta.ws.rs.Produces;
+import jakarta.ws.rs.container.ContainerRequestContext;
+import jakarta.ws.rs.core.Context;
+import jakarta.ws.rs.core.MediaType;
+import jakarta.ws.rs.core.Response;
+import jakarta.ws.rs.core.UriInfo;
+import java.util.UUID;
+
+/** Grants over HTTP, at {@code /v1/projects/{project}/grants}. */
+@Path("/v1/projects/{project}/grants")
+@Produces(MediaType.APPLICATION_JSON)
+public class GrantResource {
+
+    private static final int SIZE = 1_024;
+
+    private final Projects projects;
+    private final IdentityGrants grants;
+    private final ProjectCommands commands;
+
+    GrantResource(Projects projects, IdentityGrants grants, ProjectCommands commands) {
+        this.projects = projects;
+        this.grants = grants;
+        this.commands = commands;
+    }
+
+    /** Some of a project's grants, in the order in which they were made, also those that were revoked. */
+    @GET
+    @Requires(Access.AUDIT)
+    public Uni<Response> listGrants(@PathParam("project") String project, @Context UriInfo uri) {
+        Listed.Part part = Listed.Part.of(uri);
+        return projects.find(project)
+                .chain(found -> grants.list(found, part))
+                .map(listed -> listed.answer("grants", SIZE, grant -> grant::write));
+    }
+
+    /** Opens a project to whoever has a claim. */
+    @POST
+    @Consumes(MediaType.APPLICATION_JSON)
+    @Requires(Access.ADMIN)
+    public Uni<Response> makeGrant(
+            @PathParam("project") String project,
+            @Context HttpServerRequest http,
+            @Context ContainerRequestContext request) {
+        return commands.run(
+                        project,
+                        http,
+                        ProjectRequests.NewGrant::read,
+                        (found, asked) -> grants.make(found, asked, Actor.of(request)))
+                .map(made -> JsonBody.answer(Response.Status.CREATED, SIZE, made::write));
+    }
+
+    /** Revokes a grant; the same may be sent again. It stays in the list. */
+    @DELETE
+    @Path("/{id}")
+    @Requires(Access.ADMIN)
+    public Uni<Response> revokeGrant(
+            @PathParam("project") String project,
+            @PathParam("id") String id,
+            @Context ContainerRequestContext request) {
+        UUID grant = ProjectCommands.id(id, "grant");
+        return projects.find(project)
+                .chain(found -> grants.revoke(found, grant, Actor.of(request)))
+                .map(done -> Response.noContent().build());
+    }
+}

@@ -1,0 +1,35 @@
+package dev.annals.access.grants;
+
+import dev.annals.access.caller.Access;
+import dev.annals.access.caller.Requires;
+import dev.annals.access.projects.Listed;
+import io.smallrye.mutiny.Uni;
+import jakarta.ws.rs.GET;
+import jakarta.ws.rs.Path;
+import jakarta.ws.rs.Produces;
+import jakarta.ws.rs.core.Context;
+import jakarta.ws.rs.core.MediaType;
+import jakarta.ws.rs.core.Response;
+import jakarta.ws.rs.core.UriInfo;
+
+/** Who has come by way of the OpenID provider: {@code GET /v1/identities}. */
+@Path("/v1/identities")
+@Produces(MediaType.APPLICATION_JSON)
+public class IdentityResource {
+
+    private static final int SIZE = 256;
+
+    private final IdentityGrants grants;
+
+    IdentityResource(IdentityGrants grants) {
+        this.grants = grants;
+    }
+
+    /** Some of the identities, in the order of their ids. */
+    @GET
+    @Requires(Access.AUDIT)
+    public Uni<Response> listIdentities(@Context UriInfo uri) {
+        return grants.identities(Listed.Part.of(uri))
+                .map(listed -> listed.answer("identities", SIZE, identity -> identity::write));
+    }
+}

@@ -1,0 +1,86 @@
+package dev.annals.access.holds;
+
+import dev.annals.access.caller.Access;
+import dev.annals.access.caller.Actor;
+import dev.annals.access.caller.Requires;
+import dev.annals.access.projects.Listed;
+import dev.annals.access.projects.ProjectCommands;
+import dev.annals.access.projects.ProjectRequests;
+import dev.annals.access.projects.Projects;
+import dev.annals.kernel.http.JsonBody;
+import io.smallrye.mutiny.Uni;
+import io.vertx.core.http.HttpServerRequest;
+import jakarta.ws.rs.Consumes;
+import jakarta.ws.rs.GET;
+import jakarta.ws.rs.POST;
+import jakarta.ws.rs.Path;
+import jakarta.ws.rs.PathParam;
+import jakarta.ws.rs.Produces;
+import jakarta.ws.rs.container.ContainerRequestContext;
+import jakarta.ws.rs.core.Context;
+import jakarta.ws.rs.core.MediaType;
+import jakarta.ws.rs.core.Response;
+import jakarta.ws.rs.core.UriInfo;
+
+/** Legal holds over HTTP, at {@code /v1/projects/{project}/holds}. */
+@Path("/v1/projects/{project}/holds")
+@Produces(MediaType.APPLICATION_JSON)
+public class HoldResource {
+
+    private static final int SIZE = 1_024;
+
+    private final Projects projects;
+    private final Holds holds;
+    private final ProjectCommands commands;
+
+    HoldResource(Projects projects, Holds holds, ProjectCommands commands) {
+        this.projects = projects;
+        this.holds = holds;
+        this.commands = commands;
+    }
+
+    /** Some of a project's holds, in the order in which they were set, also those that were lifted. */
+    @GET
+    @Requires(Access.AUDIT)
+    public Uni<Response> listHolds(@PathParam("project") String project, @Context UriInfo uri) {
+        Listed.Part part = Listed.Part.of(uri);
+        return projects.find(project)
+                .chain(found -> holds.list(found, part))
+                .map(listed -> listed.answer("holds", SIZE, hold -> hold::write));
+    }
+
+    /** Sets a hold. */
+    @POST
+    @Consumes(MediaType.APPLICATION_JSON)
+    @Requires(Access.ADMIN)
+    public Uni<Response> setHold(
+            @PathParam("project") String project,
+            @Context HttpServerRequest http,
+            @Context ContainerRequestContext request) {
+        return commands.run(
+                        project,
+                        http,
+                        ProjectRequests.NewHold::read,
+                        (found, asked) -> holds.set(found, asked, Actor.of(request)))
+                .map(hold -> JsonBody.answer(Response.Status.CREATED, SIZE, hold::write));
+    }
+
+    /** Lifts a hold; the same may be sent again. What is known of it stays. */
+    @POST
+    @Path("/{id}/lift")
+    @Consumes(MediaType.APPLICATION_JSON)
+    @Requires(Access.ADMIN)
+    public Uni<Response> liftHold(
+            @PathParam("project") String project,
+            @PathParam("id") String id,
+            @Context HttpServerRequest http,
+            @Context ContainerRequestContext request) {
+        return commands.run(
+                        project,
+                        http,
+                        ProjectRequests.Lifting::read,
+                        (found, lifting) ->
+                                holds.lift(found, ProjectCommands.id(id, "hold"), lifting.reason(), Actor.of(request)))
+                .map(lifted -> JsonBody.answer(Response.Status.OK, SIZE, lifted::write));
+    }
+}

@@ -1,0 +1,5 @@
+/** Legal holds. */
+@NullMarked
+package dev.annals.access.holds;
+
+import org.jspecify.annotations.NullMarked;

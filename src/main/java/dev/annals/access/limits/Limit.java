@@ -1,0 +1,65 @@
+package dev.annals.access.limits;
+
+import java.util.Arrays;
+import java.util.Locale;
+import java.util.Optional;
+
+/** What a project or a token may be limited to. Each instance of the service counts by itself. */
+public enum Limit {
+    /** Records appended. */
+    RECORDS_PER_SECOND("records", "records", 1, 1_000_000),
+    /** Bytes of records appended, as they were sent, unpacked. */
+    BYTES_PER_SECOND("bytes", "content-bytes", 1, 1_000_000_000),
+    /** Requests of all kinds. */
+    REQUESTS_PER_SECOND("requests", "requests", 1, 1_000_000),
+    /** Streams that are open, and long polls that wait. */
+    STREAMS("streams", "concurrent-requests", 0, 1_000_000),
+    /** Exports that run. */
+    EXPORTS("exports", "concurrent-requests", 0, 1_000_000);
+
+    private final String noun;
+    private final String unit;
+    private final long least;
+    private final long most;
+
+    Limit(String noun, String unit, long least, long most) {
+        this.noun = noun;
+        this.unit = unit;
+        this.least = least;
+        this.most = most;
+    }
+
+    /** Its name in JSON and in the database. */
+    public String text() {
+        return name().toLowerCase(Locale.ROOT);
+    }
+
+    /** What is counted. */
+    String noun() {
+        return noun;
+    }
+
+    /** The unit in {@code RateLimit-Policy}. */
+    String unit() {
+        return unit;
+    }
+
+    public long least() {
+        return least;
+    }
+
+    public long most() {
+        return most;
+    }
+
+    /** Whether it is a rate, and not how many there may be at a time. */
+    boolean isRate() {
+        return this != STREAMS && this != EXPORTS;
+    }
+
+    static Optional<Limit> of(String text) {
+        return Arrays.stream(values())
+                .filter(limit -> limit.text().equals(text))
+                .findFirst();
+    }
+}

@@ -1,0 +1,84 @@
+package dev.annals.access.limits;
+
+import com.fasterxml.jackson.core.JsonGenerator;
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectReader;
+import com.fasterxml.jackson.databind.json.JsonMapper;
+import dev.annals.kernel.http.JsonBody;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.util.EnumMap;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** The limits of a project, or of a token. What is not named has none. */
+public record Limits(Map<Limit, Long> values) {
+
+    /** No limits. */
+    public static final Limits NONE = new Limits(Map.of());
+
+    private static final String NOTHING = "{}";
+    private static final int SIZE = 256;
+    private static final ObjectReader JSON = JsonMapper.builder().build().reader();
+
+    public Limits {
+        values = Map.copyOf(values);
+    }
+
+    /** Reads what the database holds. What it may hold in a later version of the schema, and is not known here, is left out. */
+    public static Limits of(String json) {
+        if (json.equals(NOTHING)) {
+            return NONE;
+        }
+        try {
+            Map<Limit, Long> values = new EnumMap<>(Limit.class);
+            for (Map.Entry<String, JsonNode> field : JSON.readTree(json).properties()) {
+                Limit.of(field.getKey())
+                        .ifPresent(limit -> values.put(limit, field.getValue().longValue()));
+            }
+            return new Limits(values);
+        } catch (JsonProcessingException e) {
+            throw new IllegalArgumentException("these are not limits: " + json, e);
+        }
+    }
+
+    /** A limit; null if there is none. */
+    @Nullable
+    public Long of(Limit limit) {
+        return values.get(limit);
+    }
+
+    /** The more generous of both: what one of them does not limit is not limited. */
+    public Limits orMore(Limits other) {
+        Map<Limit, Long> more = new EnumMap<>(Limit.class);
+        values.forEach((limit, value) -> {
+            Long ofOther = other.of(limit);
+            if (ofOther != null) {
+                more.put(limit, Math.max(value, ofOther));
+            }
+        });
+        return new Limits(more);
+    }
+
+    boolean isEmpty() {
+        return values.isEmpty();
+    }
+
+    /** As a JSON object. */
+    public void write(JsonGenerator json) throws IOException {
+        json.writeStartObject();
+        for (Limit limit : Limit.values()) {
+            Long value = values.get(limit);
+            if (value != null) {
+                json.writeNumberField(limit.text(), value);
+            }
+        }
+        json.writeEndObject();
+    }
+
+    /** The same, as text. */
+    public String toJson() {
+        return new String(JsonBody.toBytes(SIZE, this::write), StandardCharsets.UTF_8);
+    }
+}

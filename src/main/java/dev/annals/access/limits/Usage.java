@@ -1,0 +1,353 @@
+package dev.annals.access.limits;
+
+import dev.annals.kernel.http.Problem;
+import dev.annals.kernel.http.ProblemException;
+import dev.annals.kernel.http.ProblemType;
+import io.github.bucket4j.BandwidthBuilder;
+import io.github.bucket4j.Bucket;
+import io.github.bucket4j.BucketConfiguration;
+import io.github.bucket4j.TimeMeter;
+import io.github.bucket4j.TokensInheritanceStrategy;
+import io.quarkus.runtime.ShutdownEvent;
+import io.quarkus.runtime.StartupEvent;
+import io.smallrye.mutiny.Uni;
+import io.vertx.core.Vertx;
+import jakarta.enterprise.context.ApplicationScoped;
+import jakarta.enterprise.event.Observes;
+import jakarta.inject.Inject;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.BiConsumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Keeps projects and tokens within their {@link Limits}.
+ *
+ * <p>A rate is a bucket that holds what may be used in one second. Something is let through as long as the bucket is not
+ * empty, however much it takes: what is missing is owed, and the next ones wait until it is paid. So a batch that is larger
+ * than what is allowed in a second is not refused for good, and on the average no more than the rate goes through.
+ *
+ * <p>Nothing is kept of what has no limits, nor of buckets that are full. Safe for any thread.
+ */
+@ApplicationScoped
+public class Usage {
+
+    private static final long SWEEP_MILLIS = 10_000;
+    private static final Duration RETRY_WHEN_FULL = Duration.ofSeconds(5);
+
+    private final Map<Key, Metered> rates = new ConcurrentHashMap<>();
+    private final Map<Key, Integer> running = new ConcurrentHashMap<>();
+    private final TimeMeter clock;
+    private final @Nullable Vertx vertx;
+    private long timer;
+
+    @Inject
+    Usage(Vertx vertx) {
+        this.clock = TimeMeter.SYSTEM_NANOTIME;
+        this.vertx = vertx;
+    }
+
+    /** For tests, with a clock of their own. */
+    Usage(TimeMeter clock) {
+        this.clock = clock;
+        this.vertx = null;
+    }
+
+    /** What is limited: a project or a token, and in what. */
+    private record Key(UUID whose, Limit limit) {}
+
+    private record Metered(Bucket bucket, long rate) {}
+
+    /** A limit that applies to a caller. */
+    private record Policy(Key key, boolean ofProject, long value) {
+
+        String name() {
+            return (ofProject ? "project-" : "token-") + key.limit().noun();
+        }
+    }
+
+    void start(@Observes StartupEvent event) {
+        if (vertx != null) {
+            timer = vertx.setPeriodic(SWEEP_MILLIS, tick -> sweep());
+        }
+    }
+
+    void stop(@Observes ShutdownEvent event) {
+        if (vertx != null) {
+            vertx.cancelTimer(timer);
+        }
+    }
+
+    /** Forgets the buckets that are full. */
+    void sweep() {
+        rates.keySet()
+                .forEach(key -> rates.computeIfPresent(
+                        key,
+                        (same, metered) -> metered.bucket().getAvailableTokens() >= metered.rate() ? null : metered));
+    }
+
+    /** How many buckets are kept. */
+    int size() {
+        return rates.size();
+    }
+
+    /**
+     * Counts a request.
+     *
+     * @throws ProblemException {@code limit-exceeded}
+     */
+    public void request(Limited caller) {
+        if (caller.isLimited()) {
+            List<Policy> policies = policies(caller, Limit.REQUESTS_PER_SECOND);
+            refuseEmpty(policies);
+            policies.forEach(policy -> take(policy, 1));
+        }
+    }
+
+    /**
+     * Checks that something may be appended, before its size is known.
+     *
+     * @throws ProblemException {@code limit-exceeded}
+     */
+    public void requireRoom(Limited caller) {
+        if (caller.isLimited()) {
+            refuseEmpty(policies(caller, Limit.RECORDS_PER_SECOND, Limit.BYTES_PER_SECOND));
+        }
+    }
+
+    /**
+     * Counts records that are to be appended.
+     *
+     * @throws ProblemException {@code limit-exceeded}; then they are not counted
+     */
+    public void append(Limited caller, long records, long bytes) {
+        if (caller.isLimited()) {
+            requireRoom(caller);
+            takeAppended(caller, records, bytes);
+        }
+    }
+
+    /**
+     * Counts records that can wait until it is their turn.
+     *
+     * @return null if they may be appended now; otherwise why not, and they are not counted
+     */
+    public @Nullable TooSoon appendInTurn(Limited caller, long records, long bytes) {
+        if (caller.isLimited()) {
+            TooSoon tooSoon = emptiest(policies(caller, Limit.RECORDS_PER_SECOND, Limit.BYTES_PER_SECOND));
+            if (tooSoon != null) {
+                return tooSoon;
+            }
+            takeAppended(caller, records, bytes);
+        }
+        return null;
+    }
+
+    /** What is let through only later. */
+    public record TooSoon(Duration delay, ProblemException problem) {}
+
+    /** The smallest limit of this kind that applies to a caller; {@link Long#MAX_VALUE} without any. */
+    public static long most(Limited caller, Limit limit) {
+        return policies(caller, limit).stream().mapToLong(Policy::value).min().orElse(Long.MAX_VALUE);
+    }
+
+    /** Lets something run that may run only so often at a time; fails with {@code limit-exceeded}. */
+    public <T> Uni<T> within(Limited caller, Limit limit, Uni<T> work) {
+        return Uni.createFrom().deferred(() -> {
+            Runnable leave = enter(caller, limit);
+            return work.onTermination().invoke(leave);
+        });
+    }
+
+    /**
+     * The same for what goes on after its answer was begun.
+     *
+     * @return to be called when it has ended; further calls do nothing
+     * @throws ProblemException {@code limit-exceeded}
+     */
+    public Runnable enter(Limited caller, Limit limit) {
+        if (!caller.isLimited()) {
+            return () -> {};
+        }
+        List<Key> entered = new ArrayList<>(2);
+        for (Policy policy : policies(caller, limit)) {
+            boolean[] full = {false};
+            running.compute(policy.key(), (key, there) -> {
+                int count = there == null ? 0 : there;
+                full[0] = count >= policy.value();
+                return full[0] ? there : (Integer) (count + 1);
+            });
+            if (full[0]) {
+                entered.forEach(this::leave);
+                throw full(policy);
+            }
+            entered.add(policy.key());
+        }
+        AtomicBoolean left = new AtomicBoolean();
+        return () -> {
+            if (!left.getAndSet(true)) {
+                entered.forEach(this::leave);
+            }
+        };
+    }
+
+    private void leave(Key key) {
+        running.computeIfPresent(key, (same, count) -> count == 1 ? null : (Integer) (count - 1));
+    }
+
+    /** The fields {@code RateLimit-Policy} and {@code RateLimit} of an answer to a caller with limits. */
+    void describe(Limited caller, BiConsumer<String, String> headers) {
+        List<String> quotas = new ArrayList<>();
+        List<String> left = new ArrayList<>();
+        for (Policy policy : policies(caller, Limit.values())) {
+            Limit limit = policy.key().limit();
+            String unit = limit == Limit.REQUESTS_PER_SECOND ? "" : ";qu=\"" + limit.unit() + "\"";
+            String window = limit.isRate() ? ";w=1" : "";
+            quotas.add("\"" + policy.name() + "\";q=" + policy.value() + unit + window);
+            left.add("\"" + policy.name() + "\";r=" + left(policy));
+        }
+        headers.accept("RateLimit-Policy", String.join(", ", quotas));
+        headers.accept("RateLimit", String.join(", ", left));
+    }
+
+    private String left(Policy policy) {
+        if (!policy.key().limit().isRate()) {
+            return Long.toString(Math.max(0, policy.value() - running.getOrDefault(policy.key(), 0)));
+        }
+        Metered metered = rates.get(policy.key());
+        long available = metered == null ? policy.value() : metered.bucket().getAvailableTokens();
+        if (available >= policy.value()) {
+            return Long.toString(policy.value());
+        }
+        // Of what is owed, a part is paid in each second.
+        return Math.max(0, available) + ";t=" + seconds(wait(policy));
+    }
+
+    private static List<Policy> policies(Limited caller, Limit... limits) {
+        List<Policy> policies = new ArrayList<>(2 * limits.length);
+        for (Limit limit : limits) {
+            Long ofProject = caller.projectLimits().of(limit);
+            if (ofProject != null) {
+                policies.add(new Policy(new Key(caller.projectId(), limit), true, ofProject));
+            }
+            Long ofToken = caller.tokenLimits().of(limit);
+            if (ofToken != null) {
+                policies.add(new Policy(new Key(caller.key(), limit), false, ofToken));
+            }
+        }
+        return policies;
+    }
+
+    private void refuseEmpty(List<Policy> policies) {
+        TooSoon tooSoon = emptiest(policies);
+        if (tooSoon != null) {
+            throw tooSoon.problem();
+        }
+    }
+
+    /** The policy for which one has to wait longest; null if there is something left of each. */
+    private @Nullable TooSoon emptiest(List<Policy> policies) {
+        Policy emptiest = null;
+        long longest = 0;
+        for (Policy policy : policies) {
+            long wait = wait(policy);
+            if (wait > longest) {
+                longest = wait;
+                emptiest = policy;
+            }
+        }
+        return emptiest == null ? null : new TooSoon(Duration.ofNanos(longest), empty(emptiest, longest));
+    }
+
+    /** In how many nanoseconds there is something left; 0 if there is. */
+    private long wait(Policy policy) {
+        Metered metered = rates.get(policy.key());
+        return metered == null
+                ? 0
+                : metered.bucket().estimateAbilityToConsume(1).getNanosToWaitForRefill();
+    }
+
+    private void takeAppended(Limited caller, long records, long bytes) {
+        policies(caller, Limit.RECORDS_PER_SECOND).forEach(policy -> take(policy, records));
+        policies(caller, Limit.BYTES_PER_SECOND).forEach(policy -> take(policy, bytes));
+    }
+
+    private void take(Policy policy, long amount) {
+        if (amount > 0) {
+            // In the map's turn, so that no bucket is swept away while something is taken from it.
+            rates.compute(policy.key(), (key, there) -> {
+                Metered metered = metered(there, policy.value());
+                metered.bucket().consumeIgnoringRateLimits(amount);
+                return metered;
+            });
+        }
+    }
+
+    private Metered metered(@Nullable Metered there, long rate) {
+        if (there == null) {
+            return new Metered(
+                    Bucket.builder()
+                            .withCustomTimePrecision(clock)
+                            .addLimit(bandwidth -> second(bandwidth, rate))
+                            .build(),
+                    rate);
+        }
+        if (there.rate() == rate) {
+            return there;
+        }
+        // What is owed stays owed.
+        there.bucket()
+                .replaceConfiguration(
+                        BucketConfiguration.builder()
+                                .addLimit(bandwidth -> second(bandwidth, rate))
+                                .build(),
+                        TokensInheritanceStrategy.AS_IS);
+        return new Metered(there.bucket(), rate);
+    }
+
+    private static BandwidthBuilder.BandwidthBuilderBuildStage second(
+            BandwidthBuilder.BandwidthBuilderCapacityStage bandwidth, long rate) {
+        return bandwidth.capacity(rate).refillGreedy(rate, Duration.ofSeconds(1));
+    }
+
+    private static long seconds(long nanos) {
+        return Math.max(1, Duration.ofNanos(nanos).plusMillis(999).toSeconds());
+    }
+
+    private static ProblemException empty(Policy policy, long nanos) {
+        Limit limit = policy.key().limit();
+        String what = limit == Limit.REQUESTS_PER_SECOND
+                ? "send " + policy.value() + " requests"
+                : "append " + policy.value() + " " + limit.noun();
+        return problem(
+                policy,
+                whose(policy) + " may " + what + " per second at this instance, and has used that up. Send the request"
+                        + " again after Retry-After seconds, or ask the administrator for a higher limit.",
+                Duration.ofNanos(nanos));
+    }
+
+    private static ProblemException full(Policy policy) {
+        String what = policy.key().limit() == Limit.STREAMS ? "streams and long polls" : "exports";
+        return problem(
+                policy,
+                whose(policy) + " may have " + policy.value() + " " + what
+                        + " at a time at this instance, and has as many."
+                        + " End one, or ask the administrator for a higher limit.",
+                RETRY_WHEN_FULL);
+    }
+
+    private static String whose(Policy policy) {
+        return policy.ofProject() ? "The project of this token" : "This token";
+    }
+
+    private static ProblemException problem(Policy policy, String detail, Duration wait) {
+        return new ProblemException(Problem.of(ProblemType.LIMIT_EXCEEDED, detail)
+                .with("limit", policy.name())
+                .withRetryAfter(wait));
+    }
+}

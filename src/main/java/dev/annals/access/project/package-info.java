@@ -1,5 +1,0 @@
-/** Projects, tokens, and who may do what. */
-@NullMarked
-package dev.annals.access.project;
-
-import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,170 @@
+package dev.annals.access.projects;
+
+import dev.annals.access.tokens.AccessTokens;
+import dev.annals.kernel.config.AnnalsConfig;
+import io.quarkus.runtime.ShutdownEvent;
+import io.quarkus.vertx.http.HttpServerStart;
+import jakarta.enterprise.context.ApplicationScoped;
+import jakarta.enterprise.event.Observes;
+import jakarta.enterprise.event.ObservesAsync;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.FileSystems;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.FileAttribute;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.Objects;
+import java.util.UUID;
+import org.jboss.logging.Logger;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a database needs before anyone can use it: a first project, a token for it, and an admin token. They are made when the
+ * service listens, and written to a file that only its user can read. No log has them.
+ */
+@ApplicationScoped
+class FirstStart {
+
+    private static final Logger LOG = Logger.getLogger(FirstStart.class);
+    private static final FileAttribute<?>[] ONLY_OWN =
+            FileSystems.getDefault().supportedFileAttributeViews().contains("posix")
+                    ? new FileAttribute<?>[] {
+                        PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------"))
+                    }
+                    : new FileAttribute<?>[0];
+
+    private static final String FIRST_RECORD = """
+            -H "Content-Type: application/json" \\
+                -d '{"action": "hello", "message": "The first record"}'\s""";
+
+    private static final Duration STOP_LIMIT = Duration.ofSeconds(5);
+
+    private final Projects projects;
+    private final Path file;
+    /** The settings name an admin token, for a database that is not the service's own: whoever has it needs no other. */
+    private final boolean administered;
+
+    private volatile boolean stopping;
+    private volatile @Nullable Thread thread;
+
+    FirstStart(Projects projects, AnnalsConfig config) {
+        this.projects = projects;
+        this.file = config.firstTokensFile()
+                .orElse(config.dataDir().resolve("first-tokens"))
+                .toAbsolutePath()
+                .normalize();
+        this.administered = AccessTokens.ofSettings(config).isPresent() && !config.embedded();
+        if (config.adminToken().isPresent() && AccessTokens.ofSettings(config).isEmpty()) {
+            LOG.warn(
+                    "ANNALS_ADMIN_TOKEN is a token that Annals has issued, and no setting: it counts as the database says,"
+                            + " and no more once it is revoked there. A token for the settings is one that you make up.");
+        }
+    }
+
+    /** Tokens that are just being made are written, too: nothing interrupts that. */
+    void stop(@Observes ShutdownEvent event) throws InterruptedException {
+        stopping = true;
+        Thread started = thread;
+        if (started != null) {
+            started.join(STOP_LIMIT.toMillis());
+        }
+    }
+
+    // The thread that tells it waits for nobody else: a service may be stopped at once.
+    void listening(@ObservesAsync HttpServerStart start) {
+        int port = start.options().getPort();
+        Thread started = new Thread(() -> look(port), "annals-first-start");
+        started.setDaemon(true);
+        thread = started;
+        started.start();
+    }
+
+    private void look(int port) {
+        try {
+            Projects.Beginning beginning = projects.beginning().await().indefinitely();
+            if (!beginning.isNew()) {
+                return;
+            }
+            if (administered) {
+                projects.begin(projects.withoutTokens()).await().indefinitely();
+            } else {
+                begin(beginning.restored(), port);
+            }
+        } catch (FileAlreadyExistsException e) {
+            LOG.errorf(
+                    "This database has no tokens, and none were made: the file %s is there already, with those of another"
+                            + " database. Keep it elsewhere, or name another file in ANNALS_FIRST_TOKENS_FILE, and start"
+                            + " again.",
+                    file);
+        } catch (IOException e) {
+            LOG.errorf(
+                    "The first tokens cannot be written to %s (%s), so none were made. Name another file in"
+                            + " ANNALS_FIRST_TOKENS_FILE, and start again.",
+                    file, e.getMessage());
+        } catch (RuntimeException e) {
+            if (stopping) {
+                LOG.info("Whether this database needs its first tokens is asked at the next start.");
+                return;
+            }
+            LOG.error("The first tokens were not made. Start again when the database can be written.", e);
+        }
+    }
+
+    /**
+     * The file comes first: a token that was made and is shown nowhere would be lost. So would those of another database
+     * whose file was replaced.
+     */
+    private void begin(@Nullable UUID restored, int port) throws IOException {
+        if (Files.exists(file)) {
+            if (!projects.beginning().await().indefinitely().isNew()) {
+                return; // another instance that shares the file was faster
+            }
+            throw new FileAlreadyExistsException(file.toString(), null, "it has the tokens of another database");
+        }
+        Projects.FirstTokens first = projects.drawFirst(restored);
+        Path parent = file.getParent();
+        if (parent != null) {
+            Files.createDirectories(parent);
+        }
+        Path written = file.resolveSibling(file.getFileName() + "." + UUID.randomUUID());
+        Files.createFile(written, ONLY_OWN);
+        try {
+            Files.writeString(written, text(first), StandardCharsets.UTF_8, StandardOpenOption.TRUNCATE_EXISTING);
+            if (projects.begin(first).await().indefinitely()) {
+                Files.move(written, file);
+                LOG.info("""
+
+                        The first tokens of this database are in %s: keep them elsewhere, and remove the file.
+                        Try them:
+                          . '%s'
+                          curl -H "Authorization: Bearer $ANNALS_TOKEN" %shttp://localhost:%d/v1/project-logs
+                        """.formatted(file, file, first.restored() ? "" : FIRST_RECORD, port));
+            }
+        } finally {
+            Files.deleteIfExists(written);
+        }
+    }
+
+    private static String text(Projects.FirstTokens first) {
+        String admin = first.admin() == null ? "" : """
+                # Administers projects and tokens.
+                export ANNALS_ADMIN_TOKEN=%s
+                """.formatted(first.admin());
+        return """
+                # Made at the first start, %s. Keep them where secrets are kept, and remove this file.
+                # %s (%s).
+                export ANNALS_TOKEN=%s
+                %s""".formatted(
+                        Instant.now().truncatedTo(ChronoUnit.SECONDS),
+                        first.restored() ? "Reads the restored archive" : "Reads and writes the project default",
+                        first.projectId(),
+                        Objects.requireNonNull(first.token(), "it was drawn"),
+                        admin);
+    }
+}

@@ -1,0 +1,100 @@
+package dev.annals.access.projects;
+
+import dev.annals.kernel.guid.CanonicalGuid;
+import dev.annals.kernel.http.JsonBody;
+import dev.annals.kernel.http.ProblemException;
+import dev.annals.kernel.http.RequestParameters;
+import io.vertx.mutiny.sqlclient.Row;
+import io.vertx.mutiny.sqlclient.RowSet;
+import jakarta.ws.rs.core.MultivaluedMap;
+import jakarta.ws.rs.core.Response;
+import jakarta.ws.rs.core.UriInfo;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.UUID;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Some of a list that is in the order of its ids.
+ *
+ * @param next the id after which it goes on; null at its end
+ */
+public record Listed<T>(List<T> items, @Nullable UUID next) {
+
+    private static final int DEFAULT_LIMIT = 50;
+    private static final int MAX_LIMIT = 200;
+    private static final UUID FIRST = new UUID(0, 0);
+
+    /**
+     * Which part of a list a request asks for.
+     *
+     * @param after the id before it
+     * @param limit how many at most
+     */
+    public record Part(UUID after, int limit) {
+
+        /**
+         * As a request's parameters {@code after} and {@code limit} say.
+         *
+         * @throws ProblemException {@code invalid-parameter}
+         */
+        public static Part of(UriInfo uri) {
+            MultivaluedMap<String, String> parameters = uri.getQueryParameters();
+            RequestParameters.requireKnown(parameters, List.of("after", "limit"));
+            return new Part(after(parameters.getFirst("after")), limit(parameters.getFirst("limit")));
+        }
+
+        private static UUID after(@Nullable String text) {
+            UUID id = text == null ? FIRST : CanonicalGuid.parse(text);
+            if (id == null) {
+                throw RequestParameters.invalid("after", "It must be the next of the answer before.");
+            }
+            return id;
+        }
+
+        private static int limit(@Nullable String text) {
+            if (text == null) {
+                return DEFAULT_LIMIT;
+            }
+            if (!text.matches("[0-9]{1,3}") || Integer.parseInt(text) < 1 || Integer.parseInt(text) > MAX_LIMIT) {
+                throw RequestParameters.invalid("limit", "It must be a number from 1 to " + MAX_LIMIT + ".");
+            }
+            return Integer.parseInt(text);
+        }
+
+        /** One more is read, so that the end of a list is known. */
+        public int most() {
+            return limit + 1;
+        }
+
+        public <T> Listed<T> listed(RowSet<Row> rows, Function<Row, T> read, Function<T, UUID> id) {
+            List<T> items = new ArrayList<>();
+            for (Row row : rows) {
+                if (items.size() == limit) {
+                    return new Listed<>(items, id.apply(items.get(limit - 1)));
+                }
+                items.add(read.apply(row));
+            }
+            return new Listed<>(items, null);
+        }
+    }
+
+    /**
+     * The answer: an object with the items and {@code next}.
+     *
+     * @param size how many bytes an item has, about
+     */
+    public Response answer(String name, int size, Function<T, JsonBody.Content> content) {
+        return JsonBody.answer(Response.Status.OK, size * (1 + items.size()), json -> {
+            json.writeStartObject();
+            json.writeArrayFieldStart(name);
+            for (T item : items) {
+                content.apply(item).write(json);
+            }
+            json.writeEndArray();
+            json.writeStringField("next", next == null ? null : next.toString());
+            json.writeEndObject();
+        });
+    }
+}

@@ -1,0 +1,67 @@
+package dev.annals.access.projects;
+
+import com.fasterxml.jackson.core.JsonGenerator;
+import dev.annals.access.limits.Limits;
+import io.vertx.mutiny.sqlclient.Row;
+import java.io.IOException;
+import java.time.OffsetDateTime;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A project.
+ *
+ * @param closedAt null while it is open
+ * @param retentionDays for how many days it keeps its records; null: for ever
+ * @param oldestSequenceId of the oldest record that has not expired; of the next record, where there is none
+ * @param archiveRequired whether records have to be in an archive before they expire
+ * @param archivedThrough up to which sequence id they are; 0 where none is
+ * @param awaitsArchive whether records would expire now if they were in one
+ */
+public record Project(
+        UUID id,
+        String name,
+        OffsetDateTime createdAt,
+        @Nullable OffsetDateTime closedAt,
+        @Nullable Integer retentionDays,
+        long oldestSequenceId,
+        boolean archiveRequired,
+        long archivedThrough,
+        boolean awaitsArchive,
+        Limits limits) {
+
+    static Project of(Row row) {
+        return new Project(
+                row.getUUID("id"),
+                row.getString("name"),
+                row.getOffsetDateTime("created_at"),
+                row.getOffsetDateTime("closed_at"),
+                row.getInteger("retention_days"),
+                row.getLong("oldest_sequence_id"),
+                row.getBoolean("archive_required"),
+                row.getLong("archived_through"),
+                row.getBoolean("awaits_archive"),
+                Limits.of(row.getString("limits")));
+    }
+
+    public void write(JsonGenerator json) throws IOException {
+        json.writeStartObject();
+        json.writeStringField("id", id.toString());
+        json.writeStringField("name", name);
+        json.writeStringField("created_at", createdAt.toInstant().toString());
+        json.writeStringField(
+                "closed_at", closedAt == null ? null : closedAt.toInstant().toString());
+        if (retentionDays == null) {
+            json.writeNullField("retention_days");
+        } else {
+            json.writeNumberField("retention_days", retentionDays);
+        }
+        json.writeNumberField("oldest_sequence_id", oldestSequenceId);
+        json.writeBooleanField("archive_required", archiveRequired);
+        json.writeNumberField("archived_through", archivedThrough);
+        json.writeBooleanField("awaits_archive", awaitsArchive);
+        json.writeFieldName("limits");
+        limits.write(json);
+        json.writeEndObject();
+    }
+}

@@ -1,0 +1,391 @@
+package dev.annals.access.projects;
+
+import dev.annals.access.caller.Actor;
+import dev.annals.access.caller.Caller;
+import dev.annals.access.caller.Scope;
+import dev.annals.access.limits.Limits;
+import dev.annals.access.tokens.AccessTokens;
+import dev.annals.access.tokens.IssuedToken;
+import dev.annals.access.tokens.TokenHash;
+import dev.annals.access.tokens.TokenText;
+import dev.annals.access.tokens.ViewerLink;
+import dev.annals.kernel.database.Binds;
+import dev.annals.kernel.database.DatabaseFailure;
+import dev.annals.kernel.database.Sql;
+import dev.annals.kernel.guid.CanonicalGuid;
+import dev.annals.kernel.guid.SequentialGuid;
+import dev.annals.kernel.http.FieldError;
+import dev.annals.kernel.http.Problem;
+import dev.annals.kernel.http.ProblemException;
+import dev.annals.kernel.http.ProblemType;
+import io.smallrye.mutiny.Uni;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.mutiny.sqlclient.Pool;
+import io.vertx.mutiny.sqlclient.Row;
+import io.vertx.mutiny.sqlclient.RowSet;
+import io.vertx.mutiny.sqlclient.SqlClient;
+import io.vertx.pgclient.PgException;
+import jakarta.enterprise.context.ApplicationScoped;
+import java.security.SecureRandom;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Projects, each of which owns a feed, and their tokens. Every change is a function of the schema, which appends the event that
+ * says so to the administration's feed: see V11__administration.sql.
+ */
+@ApplicationScoped
+public class Projects {
+
+    private static final Sql FIND_PROJECT = Sql.named("find_project");
+    private static final Sql LIST_PROJECTS = Sql.named("list_projects");
+    private static final Sql CREATE_PROJECT = Sql.named("create_project");
+    private static final Sql RENAME_PROJECT = Sql.named("rename_project");
+    private static final Sql SET_RETENTION = Sql.named("set_retention");
+    private static final Sql REQUIRE_ARCHIVE = Sql.named("require_archive");
+    private static final Sql CLOSE_PROJECT = Sql.named("close_project");
+    private static final Sql LIMIT_PROJECT = Sql.named("limit_project");
+    private static final Sql LIMIT_TOKEN = Sql.named("limit_token");
+    private static final Sql LIST_TOKENS = Sql.named("list_tokens");
+    private static final Sql FIND_TOKEN_BY_ID = Sql.named("find_token_by_id");
+    private static final Sql ISSUE_TOKEN = Sql.named("issue_token");
+    private static final Sql ISSUE_LINK = Sql.named("issue_link");
+    private static final Sql ROTATE_TOKEN = Sql.named("rotate_token");
+    private static final Sql REVOKE_TOKEN = Sql.named("revoke_token");
+    private static final Sql IS_NEW = Sql.named("is_new");
+    private static final Sql BEGIN_ADMINISTRATION = Sql.named("begin_administration");
+
+    private final Pool pool;
+    private final SequentialGuid guids;
+    private final AccessTokens tokens;
+    private final SecureRandom random = new SecureRandom();
+
+    Projects(Pool pool, SequentialGuid guids, AccessTokens tokens) {
+        this.pool = pool;
+        this.guids = guids;
+        this.tokens = tokens;
+    }
+
+    /** A token that was made now. */
+    record NewToken(IssuedToken issued, String token) {}
+
+    /**
+     * The first project of a database, and its first tokens, so far as there are to be any.
+     *
+     * @param restored whether the project is an archive that was restored
+     */
+    record FirstTokens(
+            UUID projectId,
+            boolean restored,
+            @Nullable String token,
+            @Nullable String admin) {}
+
+    /**
+     * What is known of a database at a start.
+     *
+     * @param isNew whether it has neither projects nor tokens
+     * @param restored the project of an archive that was restored, which does not count
+     */
+    record Beginning(boolean isNew, @Nullable UUID restored) {}
+
+    /**
+     * The project with an id or a name.
+     *
+     * @return fails with {@code not-found}
+     */
+    public Uni<Project> find(String idOrName) {
+        if (idOrName.codePoints().anyMatch(c -> c == 0 || (c >= 0xD800 && c <= 0xDFFF))) {
+            // No text of PostgreSQL has these.
+            return Uni.createFrom().failure(noSuchProject());
+        }
+        UUID id = CanonicalGuid.parse(idOrName);
+        return DatabaseFailure.retried(FIND_PROJECT
+                        .bind("id", id)
+                        .bind("name", id == null ? idOrName : null)
+                        .execute(pool))
+                .map(rows ->
+                        rows.iterator().hasNext() ? Project.of(rows.iterator().next()) : null)
+                .onItem()
+                .ifNull()
+                .failWith(Projects::noSuchProject);
+    }
+
+    Uni<Listed<Project>> list(Listed.Part part) {
+        return DatabaseFailure.retried(LIST_PROJECTS
+                        .bind("after", part.after())
+                        .bind("most", part.most())
+                        .execute(pool))
+                .map(rows -> part.listed(rows, Project::of, Project::id));
+    }
+
+    Uni<Project> create(String name, Actor actor) {
+        UUID id = guids.next();
+        return run(CREATE_PROJECT.bind("id", id).bind("name", name), actor).chain(() -> find(id.toString()));
+    }
+
+    /** All of a change, or nothing. */
+    Uni<Project> change(Project project, ProjectRequests.ProjectChange change, Actor actor) {
+        return pool.withTransaction(connection -> {
+                    Uni<Void> done = Uni.createFrom().voidItem();
+                    if (change.name() != null) {
+                        done = done.chain(() -> run(
+                                        RENAME_PROJECT.bind("id", project.id()).bind("name", change.name()),
+                                        actor,
+                                        connection))
+                                .replaceWithVoid();
+                    }
+                    if (change.changesRetention()) {
+                        done = done.chain(() -> run(
+                                        SET_RETENTION
+                                                .bind("id", project.id())
+                                                .bind("retention_days", change.retentionDays()),
+                                        actor,
+                                        connection))
+                                .replaceWithVoid();
+                    }
+                    if (change.archiveRequired() != null) {
+                        done = done.chain(() -> run(
+                                        REQUIRE_ARCHIVE
+                                                .bind("id", project.id())
+                                                .bind("required", change.archiveRequired()),
+                                        actor,
+                                        connection))
+                                .replaceWithVoid();
+                    }
+                    return done;
+                })
+                .chain(() -> find(project.id().toString()));
+    }
+
+    /** Closes a project, or leaves it closed. */
+    Uni<Project> close(Project project, Actor actor) {
+        return run(CLOSE_PROJECT.bind("id", project.id()), actor)
+                .invoke(tokens::changed)
+                .chain(() -> find(project.id().toString()));
+    }
+
+    /** Sets all limits of a project. */
+    Uni<Project> limit(Project project, Limits limits, Actor actor) {
+        return run(LIMIT_PROJECT.bind("id", project.id()).bind("limits", limits.toJson()), actor)
+                .invoke(tokens::changed)
+                .chain(() -> find(project.id().toString()));
+    }
+
+    /** Sets all limits of a token. */
+    Uni<IssuedToken> limit(Project project, UUID id, Limits limits, Actor actor) {
+        return run(LIMIT_TOKEN.bind("project_id", project.id()).bind("id", id).bind("limits", limits.toJson()), actor)
+                .invoke(tokens::changed)
+                .chain(() -> token(project.id(), id));
+    }
+
+    Uni<Listed<IssuedToken>> tokens(Project project, Listed.Part part) {
+        return DatabaseFailure.retried(LIST_TOKENS
+                        .bind("project_id", project.id())
+                        .bind("after", part.after())
+                        .bind("most", part.most())
+                        .execute(pool))
+                .map(rows -> part.listed(rows, IssuedToken::of, IssuedToken::id));
+    }
+
+    /**
+     * A token of a project.
+     *
+     * @return fails with {@code not-found}
+     */
+    public Uni<IssuedToken> token(UUID projectId, UUID id) {
+        return DatabaseFailure.retried(FIND_TOKEN_BY_ID
+                        .bind("project_id", projectId)
+                        .bind("id", id)
+                        .execute(pool))
+                .map(rows -> rows.iterator().hasNext()
+                        ? IssuedToken.of(rows.iterator().next())
+                        : null)
+                .onItem()
+                .ifNull()
+                .failWith(Projects::noSuchToken);
+    }
+
+    /** Makes a token for a project. */
+    Uni<NewToken> issue(Project project, ProjectRequests.NewToken asked, Actor actor) {
+        String token = TokenText.draw(random);
+        UUID id = guids.next();
+        return run(
+                        ISSUE_TOKEN
+                                .bind("project_id", project.id())
+                                .bind("id", id)
+                                .bind("token_hash", TokenHash.of(token).buffer())
+                                .bind(
+                                        "scopes",
+                                        asked.scopes().stream().map(Scope::text).toArray(String[]::new))
+                                .bind("description", asked.description())
+                                .bind("expires_at", asked.expiresAt())
+                                .bind(
+                                        "allowed_addresses",
+                                        asked.allowedAddresses().toArray(String[]::new)),
+                        actor)
+                .chain(() -> made(project, id, token));
+    }
+
+    /** Makes a link that shows some records of a project for a while. */
+    public Uni<ViewerLink> link(Caller caller, byte[] request, Actor actor) {
+        ProjectRequests.NewLink asked = ProjectRequests.NewLink.read(request);
+        String token = TokenText.draw(random);
+        UUID id = guids.next();
+        return run(
+                        ISSUE_LINK
+                                .bind("project_id", caller.projectId())
+                                .bind("id", id)
+                                .bind("token_hash", TokenHash.of(token).buffer())
+                                .bind("filter", asked.filter())
+                                .bind("seconds", asked.seconds()),
+                        actor)
+                .invoke(made -> tokens.issued(TokenHash.of(token)))
+                .chain(() -> token(caller.projectId(), id))
+                .map(issued -> new ViewerLink(
+                        token, id, issued.subjectId(), issued.actorId(), Objects.requireNonNull(issued.expiresAt())));
+    }
+
+    /** Makes a token in the place of another, which ends after the overlap. */
+    Uni<NewToken> rotate(Project project, UUID old, int overlapSeconds, Actor actor) {
+        String token = TokenText.draw(random);
+        UUID id = guids.next();
+        return run(
+                        ROTATE_TOKEN
+                                .bind("project_id", project.id())
+                                .bind("id", old)
+                                .bind("new_id", id)
+                                .bind("token_hash", TokenHash.of(token).buffer())
+                                .bind("overlap", overlapSeconds),
+                        actor)
+                .invoke(tokens::changed)
+                .chain(() -> made(project, id, token));
+    }
+
+    /** Revokes a token, or leaves it revoked. */
+    Uni<Void> revoke(Project project, UUID id, Actor actor) {
+        return run(REVOKE_TOKEN.bind("project_id", project.id()).bind("id", id), actor)
+                .invoke(tokens::changed)
+                .replaceWithVoid();
+    }
+
+    private Uni<NewToken> made(Project project, UUID id, String token) {
+        tokens.issued(TokenHash.of(token));
+        return token(project.id(), id).map(issued -> new NewToken(issued, token));
+    }
+
+    /** Whether the database is new. */
+    Uni<Beginning> beginning() {
+        return DatabaseFailure.retried(IS_NEW.execute(pool))
+                .map(rows -> rows.iterator().next())
+                .map(row -> new Beginning(row.getBoolean("is_new"), row.getUUID("restored")));
+    }
+
+    /** Draws the first tokens of a database; they count once {@link #begin} says so. */
+    FirstTokens drawFirst(@Nullable UUID restored) {
+        return new FirstTokens(
+                restored == null ? guids.next() : restored,
+                restored != null,
+                TokenText.draw(random),
+                tokens.hasConfiguredAdmin() ? null : TokenText.draw(random));
+    }
+
+    /** The first project alone. */
+    FirstTokens withoutTokens() {
+        return new FirstTokens(guids.next(), false, null, null);
+    }
+
+    /** Makes the first project and tokens; false if the database has some. */
+    Uni<Boolean> begin(FirstTokens first) {
+        return BEGIN_ADMINISTRATION
+                .bind("admin_id", guids.next())
+                .bind("admin_hash", hash(first.admin()))
+                .bind("project_id", first.projectId())
+                .bind("token_id", guids.next())
+                .bind("token_hash", hash(first.token()))
+                .execute(pool)
+                .map(rows -> rows.iterator().next().getBoolean("made"));
+    }
+
+    private static @Nullable Buffer hash(@Nullable String token) {
+        return token == null ? null : TokenHash.of(token).buffer();
+    }
+
+    private Uni<RowSet<Row>> run(Binds command, Actor actor) {
+        return run(command, actor, pool);
+    }
+
+    private static Uni<RowSet<Row>> run(Binds command, Actor actor, SqlClient client) {
+        return command.bind("actor_token", actor.token())
+                .bind("address", actor.address())
+                .execute(client)
+                .onFailure(PgException.class)
+                .transform(Projects::explained);
+    }
+
+    /** The constraint says what is wrong. */
+    public static Throwable explained(PgException failure) {
+        return switch (Optional.ofNullable(failure.getConstraint()).orElse("")) {
+            case "project_known",
+                    "access_token_project_fkey",
+                    "legal_hold_project_fkey",
+                    "identity_grant_project_fkey" -> noSuchProject();
+            case "archive_next" ->
+                new ProblemException(
+                        ProblemType.ARCHIVE_NOT_NEXT,
+                        "The file does not begin with the record behind archived_through, or ends behind the project's log."
+                                + " Another archive may have been noted meanwhile: see the project.");
+            case "access_token_known" -> noSuchToken();
+            case "legal_hold_known" ->
+                new ProblemException(ProblemType.NOT_FOUND, "The project has no hold with this id.");
+            case "identity_grant_known" ->
+                new ProblemException(ProblemType.NOT_FOUND, "The project has no grant with this id.");
+            case "access_token_live" ->
+                new ProblemException(
+                        ProblemType.TOKEN_ENDED,
+                        "This token has ended, was replaced before, or is that of a link. Issue a new one.");
+            case "access_token_administrator" ->
+                new ProblemException(
+                        ProblemType.UNAUTHORIZED, "The token has ended. Ask the administrator for a new one.");
+            case "identity_administrator" ->
+                new ProblemException(
+                        ProblemType.FORBIDDEN, "Your grant was revoked. Ask the administrator for a new one.");
+            // The second one where a project with retention was to be called annals.
+            case "project_name_key", "project_retention_reserved" ->
+                new ProblemException(
+                        ProblemType.PROJECT_NAME_TAKEN, "There is a project with this name. Choose another name.");
+            case "project_name_reserved" ->
+                new ProblemException(
+                        ProblemType.PROJECT_NAME_TAKEN,
+                        "This name is too like that of the project annals. Choose another name.");
+            case "project_name_no_other_id" ->
+                invalid("/name", "It must not look like an id: projects are named by either.");
+            case "project_reserved" ->
+                new ProblemException(
+                        ProblemType.FORBIDDEN,
+                        "The project annals can be neither renamed nor closed, and keeps its records: they say what the"
+                                + " administration did.");
+            case "access_token_scopes", "identity_grant_scopes" ->
+                invalid(
+                        "/scopes",
+                        "Tokens and grants of the project annals have \"audit\" or \"admin\", and those of other projects neither.");
+            case "access_token_expires_at" -> invalid("/expires_at", "It must be in the future.");
+            default -> failure;
+        };
+    }
+
+    public static ProblemException invalid(String pointer, String detail) {
+        return new ProblemException(Problem.of(ProblemType.INVALID_BODY, "A field is wrong; errors names it.")
+                .withErrors(List.of(new FieldError(pointer, detail))));
+    }
+
+    private static ProblemException noSuchProject() {
+        return new ProblemException(ProblemType.NOT_FOUND, "There is no project with this id or name.");
+    }
+
+    private static ProblemException noSuchToken() {
+        return new ProblemException(ProblemType.NOT_FOUND, "The project has no token with this id.");
+    }
+}

@@ -1,0 +1,5 @@
+/** Projects, and the requests that administer them. */
+@NullMarked
+package dev.annals.access.projects;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,180 @@
+package dev.annals.access.sessions;
+
+import com.github.benmanes.caffeine.cache.Cache;
+import com.github.benmanes.caffeine.cache.Caffeine;
+import dev.annals.access.caller.Scope;
+import dev.annals.access.limits.Limits;
+import dev.annals.access.openid.BadToken;
+import dev.annals.access.openid.ProvenToken;
+import dev.annals.access.openid.Provider;
+import dev.annals.access.openid.SignIn;
+import dev.annals.access.tokens.AccessTokens;
+import dev.annals.access.tokens.TokenConfig;
+import dev.annals.access.tokens.TokenHash;
+import dev.annals.kernel.database.DatabaseFailure;
+import dev.annals.kernel.database.Reads;
+import dev.annals.kernel.database.Sql;
+import dev.annals.kernel.http.Bulkhead;
+import io.smallrye.mutiny.Uni;
+import io.vertx.mutiny.sqlclient.Pool;
+import io.vertx.mutiny.sqlclient.Row;
+import io.vertx.mutiny.sqlclient.RowSet;
+import jakarta.enterprise.context.ApplicationScoped;
+import jakarta.ws.rs.core.Cookie;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.EnumSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/** Who comes with a token of the OpenID provider, and which projects grants open to them. */
+@ApplicationScoped
+public class Identities {
+
+    private static final Sql FIND_IDENTITY_GRANTS = Sql.named("find_identity_grants");
+    private static final Sql ENTER_IDENTITY = Sql.named("enter_identity");
+    private static final int KNOWN = 10_000;
+    private static final String TOO_MANY = "Too many identities are being looked up. Send the request again later.";
+
+    private final Provider provider;
+    private final SignIn signIn;
+    private final AccessTokens tokens;
+    private final Pool reads;
+    private final Pool pool;
+    private final Bulkhead lane;
+    /** Saves checking a signature and a query per request. */
+    private final Cache<TokenHash, Known> known;
+
+    /** Queries in flight: requests with the same token share one query. */
+    private final Map<TokenHash, Uni<Identity>> lookUps = new ConcurrentHashMap<>();
+
+    /** @param changes {@link AccessTokens#changes} before it was looked up */
+    private record Known(Identity identity, long changes) {}
+
+    Identities(
+            Provider provider, SignIn signIn, AccessTokens tokens, @Reads Pool reads, Pool pool, TokenConfig limits) {
+        this.provider = provider;
+        this.signIn = signIn;
+        this.tokens = tokens;
+        this.reads = reads;
+        this.pool = pool;
+        this.lane = new Bulkhead(limits.lookUps(), limits.waitingLookUps(), limits.lookUpWait(), TOO_MANY);
+        this.known = Caffeine.newBuilder()
+                .maximumSize(KNOWN)
+                .expireAfterWrite(limits.recheck())
+                .build();
+    }
+
+    /** Whether a text that is no token of the service may be one of the provider. */
+    boolean mayBeToken(String text) {
+        return provider.takesBearers() && text.startsWith("eyJ");
+    }
+
+    /** The cookie of somebody who has signed in; null if there is none, or nobody can. */
+    @Nullable
+    Cookie session(Map<String, Cookie> cookies) {
+        return provider.takesSignIns() ? Session.cookie(cookies, signIn.isSecure()) : null;
+    }
+
+    /**
+     * Who came with a bearer token.
+     *
+     * @param address where the request comes from
+     * @return fails with {@link BadToken}
+     */
+    Uni<Identity> withBearer(String token, Supplier<String> address) {
+        return with(TokenHash.of("bearer " + token), () -> provider.bearer(token), address);
+    }
+
+    /** The same for somebody who has signed in, who only reads. */
+    Uni<Identity> withSession(String idToken, Supplier<String> address) {
+        return with(TokenHash.of("session " + idToken), () -> provider.idToken(idToken), address)
+                .map(Identity::reading);
+    }
+
+    private Uni<Identity> with(TokenHash hash, Supplier<Uni<ProvenToken>> prove, Supplier<String> address) {
+        Known found = known.getIfPresent(hash);
+        if (found != null && found.changes == tokens.changes() && Instant.now().isBefore(found.identity.expiresAt())) {
+            return Uni.createFrom().item(found.identity);
+        }
+        String from = address.get();
+        return lookUps.computeIfAbsent(hash, same -> {
+            long changes = tokens.changes();
+            return prove.get()
+                    .chain(token -> lane.run(() -> lookUp(token, from)))
+                    .invoke(identity -> known.put(hash, new Known(identity, changes)))
+                    .onTermination()
+                    .invoke(() -> lookUps.remove(hash))
+                    .memoize()
+                    .indefinitely();
+        });
+    }
+
+    private Uni<Identity> lookUp(ProvenToken token, String address) {
+        List<ProvenToken.Claim> claims = token.texts();
+        return DatabaseFailure.retried(FIND_IDENTITY_GRANTS
+                        .bind("issuer", token.issuer())
+                        .bind("subject", token.subject())
+                        .bind(
+                                "claims",
+                                claims.stream().map(ProvenToken.Claim::name).toArray(String[]::new))
+                        .bind(
+                                "values",
+                                claims.stream().map(ProvenToken.Claim::value).toArray(String[]::new))
+                        .execute(reads))
+                .chain(rows -> {
+                    Identity identity = read(token, rows);
+                    return entered(token, rows, address).replaceWith(identity);
+                });
+    }
+
+    /** The first use of each grant is an event. A hot standby takes none, and nobody changes anything there. */
+    private Uni<Void> entered(ProvenToken token, RowSet<Row> rows, String address) {
+        List<UUID> unused = new ArrayList<>();
+        for (Row row : rows) {
+            if (!row.getBoolean("entered")) {
+                unused.add(row.getUUID("id"));
+            }
+        }
+        return unused.isEmpty()
+                ? Uni.createFrom().voidItem()
+                : ENTER_IDENTITY
+                        .bind("issuer", token.issuer())
+                        .bind("subject", token.subject())
+                        .bind("grant_ids", unused.toArray(UUID[]::new))
+                        .bind("address", address)
+                        .execute(pool)
+                        .replaceWithVoid()
+                        .onFailure(DatabaseFailure::onlyReads)
+                        .recoverWithNull();
+    }
+
+    private static Identity read(ProvenToken token, RowSet<Row> rows) {
+        Map<UUID, Identity.Opened> projects = new LinkedHashMap<>();
+        UUID id = null;
+        for (Row row : rows) {
+            id = row.getUUID("identity_id");
+            UUID project = row.getUUID("project_id");
+            Set<Scope> scopes = EnumSet.noneOf(Scope.class);
+            for (String scope : row.getArrayOfStrings("scopes")) {
+                Scope.of(scope).ifPresent(scopes::add);
+            }
+            Identity.Opened opened = new Identity.Opened(
+                    project,
+                    row.getString("project_name"),
+                    scopes,
+                    row.getBoolean("closed"),
+                    Limits.of(row.getString("project_limits")),
+                    Limits.of(row.getString("limits")),
+                    Set.of(row.getUUID("id")));
+            projects.merge(project, opened, Identity.Opened::and);
+        }
+        return new Identity(id, token.issuer(), token.subject(), token.expiresAt(), List.copyOf(projects.values()));
+    }
+}

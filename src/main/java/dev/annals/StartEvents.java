@@ -25,7 +25,7 @@ class StartEvents {
 
     private static final Logger LOG = Logger.getLogger(StartEvents.class);
 
-    private static final Sql FIND_ADMINISTRATION = Sql.named("find_administration");
+    private static final Sql FIND_ADMINISTRATION = Sql.named("access/tokens/find_administration");
 
     private final Pool pool;
     private final OperationEvents events;

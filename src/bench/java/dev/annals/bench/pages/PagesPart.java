@@ -48,7 +48,7 @@ public final class PagesPart implements Part {
             database.execute(
                     NumberedStatement.resource("one_table.sql") + NumberedStatement.resource("record_table.sql"));
             NumberedStatement readFeed =
-                    new NumberedStatement(Sql.named("read_feed").text());
+                    new NumberedStatement(Sql.named("core/feed/read_feed").text());
             List<PageCase> cases = new ArrayList<>();
             for (int size : SEGMENT_SIZES) {
                 List<UUID> projects = load(database, size, records);

@@ -22,9 +22,9 @@ import java.util.UUID;
 @ApplicationScoped
 class Archives {
 
-    private static final Sql LIST_ARCHIVES = Sql.named("list_archives");
-    private static final Sql FIND_ARCHIVE = Sql.named("find_archive");
-    private static final Sql NOTE_ARCHIVE = Sql.named("note_archive");
+    private static final Sql LIST_ARCHIVES = Sql.named("access/archives/list_archives");
+    private static final Sql FIND_ARCHIVE = Sql.named("access/archives/find_archive");
+    private static final Sql NOTE_ARCHIVE = Sql.named("access/archives/note_archive");
 
     private final Pool pool;
     private final SequentialGuid guids;

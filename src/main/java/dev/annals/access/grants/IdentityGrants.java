@@ -26,11 +26,11 @@ import java.util.UUID;
 @ApplicationScoped
 class IdentityGrants {
 
-    private static final Sql LIST_IDENTITY_GRANTS = Sql.named("list_identity_grants");
-    private static final Sql FIND_IDENTITY_GRANT = Sql.named("find_identity_grant");
-    private static final Sql GRANT_IDENTITY = Sql.named("grant_identity");
-    private static final Sql REVOKE_IDENTITY_GRANT = Sql.named("revoke_identity_grant");
-    private static final Sql LIST_IDENTITIES = Sql.named("list_identities");
+    private static final Sql LIST_IDENTITY_GRANTS = Sql.named("access/grants/list_identity_grants");
+    private static final Sql FIND_IDENTITY_GRANT = Sql.named("access/grants/find_identity_grant");
+    private static final Sql GRANT_IDENTITY = Sql.named("access/grants/grant_identity");
+    private static final Sql REVOKE_IDENTITY_GRANT = Sql.named("access/grants/revoke_identity_grant");
+    private static final Sql LIST_IDENTITIES = Sql.named("access/grants/list_identities");
 
     private final Pool pool;
     private final SequentialGuid guids;

@@ -23,10 +23,10 @@ import java.util.UUID;
 @ApplicationScoped
 class Holds {
 
-    private static final Sql LIST_HOLDS = Sql.named("list_holds");
-    private static final Sql FIND_HOLD = Sql.named("find_hold");
-    private static final Sql SET_HOLD = Sql.named("set_hold");
-    private static final Sql LIFT_HOLD = Sql.named("lift_hold");
+    private static final Sql LIST_HOLDS = Sql.named("access/holds/list_holds");
+    private static final Sql FIND_HOLD = Sql.named("access/holds/find_hold");
+    private static final Sql SET_HOLD = Sql.named("access/holds/set_hold");
+    private static final Sql LIFT_HOLD = Sql.named("access/holds/lift_hold");
 
     private final Pool pool;
     private final SequentialGuid guids;

@@ -40,23 +40,23 @@ import org.jspecify.annotations.Nullable;
 @ApplicationScoped
 public class Projects {
 
-    private static final Sql FIND_PROJECT = Sql.named("find_project");
-    private static final Sql LIST_PROJECTS = Sql.named("list_projects");
-    private static final Sql CREATE_PROJECT = Sql.named("create_project");
-    private static final Sql RENAME_PROJECT = Sql.named("rename_project");
-    private static final Sql SET_RETENTION = Sql.named("set_retention");
-    private static final Sql REQUIRE_ARCHIVE = Sql.named("require_archive");
-    private static final Sql CLOSE_PROJECT = Sql.named("close_project");
-    private static final Sql LIMIT_PROJECT = Sql.named("limit_project");
-    private static final Sql LIMIT_TOKEN = Sql.named("limit_token");
-    private static final Sql LIST_TOKENS = Sql.named("list_tokens");
-    private static final Sql FIND_TOKEN_BY_ID = Sql.named("find_token_by_id");
-    private static final Sql ISSUE_TOKEN = Sql.named("issue_token");
-    private static final Sql ISSUE_LINK = Sql.named("issue_link");
-    private static final Sql ROTATE_TOKEN = Sql.named("rotate_token");
-    private static final Sql REVOKE_TOKEN = Sql.named("revoke_token");
-    private static final Sql IS_NEW = Sql.named("is_new");
-    private static final Sql BEGIN_ADMINISTRATION = Sql.named("begin_administration");
+    private static final Sql FIND_PROJECT = Sql.named("access/projects/find_project");
+    private static final Sql LIST_PROJECTS = Sql.named("access/projects/list_projects");
+    private static final Sql CREATE_PROJECT = Sql.named("access/projects/create_project");
+    private static final Sql RENAME_PROJECT = Sql.named("access/projects/rename_project");
+    private static final Sql SET_RETENTION = Sql.named("access/projects/set_retention");
+    private static final Sql REQUIRE_ARCHIVE = Sql.named("access/projects/require_archive");
+    private static final Sql CLOSE_PROJECT = Sql.named("access/projects/close_project");
+    private static final Sql LIMIT_PROJECT = Sql.named("access/projects/limit_project");
+    private static final Sql LIMIT_TOKEN = Sql.named("access/projects/limit_token");
+    private static final Sql LIST_TOKENS = Sql.named("access/projects/list_tokens");
+    private static final Sql FIND_TOKEN_BY_ID = Sql.named("access/projects/find_token_by_id");
+    private static final Sql ISSUE_TOKEN = Sql.named("access/projects/issue_token");
+    private static final Sql ISSUE_LINK = Sql.named("access/projects/issue_link");
+    private static final Sql ROTATE_TOKEN = Sql.named("access/projects/rotate_token");
+    private static final Sql REVOKE_TOKEN = Sql.named("access/projects/revoke_token");
+    private static final Sql IS_NEW = Sql.named("access/projects/is_new");
+    private static final Sql BEGIN_ADMINISTRATION = Sql.named("access/projects/begin_administration");
 
     private final Pool pool;
     private final SequentialGuid guids;

@@ -37,8 +37,8 @@ import org.jspecify.annotations.Nullable;
 @ApplicationScoped
 public class Identities {
 
-    private static final Sql FIND_IDENTITY_GRANTS = Sql.named("find_identity_grants");
-    private static final Sql ENTER_IDENTITY = Sql.named("enter_identity");
+    private static final Sql FIND_IDENTITY_GRANTS = Sql.named("access/sessions/find_identity_grants");
+    private static final Sql ENTER_IDENTITY = Sql.named("access/sessions/enter_identity");
     private static final int KNOWN = 10_000;
     private static final String TOO_MANY = "Too many identities are being looked up. Send the request again later.";
 

@@ -39,8 +39,8 @@ import org.jspecify.annotations.Nullable;
 @ApplicationScoped
 public class AccessTokens {
 
-    private static final Sql FIND_TOKEN = Sql.named("find_token");
-    private static final Sql FIND_ADMINISTRATION = Sql.named("find_administration");
+    private static final Sql FIND_TOKEN = Sql.named("access/tokens/find_token");
+    private static final Sql FIND_ADMINISTRATION = Sql.named("access/tokens/find_administration");
     private static final int KNOWN = 10_000;
     private static final int NOTED_AT_ONCE = 1_000;
     private static final String TOO_MANY = "Too many tokens are being looked up. Send the request again later.";

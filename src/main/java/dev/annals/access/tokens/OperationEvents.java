@@ -15,8 +15,8 @@ import org.jboss.logging.Logger;
 public class OperationEvents {
 
     private static final Logger LOG = Logger.getLogger(OperationEvents.class);
-    private static final Sql RECORD_OPERATION = Sql.named("record_operation");
-    private static final Sql NOTE_STATE = Sql.named("note_state");
+    private static final Sql RECORD_OPERATION = Sql.named("access/tokens/record_operation");
+    private static final Sql NOTE_STATE = Sql.named("access/tokens/note_state");
     private static final int SIZE = 512;
 
     private final Pool pool;

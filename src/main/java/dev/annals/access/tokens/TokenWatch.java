@@ -40,10 +40,10 @@ import org.jspecify.annotations.Nullable;
 public class TokenWatch {
 
     private static final Logger LOG = Logger.getLogger(TokenWatch.class);
-    private static final Sql CHECK_TOKENS = Sql.named("check_tokens");
-    private static final Sql CHECK_IDENTITY_GRANTS = Sql.named("check_identity_grants");
-    private static final Sql NOTE_TOKEN_USE = Sql.named("note_token_use");
-    private static final Sql EXPIRE_TOKENS = Sql.named("expire_tokens");
+    private static final Sql CHECK_TOKENS = Sql.named("access/tokens/check_tokens");
+    private static final Sql CHECK_IDENTITY_GRANTS = Sql.named("access/tokens/check_identity_grants");
+    private static final Sql NOTE_TOKEN_USE = Sql.named("access/tokens/note_token_use");
+    private static final Sql EXPIRE_TOKENS = Sql.named("access/tokens/expire_tokens");
     private static final int AT_ONCE = 1_000;
     private static final int EXPIRED_AT_ONCE = 100;
     private static final long NOTE_MILLIS = 10_000;

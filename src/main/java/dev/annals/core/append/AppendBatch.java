@@ -30,11 +30,11 @@ import org.jspecify.annotations.Nullable;
  */
 final class AppendBatch {
 
-    private static final Sql APPEND_RECORD = Sql.named("append_record");
-    private static final Sql APPEND_RECORDS = Sql.named("append_records");
-    private static final Sql APPEND_APART = Sql.named("append_apart");
-    private static final Sql APPEND_NUMBERED_RECORDS = Sql.named("append_numbered_records");
-    private static final Sql READ_PLACES = Sql.named("read_places");
+    private static final Sql APPEND_RECORD = Sql.named("core/append/append_record");
+    private static final Sql APPEND_RECORDS = Sql.named("core/append/append_records");
+    private static final Sql APPEND_APART = Sql.named("core/append/append_apart");
+    private static final Sql APPEND_NUMBERED_RECORDS = Sql.named("core/append/append_numbered_records");
+    private static final Sql READ_PLACES = Sql.named("core/append/read_places");
 
     /** What the schema allows an append ({@code append_size}). */
     static final int APPEND_SIZE = 256;

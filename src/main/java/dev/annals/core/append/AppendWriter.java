@@ -40,8 +40,8 @@ import org.jspecify.annotations.Nullable;
 class AppendWriter implements ProjectQueues.Flush {
 
     private static final Logger LOG = Logger.getLogger(AppendWriter.class);
-    private static final Sql READ_RECORDS = Sql.named("read_records");
-    private static final Sql READ_VALUES_LEFT = Sql.named("read_values_left");
+    private static final Sql READ_RECORDS = Sql.named("core/feed/read_records");
+    private static final Sql READ_VALUES_LEFT = Sql.named("core/append/read_values_left");
 
     private final Pool pool;
     private final SequentialGuid guids;

@@ -32,7 +32,7 @@ final class HeldRequests {
     /** How many connections all requests that wait have together. */
     static final int CONNECTIONS = 2;
 
-    private static final Sql FIND_HELD_IDS = Sql.named("find_held_ids");
+    private static final Sql FIND_HELD_IDS = Sql.named("core/append/find_held_ids");
     private static final Duration LONGEST_PAUSE = Duration.ofMillis(500);
 
     private final Map<Lane, List<Held>> lanes = new HashMap<>();

@@ -27,7 +27,7 @@ public class FeedLockWatch {
 
     FeedLockWatch(@Reads Pool pool, Vertx vertx, AnnalsConfig config, MeterRegistry metrics) {
         this.config = config;
-        this.seconds = new WatchedNumber(Sql.named("read_lock_wait"), pool, vertx);
+        this.seconds = new WatchedNumber(Sql.named("core/feed/read_lock_wait"), pool, vertx);
         Gauge.builder("annals.feed.lock.wait.seconds", seconds::last)
                 .description("How long the longest wait for the lock of a feed has lasted")
                 .register(metrics);

@@ -41,12 +41,12 @@ public class FeedReader {
     /** The member of a problem that says which sequence id the oldest record has that is left. */
     static final String OLDEST = "oldest_sequence_id";
 
-    private static final Sql READ_FEED = Sql.named("read_feed");
-    private static final Sql SCAN_FEED = Sql.named("scan_feed");
-    private static final Sql PROVE_PLACES = Sql.named("prove_places");
-    private static final Sql FIND_HORIZON = Sql.named("find_horizon");
-    private static final Sql READ_WHOLE_RECORDS = Sql.named("read_whole_records");
-    private static final Sql READ_RECORDS = Sql.named("read_records");
+    private static final Sql READ_FEED = Sql.named("core/feed/read_feed");
+    private static final Sql SCAN_FEED = Sql.named("core/feed/scan_feed");
+    private static final Sql PROVE_PLACES = Sql.named("core/feed/prove_places");
+    private static final Sql FIND_HORIZON = Sql.named("core/feed/find_horizon");
+    private static final Sql READ_WHOLE_RECORDS = Sql.named("core/feed/read_whole_records");
+    private static final Sql READ_RECORDS = Sql.named("core/feed/read_records");
     private static final RecordRow.Columns FEED_COLUMNS = new RecordRow.Columns();
     private static final RecordRow.Columns SCAN_COLUMNS = new RecordRow.Columns();
 

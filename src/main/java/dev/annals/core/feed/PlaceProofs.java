@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
 @ApplicationScoped
 class PlaceProofs {
 
-    private static final Sql PROVE_PLACES = Sql.named("prove_places");
+    private static final Sql PROVE_PLACES = Sql.named("core/feed/prove_places");
     private static final int IN_FLIGHT = 2;
     private static final int PLACES_PER_STATEMENT = 1_000;
 

@@ -35,7 +35,7 @@ import org.jspecify.annotations.Nullable;
 public class StandbyReads {
 
     private static final Logger LOG = Logger.getLogger(StandbyReads.class);
-    private static final Sql READ_HEADS = Sql.named("read_heads");
+    private static final Sql READ_HEADS = Sql.named("core/feed/read_heads");
     private static final int KNOWN = 100_000;
     /** No standby that is of use is behind by more. */
     private static final Duration KEPT = Duration.ofMinutes(10);

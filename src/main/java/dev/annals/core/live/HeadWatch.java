@@ -48,7 +48,7 @@ import org.jboss.logging.Logger;
 public class HeadWatch {
 
     private static final Logger LOG = Logger.getLogger(HeadWatch.class);
-    private static final Sql READ_HEADS = Sql.named("read_heads");
+    private static final Sql READ_HEADS = Sql.named("core/feed/read_heads");
     private static final Duration TICK_AFTER_FAILURE = Duration.ofSeconds(1);
     private static final Duration RETRY_AFTER = Duration.ofSeconds(5);
 

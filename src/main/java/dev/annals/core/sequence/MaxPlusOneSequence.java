@@ -14,7 +14,7 @@ import io.vertx.pgclient.PgException;
  */
 public final class MaxPlusOneSequence {
 
-    private static final Sql MAX_PLUS_ONE = Sql.named("max_plus_one");
+    private static final Sql MAX_PLUS_ONE = Sql.named("core/sequence/max_plus_one");
 
     private final String table;
     private final String column;

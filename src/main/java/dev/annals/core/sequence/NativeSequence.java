@@ -9,7 +9,7 @@ import io.vertx.pgclient.PgException;
 /** {@link SequenceKind#NATIVE}: one of PostgreSQL's own sequences. */
 final class NativeSequence implements SequenceGenerator {
 
-    private static final Sql DRAW_NATIVE = Sql.named("draw_native");
+    private static final Sql DRAW_NATIVE = Sql.named("core/sequence/draw_native");
 
     private final Pool pool;
     private final SequenceRow row;

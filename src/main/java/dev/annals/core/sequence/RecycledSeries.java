@@ -14,9 +14,9 @@ import org.jspecify.annotations.Nullable;
  */
 final class RecycledSeries implements ValueSource {
 
-    private static final Sql CLAIM_SERIES = Sql.named("claim_series");
-    private static final Sql DRAW_SERIES = Sql.named("draw_series");
-    private static final Sql FINISH_SERIES = Sql.named("finish_series");
+    private static final Sql CLAIM_SERIES = Sql.named("core/sequence/claim_series");
+    private static final Sql DRAW_SERIES = Sql.named("core/sequence/draw_series");
+    private static final Sql FINISH_SERIES = Sql.named("core/sequence/finish_series");
 
     private final SequenceRow row;
     private final SeriesSession session;

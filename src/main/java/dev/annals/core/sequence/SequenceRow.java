@@ -11,8 +11,8 @@ import io.vertx.mutiny.sqlclient.SqlClient;
 /** A sequence's row in the database, from which values are reserved by one UPDATE. */
 final class SequenceRow implements ValueSource {
 
-    private static final Sql RESERVE_VALUES = Sql.named("reserve_values");
-    private static final Sql HAS_SEQUENCE = Sql.named("has_sequence");
+    private static final Sql RESERVE_VALUES = Sql.named("core/sequence/reserve_values");
+    private static final Sql HAS_SEQUENCE = Sql.named("core/sequence/has_sequence");
 
     private final Pool pool;
     private final Sequence sequence;

@@ -27,9 +27,9 @@ import java.util.function.Supplier;
 @ApplicationScoped
 public class Sequences {
 
-    private static final Sql DEFINE_SEQUENCE = Sql.named("define_sequence");
-    private static final Sql FIND_SEQUENCE = Sql.named("find_sequence");
-    private static final Sql DELETE_SEQUENCE = Sql.named("delete_sequence");
+    private static final Sql DEFINE_SEQUENCE = Sql.named("core/sequence/define_sequence");
+    private static final Sql FIND_SEQUENCE = Sql.named("core/sequence/find_sequence");
+    private static final Sql DELETE_SEQUENCE = Sql.named("core/sequence/delete_sequence");
 
     private final Pool pool;
     private final SequentialGuid guids;

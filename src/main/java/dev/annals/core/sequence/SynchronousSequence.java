@@ -9,8 +9,8 @@ import java.util.function.Function;
 /** {@link SequenceKind#SYNCHRONOUS}: draws in the caller's transaction, and so leaves no gap if that rolls back. */
 public final class SynchronousSequence {
 
-    private static final Sql LOCK_SEQUENCE = Sql.named("lock_sequence");
-    private static final Sql STORE_NEXT_VALUE = Sql.named("store_next_value");
+    private static final Sql LOCK_SEQUENCE = Sql.named("core/sequence/lock_sequence");
+    private static final Sql STORE_NEXT_VALUE = Sql.named("core/sequence/store_next_value");
 
     private final SequenceRow row;
 

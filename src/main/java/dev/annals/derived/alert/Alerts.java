@@ -22,9 +22,9 @@ import org.jspecify.annotations.Nullable;
 @ApplicationScoped
 class Alerts {
 
-    private static final Sql SET_ALERT = Sql.named("set_alert");
-    private static final Sql DELETE_ALERT = Sql.named("delete_alert");
-    private static final Sql FIND_ALERTS = Sql.named("find_alerts");
+    private static final Sql SET_ALERT = Sql.named("derived/alert/set_alert");
+    private static final Sql DELETE_ALERT = Sql.named("derived/alert/delete_alert");
+    private static final Sql FIND_ALERTS = Sql.named("derived/alert/find_alerts");
     private static final int CHANGES = 4;
     private static final int WAITING = 32;
     private static final Duration CHANGE_WAIT = Duration.ofSeconds(10);

@@ -44,12 +44,12 @@ import org.jspecify.annotations.Nullable;
 class Lookout {
 
     private static final Logger LOG = Logger.getLogger(Lookout.class);
-    private static final Sql FIND_ALERTS_BEHIND = Sql.named("find_alerts_behind");
-    private static final Sql LOCK_ALERT = Sql.named("lock_alert");
-    private static final Sql COUNT_ALERT = Sql.named("count_alert");
-    private static final Sql ADVANCE_ALERT = Sql.named("advance_alert");
-    private static final Sql FAIL_ALERT = Sql.named("fail_alert");
-    private static final Sql WATCH_ALERTS = Sql.named("watch_alerts");
+    private static final Sql FIND_ALERTS_BEHIND = Sql.named("derived/alert/find_alerts_behind");
+    private static final Sql LOCK_ALERT = Sql.named("derived/alert/lock_alert");
+    private static final Sql COUNT_ALERT = Sql.named("derived/alert/count_alert");
+    private static final Sql ADVANCE_ALERT = Sql.named("derived/alert/advance_alert");
+    private static final Sql FAIL_ALERT = Sql.named("derived/alert/fail_alert");
+    private static final Sql WATCH_ALERTS = Sql.named("derived/alert/watch_alerts");
     private static final Duration WATCH_INTERVAL = Duration.ofSeconds(15);
     private static final List<String> STATES = List.of("active", "failing", "disabled");
     private static final String LAG = "lag";

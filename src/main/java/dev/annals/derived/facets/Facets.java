@@ -36,10 +36,10 @@ import org.jspecify.annotations.Nullable;
 @ApplicationScoped
 class Facets {
 
-    private static final Sql READ_BOUNDS = Sql.named("read_bounds");
-    private static final Sql LIMIT_COUNT = Sql.named("limit_count");
-    private static final Sql COUNT_FACETS = Sql.named("count_facets");
-    private static final Sql READ_FACETS = Sql.named("read_facets");
+    private static final Sql READ_BOUNDS = Sql.named("derived/facets/read_bounds");
+    private static final Sql LIMIT_COUNT = Sql.named("derived/facets/limit_count");
+    private static final Sql COUNT_FACETS = Sql.named("derived/facets/count_facets");
+    private static final Sql READ_FACETS = Sql.named("derived/facets/read_facets");
 
     /** How many intervals there are at most where nobody asks for their length. */
     private static final int FEW_INTERVALS = 120;

@@ -47,10 +47,10 @@ import org.jspecify.annotations.Nullable;
 public class Checkpoints {
 
     private static final Logger LOG = Logger.getLogger(Checkpoints.class);
-    private static final Sql LOCK_LOG_TO_SIGN = Sql.named("lock_log_to_sign");
-    private static final Sql BEGIN_LOG = Sql.named("begin_log");
-    private static final Sql SIGN_LOG = Sql.named("sign_log");
-    private static final Sql READ_LOG = Sql.named("read_log");
+    private static final Sql LOCK_LOG_TO_SIGN = Sql.named("derived/log/lock_log_to_sign");
+    private static final Sql BEGIN_LOG = Sql.named("derived/log/begin_log");
+    private static final Sql SIGN_LOG = Sql.named("derived/log/sign_log");
+    private static final Sql READ_LOG = Sql.named("derived/log/read_log");
     private static final Pattern EPOCH = Pattern.compile("/log/([0-9]{1,9})$");
     private static final int KEPT = 10_000;
     private static final int KEPT_PINNED = 1_000;

@@ -38,7 +38,7 @@ import org.jspecify.annotations.Nullable;
  */
 record Leaves(long start, List<Hash> entries) {
 
-    private static final Sql READ_LEAF_RECORDS = Sql.named("read_leaf_records");
+    private static final Sql READ_LEAF_RECORDS = Sql.named("derived/log/read_leaf_records");
     private static final RecordRow.Columns COLUMNS = new RecordRow.Columns();
 
     /** The leaf behind the last one. */

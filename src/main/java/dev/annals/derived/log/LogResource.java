@@ -47,7 +47,7 @@ public class LogResource {
 
     static final String PATH = "/v1/project-logs/log";
 
-    private static final Sql READ_EPOCHS = Sql.named("read_epochs");
+    private static final Sql READ_EPOCHS = Sql.named("derived/log/read_epochs");
     private static final String TEXT = "text/plain; charset=utf-8";
     /** What a token may read is nothing for caches that others share. */
     private static final String FOR_GOOD = "private, max-age=31536000, immutable";

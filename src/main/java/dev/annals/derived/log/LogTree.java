@@ -42,13 +42,13 @@ public class LogTree implements Projection {
     static final String NAME = "log";
 
     private static final Logger LOG = Logger.getLogger(LogTree.class);
-    private static final Sql LOCK_LOG = Sql.named("lock_log");
-    private static final Sql BEGIN_LOG = Sql.named("begin_log");
-    private static final Sql MOVE_LOG = Sql.named("move_log");
-    private static final Sql HALT_LOG = Sql.named("halt_log");
-    private static final Sql DRAW_SEED = Sql.named("draw_seed");
-    private static final Sql ADD_TILE = Sql.named("add_tile");
-    private static final Sql READ_TILE_ROOTS = Sql.named("read_tile_roots");
+    private static final Sql LOCK_LOG = Sql.named("derived/log/lock_log");
+    private static final Sql BEGIN_LOG = Sql.named("derived/log/begin_log");
+    private static final Sql MOVE_LOG = Sql.named("derived/log/move_log");
+    private static final Sql HALT_LOG = Sql.named("derived/log/halt_log");
+    private static final Sql DRAW_SEED = Sql.named("derived/log/draw_seed");
+    private static final Sql ADD_TILE = Sql.named("derived/log/add_tile");
+    private static final Sql READ_TILE_ROOTS = Sql.named("derived/log/read_tile_roots");
 
     private final SecureRandom random = new SecureRandom();
     private final int tiles;

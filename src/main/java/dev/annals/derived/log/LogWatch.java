@@ -36,7 +36,7 @@ public class LogWatch implements HealthCheck {
         this.config = config;
         this.keys = keys;
         this.witnesses = witnesses;
-        this.halted = new WatchedNumber(Sql.named("count_halted_logs"), pool, vertx);
+        this.halted = new WatchedNumber(Sql.named("derived/log/count_halted_logs"), pool, vertx);
         Gauge.builder("annals.log.halted", halted::last)
                 .description("Logs that are not signed until an operator has looked at them")
                 .register(metrics);

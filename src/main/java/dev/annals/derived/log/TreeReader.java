@@ -29,9 +29,9 @@ import java.util.stream.StreamSupport;
  */
 final class TreeReader {
 
-    private static final Sql READ_TILES = Sql.named("read_tiles");
-    private static final Sql READ_TILE_ROOTS = Sql.named("read_tile_roots");
-    private static final Sql READ_SEEDS = Sql.named("read_seeds");
+    private static final Sql READ_TILES = Sql.named("derived/log/read_tiles");
+    private static final Sql READ_TILE_ROOTS = Sql.named("derived/log/read_tile_roots");
+    private static final Sql READ_SEEDS = Sql.named("derived/log/read_seeds");
 
     private final SqlClient client;
     private final UUID projectId;

@@ -26,7 +26,7 @@ import org.jspecify.annotations.Nullable;
 public class WitnessRounds {
 
     private static final Logger LOG = Logger.getLogger(WitnessRounds.class);
-    private static final Sql CLAIM_LOGS_TO_OFFER = Sql.named("claim_logs_to_offer");
+    private static final Sql CLAIM_LOGS_TO_OFFER = Sql.named("derived/log/claim_logs_to_offer");
     /** How many logs a statement looks at. */
     private static final int LOGS = 1_000;
     /** How many are offered at once. */

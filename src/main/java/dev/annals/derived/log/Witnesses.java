@@ -48,9 +48,9 @@ import org.jspecify.annotations.Nullable;
 public class Witnesses {
 
     private static final Logger LOG = Logger.getLogger(Witnesses.class);
-    private static final Sql READ_WITNESSES = Sql.named("read_witnesses");
-    private static final Sql NOTE_WITNESS = Sql.named("note_witness");
-    private static final Sql STORE_COSIGNED = Sql.named("store_cosigned");
+    private static final Sql READ_WITNESSES = Sql.named("derived/log/read_witnesses");
+    private static final Sql NOTE_WITNESS = Sql.named("derived/log/note_witness");
+    private static final Sql STORE_COSIGNED = Sql.named("derived/log/store_cosigned");
     private static final Duration PROMPT = Duration.ofSeconds(1);
     /** For so long what the witnesses have said of a log is enough to sign more of it. */
     private static final Duration HEARD = Duration.ofMinutes(1);

@@ -25,7 +25,7 @@ import jakarta.ws.rs.core.Response;
 @Requires(Access.ADMIN)
 public class ProjectionResource {
 
-    private static final Sql REBUILD_PROJECTION = Sql.named("rebuild_projection");
+    private static final Sql REBUILD_PROJECTION = Sql.named("derived/projection/rebuild_projection");
 
     private final Pool pool;
     private final Projector projector;

@@ -52,11 +52,11 @@ import org.jspecify.annotations.Nullable;
 public class Projector {
 
     private static final Logger LOG = Logger.getLogger(Projector.class);
-    private static final Sql FIND_LAGGING = Sql.named("find_lagging");
-    private static final Sql BEGIN_PROJECTION = Sql.named("begin_projection");
-    private static final Sql HOLD_CHECKPOINT = Sql.named("hold_checkpoint");
-    private static final Sql LOCK_CHECKPOINT = Sql.named("lock_checkpoint");
-    private static final Sql MOVE_CHECKPOINT = Sql.named("move_checkpoint");
+    private static final Sql FIND_LAGGING = Sql.named("derived/projection/find_lagging");
+    private static final Sql BEGIN_PROJECTION = Sql.named("derived/projection/begin_projection");
+    private static final Sql HOLD_CHECKPOINT = Sql.named("derived/projection/hold_checkpoint");
+    private static final Sql LOCK_CHECKPOINT = Sql.named("derived/projection/lock_checkpoint");
+    private static final Sql MOVE_CHECKPOINT = Sql.named("derived/projection/move_checkpoint");
     /** How many failures are remembered; a project beyond that is tried again at every look. */
     private static final int MAX_FAILURES = 10_000;
     /** For how many projects it is known since when they are behind. Others do not count in the lag's seconds. */

@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class RecentProjects {
 
-    private static final Sql READ_RECENT_PROJECTS = Sql.named("read_recent_projects");
+    private static final Sql READ_RECENT_PROJECTS = Sql.named("derived/projection/read_recent_projects");
     /** How many places one read takes: more than fit on a page, so that it always gets to another one. */
     private static final int PLACES = 1_000;
     /** Each session that writes fills a page of its own, and so many pages before the last one may still be somebody's. */

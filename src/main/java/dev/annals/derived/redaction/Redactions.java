@@ -41,9 +41,9 @@ import org.jspecify.annotations.Nullable;
 @ApplicationScoped
 class Redactions {
 
-    private static final Sql READ_RECORDS = Sql.named("read_records");
-    private static final Sql READ_SEEDS = Sql.named("read_seeds");
-    private static final Sql REDACT = Sql.named("redact");
+    private static final Sql READ_RECORDS = Sql.named("core/feed/read_records");
+    private static final Sql READ_SEEDS = Sql.named("derived/log/read_seeds");
+    private static final Sql REDACT = Sql.named("derived/redaction/redact");
 
     private final Pool pool;
     private final Projector projector;

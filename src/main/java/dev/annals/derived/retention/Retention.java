@@ -36,8 +36,8 @@ import org.jspecify.annotations.Nullable;
 public class Retention {
 
     private static final Logger LOG = Logger.getLogger(Retention.class);
-    private static final Sql FIND_RETAINED = Sql.named("find_retained");
-    private static final Sql REMOVE_EXPIRED = Sql.named("remove_expired");
+    private static final Sql FIND_RETAINED = Sql.named("derived/retention/find_retained");
+    private static final Sql REMOVE_EXPIRED = Sql.named("derived/retention/remove_expired");
     /** How many projects a statement finds. */
     private static final int PROJECTS = 1_000;
     /** How many transactions a project has before the others have their turn. */

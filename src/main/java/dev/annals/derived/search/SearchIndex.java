@@ -33,11 +33,11 @@ import org.jspecify.annotations.Nullable;
 @ApplicationScoped
 public class SearchIndex implements Projection, FeedIndex {
 
-    private static final Sql PROJECT_SEARCH = Sql.named("project_search");
-    private static final Sql FORGET_BLOCK = Sql.named("forget_block");
-    private static final Sql RESET_SEARCH = Sql.named("reset_search");
-    private static final Sql SEARCH_BLOCKS = Sql.named("search_blocks");
-    private static final Sql SEARCH_BLOCKS_BY_TIME = Sql.named("search_blocks_by_time");
+    private static final Sql PROJECT_SEARCH = Sql.named("derived/search/project_search");
+    private static final Sql FORGET_BLOCK = Sql.named("derived/search/forget_block");
+    private static final Sql RESET_SEARCH = Sql.named("derived/search/reset_search");
+    private static final Sql SEARCH_BLOCKS = Sql.named("derived/search/search_blocks");
+    private static final Sql SEARCH_BLOCKS_BY_TIME = Sql.named("derived/search/search_blocks_by_time");
 
     private static final int BLOCK = 1_024;
     /** Places that share a bit. */

@@ -20,10 +20,10 @@ import org.jspecify.annotations.Nullable;
 @ApplicationScoped
 public class DailyCounts implements Projection {
 
-    private static final Sql PROJECT_STATISTICS = Sql.named("project_statistics");
-    private static final Sql RESET_STATISTICS = Sql.named("reset_statistics");
-    private static final Sql UNCOUNT_RECORD = Sql.named("uncount_record");
-    private static final Sql RECOUNT_RECORD = Sql.named("recount_record");
+    private static final Sql PROJECT_STATISTICS = Sql.named("derived/statistics/project_statistics");
+    private static final Sql RESET_STATISTICS = Sql.named("derived/statistics/reset_statistics");
+    private static final Sql UNCOUNT_RECORD = Sql.named("derived/statistics/uncount_record");
+    private static final Sql RECOUNT_RECORD = Sql.named("derived/statistics/recount_record");
     private static final int DAYS_PER_RESET = 100;
 
     private final StatisticsConfig config;

@@ -36,8 +36,8 @@ import java.util.UUID;
 @Produces(MediaType.APPLICATION_JSON)
 public class StatisticsResource {
 
-    private static final Sql READ_STATISTICS = Sql.named("read_statistics");
-    private static final Sql READ_DAILY_TOTALS = Sql.named("read_daily_totals");
+    private static final Sql READ_STATISTICS = Sql.named("derived/statistics/read_statistics");
+    private static final Sql READ_DAILY_TOTALS = Sql.named("derived/statistics/read_daily_totals");
 
     /** A result as it comes from the database, without its texts. */
     private static final long RESULT_BYTES = 320;

@@ -45,10 +45,10 @@ import org.jspecify.annotations.Nullable;
 class Deliveries {
 
     private static final Logger LOG = Logger.getLogger(Deliveries.class);
-    private static final Sql CLAIM_STREAMS = Sql.named("claim_streams");
-    private static final Sql NOTE_STREAM_DEATHS = Sql.named("note_stream_deaths");
-    private static final Sql RELEASE_STREAMS = Sql.named("release_streams");
-    private static final Sql WATCH_STREAMS = Sql.named("watch_streams");
+    private static final Sql CLAIM_STREAMS = Sql.named("edges/delivery/claim_streams");
+    private static final Sql NOTE_STREAM_DEATHS = Sql.named("edges/delivery/note_stream_deaths");
+    private static final Sql RELEASE_STREAMS = Sql.named("edges/delivery/release_streams");
+    private static final Sql WATCH_STREAMS = Sql.named("edges/delivery/watch_streams");
     private static final Duration WATCH_INTERVAL = Duration.ofSeconds(15);
     /** A stream of a hundred thousand projects takes a third of a second to look at: looks take a fifth of the time at most. */
     private static final int PAUSES = 4;

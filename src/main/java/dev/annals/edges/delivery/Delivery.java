@@ -36,13 +36,13 @@ import org.jspecify.annotations.Nullable;
 final class Delivery {
 
     private static final Logger LOG = Logger.getLogger(Delivery.class);
-    private static final Sql ADVANCE_STREAM = Sql.named("advance_stream");
-    private static final Sql RENEW_STREAM_LEASE = Sql.named("renew_stream_lease");
-    private static final Sql RELEASE_STREAM = Sql.named("release_stream");
-    private static final Sql DEFER_STREAM = Sql.named("defer_stream");
-    private static final Sql FAIL_STREAM = Sql.named("fail_stream");
-    private static final Sql PASS_BY_RECORD = Sql.named("pass_by_record");
-    private static final Sql STOP_STREAM = Sql.named("stop_stream");
+    private static final Sql ADVANCE_STREAM = Sql.named("edges/delivery/advance_stream");
+    private static final Sql RENEW_STREAM_LEASE = Sql.named("edges/delivery/renew_stream_lease");
+    private static final Sql RELEASE_STREAM = Sql.named("edges/delivery/release_stream");
+    private static final Sql DEFER_STREAM = Sql.named("edges/delivery/defer_stream");
+    private static final Sql FAIL_STREAM = Sql.named("edges/delivery/fail_stream");
+    private static final Sql PASS_BY_RECORD = Sql.named("edges/delivery/pass_by_record");
+    private static final Sql STOP_STREAM = Sql.named("edges/delivery/stop_stream");
     private static final int RENEWALS = 3;
     private static final int MAX_ERROR = 1_024;
 

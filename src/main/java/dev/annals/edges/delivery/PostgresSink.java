@@ -34,9 +34,9 @@ import org.jspecify.annotations.Nullable;
  */
 final class PostgresSink implements Sink {
 
-    private static final Sql MAKE_SINK_TABLES = Sql.named("make_sink_tables");
-    private static final Sql FIND_SINK_CURSOR = Sql.named("find_sink_cursor");
-    private static final Sql ADD_TO_SINK = Sql.named("add_to_sink");
+    private static final Sql MAKE_SINK_TABLES = Sql.named("edges/delivery/make_sink_tables");
+    private static final Sql FIND_SINK_CURSOR = Sql.named("edges/delivery/find_sink_cursor");
+    private static final Sql ADD_TO_SINK = Sql.named("edges/delivery/add_to_sink");
     private static final String SSL_MODE = "sslmode";
     private static final Pattern STATE = Pattern.compile("[0-9A-Z]{5}");
     /** Of the driver's settings this is the only one that a URL may have. */

@@ -39,14 +39,14 @@ import org.jspecify.annotations.Nullable;
 @ApplicationScoped
 class Streams {
 
-    private static final Sql SET_STREAM = Sql.named("set_stream");
-    private static final Sql PAUSE_STREAM = Sql.named("pause_stream");
-    private static final Sql RESUME_STREAM = Sql.named("resume_stream");
-    private static final Sql REWIND_STREAM = Sql.named("rewind_stream");
-    private static final Sql DELETE_STREAM = Sql.named("delete_stream");
-    private static final Sql FIND_STREAMS = Sql.named("find_streams");
-    private static final Sql FIND_STREAM_FEEDS = Sql.named("find_stream_feeds");
-    private static final Sql LIST_DEAD_LETTERS = Sql.named("list_dead_letters");
+    private static final Sql SET_STREAM = Sql.named("edges/delivery/set_stream");
+    private static final Sql PAUSE_STREAM = Sql.named("edges/delivery/pause_stream");
+    private static final Sql RESUME_STREAM = Sql.named("edges/delivery/resume_stream");
+    private static final Sql REWIND_STREAM = Sql.named("edges/delivery/rewind_stream");
+    private static final Sql DELETE_STREAM = Sql.named("edges/delivery/delete_stream");
+    private static final Sql FIND_STREAMS = Sql.named("edges/delivery/find_streams");
+    private static final Sql FIND_STREAM_FEEDS = Sql.named("edges/delivery/find_stream_feeds");
+    private static final Sql LIST_DEAD_LETTERS = Sql.named("edges/delivery/list_dead_letters");
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final int LOOK_UPS = 4;
     private static final Duration LOOK_UP_WAIT = Duration.ofSeconds(5);

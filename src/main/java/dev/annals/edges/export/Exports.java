@@ -21,7 +21,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 @ApplicationScoped
 class Exports {
 
-    private static final Sql EXPORT_BOUNDS = Sql.named("export_bounds");
+    private static final Sql EXPORT_BOUNDS = Sql.named("edges/export/export_bounds");
     private static final Duration RETRY_AFTER = Duration.ofSeconds(10);
 
     private final Pool pool;

@@ -29,7 +29,7 @@ import org.jboss.logging.Logger;
 public class DatabaseCheck {
 
     private static final Logger LOG = Logger.getLogger(DatabaseCheck.class);
-    private static final Sql CHECK_DATABASE = Sql.named("check_database");
+    private static final Sql CHECK_DATABASE = Sql.named("kernel/database/check_database");
     private static final int OLDEST_POSTGRES = 15;
     private static final int PROJECTS = 1_000;
     private static final int RECORDS = 20;

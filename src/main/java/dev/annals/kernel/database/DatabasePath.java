@@ -46,7 +46,7 @@ final class DatabasePath {
     /** How long a part of a statement or of its answer may be under way. */
     private static final Duration ON_THE_WAY = Duration.ofSeconds(2);
 
-    private static final Sql FIND_WORKING_SESSIONS = Sql.named("find_working_sessions");
+    private static final Sql FIND_WORKING_SESSIONS = Sql.named("kernel/database/find_working_sessions");
     private static final Logger LOG = Logger.getLogger(DatabasePath.class);
     private static final int QUESTION_MILLIS = 2_000;
     private static final int INTERVAL_MILLIS = 1_000;

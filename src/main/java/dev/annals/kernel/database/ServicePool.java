@@ -31,7 +31,7 @@ import org.jspecify.annotations.Nullable;
 @Singleton
 public class ServicePool implements PgPoolCreator {
 
-    private static final Sql CHECK_SESSION = Sql.named("check_session");
+    private static final Sql CHECK_SESSION = Sql.named("kernel/database/check_session");
 
     private final AnnalsConfig annals;
     private final AnnalsConfig.Database limits;

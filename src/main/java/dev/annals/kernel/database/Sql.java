@@ -30,7 +30,7 @@ public final class Sql {
             |'[^']*'|"[^"]*"|\\$(?<tag>\\w*)\\$.*?\\$\\k<tag>\\$\
             |(?<![:\\w)\\]]):(?<bind>[a-z_]\\w*)""", Pattern.DOTALL);
 
-    private static final Pattern INCLUDE = Pattern.compile("/\\* include ([a-z_]+) \\*/");
+    private static final Pattern INCLUDE = Pattern.compile("/\\* include ([a-z_/]+) \\*/");
 
     /** What {@link #narrowed} replaces: a condition that holds without it. */
     private static final Pattern CONDITION = Pattern.compile("/\\* condition \\*/ :[a-z_]+::text\\[] is null");
@@ -88,15 +88,15 @@ public final class Sql {
     /**
      * Reads a statement.
      *
-     * @param name the file's name without {@code .sql}
+     * @param path of the file below {@code /sql}, without {@code .sql}: the folder of the package whose statement it is, and its name
      * @throws IllegalStateException if there is none, or if it does not use exactly the binds that it declares
      */
-    public static Sql named(String name) {
-        return of(name, read(name));
+    public static Sql named(String path) {
+        return of(path.substring(path.lastIndexOf('/') + 1), read(path));
     }
 
-    private static String read(String name) {
-        String resource = "/sql/" + name + ".sql";
+    private static String read(String path) {
+        String resource = "/sql/" + path + ".sql";
         try (InputStream file = Sql.class.getResourceAsStream(resource)) {
             if (file == null) {
                 throw new IllegalStateException("missing resource " + resource);
@@ -116,8 +116,8 @@ public final class Sql {
     }
 
     // On lines of its own, since its header is made of comments.
-    private static String included(String name) {
-        return "\n" + read(name).strip() + "\n";
+    private static String included(String path) {
+        return "\n" + read(path).strip() + "\n";
     }
 
     /**

@@ -21,7 +21,7 @@ import org.jboss.logging.Logger;
 final class Timelines {
 
     private static final Logger LOG = Logger.getLogger(Timelines.class);
-    private static final Sql FIND_TIMELINE = Sql.named("find_timeline");
+    private static final Sql FIND_TIMELINE = Sql.named("kernel/database/find_timeline");
 
     /** By the system identifier. */
     private final Map<Long, Newest> clusters = new HashMap<>();

@@ -16,8 +16,8 @@ import org.jspecify.annotations.Nullable;
 /** Looks for what breaks one project's feed, or a stretch of it. */
 final class FeedCheck {
 
-    private static final Sql CHOOSE_CHECK_PLAN = Sql.named("choose_check_plan");
-    private static final Sql VERIFY_PROJECT = Sql.named("verify_project");
+    private static final Sql CHOOSE_CHECK_PLAN = Sql.named("tools/ops/choose_check_plan");
+    private static final Sql VERIFY_PROJECT = Sql.named("tools/ops/verify_project");
     private static final int FETCHED_ROWS = 200;
     /** A feed of so few places is checked sooner than a plan is made for it. */
     private static final int FEW_PLACES = 1_000;

@@ -30,9 +30,9 @@ import picocli.CommandLine.Parameters;
 @SuppressWarnings("SystemOut") // a command line tool
 public final class LogCommand {
 
-    private static final Sql RESUME_LOG = Sql.named("resume_log");
-    private static final Sql END_LOG = Sql.named("end_log");
-    private static final Sql FORGET_TREE = Sql.named("forget_tree");
+    private static final Sql RESUME_LOG = Sql.named("tools/ops/resume_log");
+    private static final Sql END_LOG = Sql.named("tools/ops/end_log");
+    private static final Sql FORGET_TREE = Sql.named("tools/ops/forget_tree");
 
     /** {@code log keygen}: makes a key. */
     @Command(

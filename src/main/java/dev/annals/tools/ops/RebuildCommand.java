@@ -21,7 +21,7 @@ import picocli.CommandLine.Option;
 @RegisterForReflection
 public final class RebuildCommand {
 
-    private static final Sql CHECK_ADMINISTRATION = Sql.named("check_administration");
+    private static final Sql CHECK_ADMINISTRATION = Sql.named("tools/ops/check_administration");
 
     /** {@code rebuild administration}: projects, tokens, grants and holds. */
     @Command(

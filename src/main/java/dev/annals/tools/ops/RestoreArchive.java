@@ -46,10 +46,10 @@ import picocli.CommandLine.Parameters;
 @SuppressWarnings("SystemOut") // a command line tool
 public final class RestoreArchive implements Callable<Integer> {
 
-    private static final Sql BEGIN_RESTORED_ARCHIVE = Sql.named("begin_restored_archive");
-    private static final Sql RESTORE_RECORDS = Sql.named("restore_records");
-    private static final Sql RESTORE_SEEDS = Sql.named("restore_seeds");
-    private static final Sql FINISH_RESTORED_ARCHIVE = Sql.named("finish_restored_archive");
+    private static final Sql BEGIN_RESTORED_ARCHIVE = Sql.named("tools/ops/begin_restored_archive");
+    private static final Sql RESTORE_RECORDS = Sql.named("tools/ops/restore_records");
+    private static final Sql RESTORE_SEEDS = Sql.named("tools/ops/restore_seeds");
+    private static final Sql FINISH_RESTORED_ARCHIVE = Sql.named("tools/ops/finish_restored_archive");
     private static final int BATCH = 256;
     private static final int MAX_NAME = 255;
     private static final int MOST_FINDINGS = 10;

@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  */
 record RestoredArchive(Checkpoint signed, CompactRange before, CompactRange behind) {
 
-    private static final Sql FIND_RESTORED_ARCHIVE = Sql.named("find_restored_archive");
+    private static final Sql FIND_RESTORED_ARCHIVE = Sql.named("tools/ops/find_restored_archive");
 
     /** The one that a project is; null if it is none. */
     static @Nullable RestoredArchive find(Connection connection, UUID projectId) throws SQLException {

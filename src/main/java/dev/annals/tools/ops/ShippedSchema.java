@@ -21,8 +21,8 @@ import java.util.Set;
  */
 final class ShippedSchema {
 
-    private static final Sql READ_SCHEMA = Sql.named("read_schema");
-    private static final String SHIPPED = "/sql/schema.txt";
+    private static final Sql READ_SCHEMA = Sql.named("tools/ops/read_schema");
+    private static final String SHIPPED = "/sql/tools/ops/schema.txt";
 
     private ShippedSchema() {}
 

@@ -39,11 +39,11 @@ import org.jspecify.annotations.Nullable;
  */
 final class SignedRecords {
 
-    private static final Sql VERIFY_TILE = Sql.named("verify_tile");
-    private static final Sql READ_LEAF_RECORDS = Sql.named("read_leaf_records");
-    private static final Sql READ_TILES = Sql.named("read_tiles");
-    private static final Sql READ_TILE_ROOTS = Sql.named("read_tile_roots");
-    private static final Sql READ_LOG = Sql.named("read_log");
+    private static final Sql VERIFY_TILE = Sql.named("tools/ops/verify_tile");
+    private static final Sql READ_LEAF_RECORDS = Sql.named("derived/log/read_leaf_records");
+    private static final Sql READ_TILES = Sql.named("derived/log/read_tiles");
+    private static final Sql READ_TILE_ROOTS = Sql.named("derived/log/read_tile_roots");
+    private static final Sql READ_LOG = Sql.named("derived/log/read_log");
 
     private final Connection connection;
     private final UUID projectId;

@@ -36,10 +36,10 @@ import org.jspecify.annotations.Nullable;
 class Verification {
 
     private static final Logger LOG = Logger.getLogger(Verification.class);
-    private static final Sql ADD_VERIFICATIONS = Sql.named("add_verifications");
-    private static final Sql TAKE_VERIFICATION = Sql.named("take_verification");
-    private static final Sql NOTE_VERIFICATION = Sql.named("note_verification");
-    private static final Sql COUNT_UNSOUND = Sql.named("count_unsound");
+    private static final Sql ADD_VERIFICATIONS = Sql.named("tools/ops/add_verifications");
+    private static final Sql TAKE_VERIFICATION = Sql.named("tools/ops/take_verification");
+    private static final Sql NOTE_VERIFICATION = Sql.named("tools/ops/note_verification");
+    private static final Sql COUNT_UNSOUND = Sql.named("tools/ops/count_unsound");
 
     /** How many records a stretch has, in whole tiles of the log. */
     private static final int RECORDS = 8_192;

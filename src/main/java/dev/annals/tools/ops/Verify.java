@@ -58,9 +58,9 @@ public final class Verify implements Callable<Integer> {
     /** A wrong command line, or a database that cannot be read: exit code 2. */
     static final int UNCHECKED = 2;
 
-    private static final Sql NEXT_PROJECT = Sql.named("next_project");
-    private static final Sql FIND_PROJECT = Sql.named("find_project");
-    private static final Sql COUNT_PROJECT = Sql.named("count_project");
+    private static final Sql NEXT_PROJECT = Sql.named("tools/ops/next_project");
+    private static final Sql FIND_PROJECT = Sql.named("access/projects/find_project");
+    private static final Sql COUNT_PROJECT = Sql.named("tools/ops/count_project");
     private static final UUID BEFORE_ALL = new UUID(0, 0);
     private static final int MAX_FINDINGS = 1_000_000;
     /** What the name of a project's log ends with. */

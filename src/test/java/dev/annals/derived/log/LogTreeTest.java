@@ -248,7 +248,7 @@ class LogTreeTest {
     private void rebuild() {
         Pool pool = connections.open(1);
         pools.add(pool);
-        Sql.named("rebuild_projection")
+        Sql.named("derived/projection/rebuild_projection")
                 .bind("name", "log")
                 .execute(pool)
                 .await()

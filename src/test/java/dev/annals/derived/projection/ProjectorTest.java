@@ -94,7 +94,7 @@ class ProjectorTest {
         assertCounted();
         List<List<String>> live = stored();
 
-        Sql.named("rebuild_projection")
+        Sql.named("derived/projection/rebuild_projection")
                 .bind("name", "statistics")
                 .execute(pool())
                 .await()

@@ -36,8 +36,8 @@ class PoolerTest {
     private static final String PASSWORD = "secret";
     private static final Map<String, String> LOGINS = Map.of("annals", PASSWORD, "annals_app", PASSWORD);
     private static final UUID PROJECT = UUID.randomUUID();
-    private static final Sql READ_HEADS = Sql.named("read_heads");
-    private static final Sql APPEND_RECORD = Sql.named("append_record");
+    private static final Sql READ_HEADS = Sql.named("core/feed/read_heads");
+    private static final Sql APPEND_RECORD = Sql.named("core/append/append_record");
 
     @TempDir
     static Path directory;

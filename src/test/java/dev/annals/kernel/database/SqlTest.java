@@ -107,8 +107,8 @@ class SqlTest {
         Path directory =
                 Path.of(Objects.requireNonNull(Sql.class.getResource("/sql")).toURI());
         List<String> names;
-        try (Stream<Path> files = Files.list(directory)) {
-            names = files.map(file -> file.getFileName().toString())
+        try (Stream<Path> files = Files.walk(directory)) {
+            names = files.map(file -> directory.relativize(file).toString())
                     .filter(file -> file.endsWith(".sql"))
                     .map(file -> file.replace(".sql", ""))
                     .toList();

@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Test;
 @BesideTheService
 class ShippedSchemaTest {
 
-    private static final Path SHIPPED = Path.of("src/main/resources/sql/schema.txt");
+    private static final Path SHIPPED = Path.of("src/main/resources/sql/tools/ops/schema.txt");
 
     @Test
     void theShippedSchemaIsThatOfTheMigrations() throws Exception {

@@ -63,7 +63,7 @@ left join lateral (
   select * from annals.audit_record as r
   where r.project_id = :project_id and r.id = place.record_id
     and place.turn > coalesce(:sequence_id::bigint * :direction::integer, -9223372036854775807)
-    and /* include passes */
+    and /* include core/query/passes */
   offset 0) as r on true
 where r.id is not null
   or place.sequence_id = (select lowest from looked_at)

@@ -46,6 +46,6 @@ from (
       else date_bin((select ('1 ' || :interval)::interval), r."timestamp", '2000-01-01 00:00:00Z') end as start
   from annals.audit_record as r
   where r.project_id = :project_id and r.id = any (array(select record_id from place))
-    and /* include passes */
+    and /* include core/query/passes */
   offset 0) as record
 join place on place.record_id = record.id

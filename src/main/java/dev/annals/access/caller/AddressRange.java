@@ -38,7 +38,7 @@ public record AddressRange(byte[] network, int prefix) {
     }
 
     /** The network as PostgreSQL's {@code cidr} reads it. */
-    String text() {
+    public String text() {
         return IpAddress.format(network) + "/" + prefix;
     }
 

@@ -5,7 +5,7 @@ import dev.annals.core.feed.FeedQuery;
 import dev.annals.core.live.HeadWatch.Kind;
 import dev.annals.core.live.HeadWatch.Waiter;
 import dev.annals.core.live.ReadCoalescer.Caller;
-import dev.annals.search.Filter;
+import dev.annals.core.query.Filter;
 import io.vertx.core.Context;
 import java.util.UUID;
 import java.util.function.Supplier;

@@ -3,7 +3,7 @@ package dev.annals.core.live;
 import dev.annals.core.feed.FeedPage;
 import dev.annals.core.feed.FeedQuery;
 import dev.annals.core.live.HeadWatch.Kind;
-import dev.annals.search.Filter;
+import dev.annals.core.query.Filter;
 import io.smallrye.mutiny.subscription.UniEmitter;
 import io.vertx.core.Context;
 import java.time.Duration;

@@ -5,7 +5,6 @@ import dev.annals.access.caller.Actor;
 import dev.annals.access.caller.Requires;
 import dev.annals.access.projects.Listed;
 import dev.annals.access.projects.ProjectCommands;
-import dev.annals.access.projects.ProjectRequests;
 import dev.annals.access.projects.Projects;
 import dev.annals.kernel.http.JsonBody;
 import io.smallrye.mutiny.Uni;
@@ -58,10 +57,7 @@ public class ArchiveResource {
             @Context HttpServerRequest http,
             @Context ContainerRequestContext request) {
         return commands.run(
-                        project,
-                        http,
-                        ProjectRequests.NewArchive::read,
-                        (found, made) -> archives.note(found, made, Actor.of(request)))
+                        project, http, NewArchive::read, (found, made) -> archives.note(found, made, Actor.of(request)))
                 .map(archive -> JsonBody.answer(Response.Status.CREATED, SIZE, archive::write));
     }
 }

@@ -3,7 +3,6 @@ package dev.annals.access.archives;
 import dev.annals.access.caller.Actor;
 import dev.annals.access.projects.Listed;
 import dev.annals.access.projects.Project;
-import dev.annals.access.projects.ProjectRequests;
 import dev.annals.access.projects.Projects;
 import dev.annals.kernel.database.DatabaseFailure;
 import dev.annals.kernel.database.Sql;
@@ -44,7 +43,7 @@ class Archives {
     }
 
     /** Notes an archive, or leaves it noted. From then on its records may expire. */
-    Uni<Archive> note(Project project, ProjectRequests.NewArchive made, Actor actor) {
+    Uni<Archive> note(Project project, NewArchive made, Actor actor) {
         return NOTE_ARCHIVE
                 .bind("project_id", project.id())
                 .bind("id", guids.next())

@@ -1,8 +1,12 @@
 package dev.annals.access.caller;
 
+import com.fasterxml.jackson.databind.JsonNode;
+import dev.annals.kernel.http.RequestFields;
 import java.util.Arrays;
+import java.util.EnumSet;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.Set;
 
 /** What a token allows. Those of {@link #AUDIT} and {@link #ADMIN} belong to the project {@code annals}, all others do not. */
 public enum Scope {
@@ -39,5 +43,31 @@ public enum Scope {
         return Arrays.stream(values())
                 .filter(scope -> scope.text().equals(text))
                 .findFirst();
+    }
+
+    /** Reads the member {@code scopes} of a request, which says what a token or a grant may do. */
+    public static Set<Scope> read(RequestFields fields) {
+        Set<Scope> scopes = EnumSet.noneOf(Scope.class);
+        JsonNode value = fields.get("scopes");
+        if (value == null || !value.isArray() || value.isEmpty() || value.size() > 6) {
+            fields.wrong("scopes", "It must be an array of one or more of " + names() + ".");
+            return scopes;
+        }
+        for (int i = 0; i < value.size(); i++) {
+            Scope scope = value.get(i).isTextual()
+                    ? Scope.of(value.get(i).textValue()).orElse(null)
+                    : null;
+            if (scope == null || scope == Scope.VIEW || !scopes.add(scope)) {
+                fields.wrong("scopes/" + i, "It must be one of " + names() + ", each once.");
+            }
+        }
+        if (scopes.stream().map(Scope::isOfAdministration).distinct().count() > 1) {
+            fields.wrong("scopes", "\"audit\" and \"admin\" are for tokens of the project annals, the others are not.");
+        }
+        return scopes;
+    }
+
+    private static String names() {
+        return "\"read\", \"write\", \"sequence\", \"redact\", \"link\", \"stream\", \"audit\" and \"admin\"";
     }
 }

@@ -5,7 +5,6 @@ import dev.annals.access.caller.Actor;
 import dev.annals.access.caller.Requires;
 import dev.annals.access.projects.Listed;
 import dev.annals.access.projects.ProjectCommands;
-import dev.annals.access.projects.ProjectRequests;
 import dev.annals.access.projects.Projects;
 import dev.annals.kernel.http.JsonBody;
 import io.smallrye.mutiny.Uni;
@@ -60,10 +59,7 @@ public class GrantResource {
             @Context HttpServerRequest http,
             @Context ContainerRequestContext request) {
         return commands.run(
-                        project,
-                        http,
-                        ProjectRequests.NewGrant::read,
-                        (found, asked) -> grants.make(found, asked, Actor.of(request)))
+                        project, http, NewGrant::read, (found, asked) -> grants.make(found, asked, Actor.of(request)))
                 .map(made -> JsonBody.answer(Response.Status.CREATED, SIZE, made::write));
     }
 

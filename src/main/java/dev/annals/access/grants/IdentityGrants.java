@@ -5,7 +5,6 @@ import dev.annals.access.caller.Scope;
 import dev.annals.access.openid.Provider;
 import dev.annals.access.projects.Listed;
 import dev.annals.access.projects.Project;
-import dev.annals.access.projects.ProjectRequests;
 import dev.annals.access.projects.Projects;
 import dev.annals.access.tokens.AccessTokens;
 import dev.annals.kernel.database.Binds;
@@ -54,7 +53,7 @@ class IdentityGrants {
     }
 
     /** Opens a project to whoever has a claim. */
-    Uni<IdentityGrant> make(Project project, ProjectRequests.NewGrant asked, Actor actor) {
+    Uni<IdentityGrant> make(Project project, NewGrant asked, Actor actor) {
         String issuer = asked.issuer() != null ? asked.issuer() : provider.issuer();
         if (issuer == null) {
             throw Projects.invalid("/issuer", "It is missing, and the settings name no provider either.");

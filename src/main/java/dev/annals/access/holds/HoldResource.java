@@ -5,7 +5,6 @@ import dev.annals.access.caller.Actor;
 import dev.annals.access.caller.Requires;
 import dev.annals.access.projects.Listed;
 import dev.annals.access.projects.ProjectCommands;
-import dev.annals.access.projects.ProjectRequests;
 import dev.annals.access.projects.Projects;
 import dev.annals.kernel.http.JsonBody;
 import io.smallrye.mutiny.Uni;
@@ -57,11 +56,7 @@ public class HoldResource {
             @PathParam("project") String project,
             @Context HttpServerRequest http,
             @Context ContainerRequestContext request) {
-        return commands.run(
-                        project,
-                        http,
-                        ProjectRequests.NewHold::read,
-                        (found, asked) -> holds.set(found, asked, Actor.of(request)))
+        return commands.run(project, http, NewHold::read, (found, asked) -> holds.set(found, asked, Actor.of(request)))
                 .map(hold -> JsonBody.answer(Response.Status.CREATED, SIZE, hold::write));
     }
 
@@ -78,7 +73,7 @@ public class HoldResource {
         return commands.run(
                         project,
                         http,
-                        ProjectRequests.Lifting::read,
+                        Lifting::read,
                         (found, lifting) ->
                                 holds.lift(found, ProjectCommands.id(id, "hold"), lifting.reason(), Actor.of(request)))
                 .map(lifted -> JsonBody.answer(Response.Status.OK, SIZE, lifted::write));

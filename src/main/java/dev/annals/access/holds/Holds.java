@@ -3,7 +3,6 @@ package dev.annals.access.holds;
 import dev.annals.access.caller.Actor;
 import dev.annals.access.projects.Listed;
 import dev.annals.access.projects.Project;
-import dev.annals.access.projects.ProjectRequests;
 import dev.annals.access.projects.Projects;
 import dev.annals.kernel.database.Binds;
 import dev.annals.kernel.database.DatabaseFailure;
@@ -46,7 +45,7 @@ class Holds {
     }
 
     /** Sets a hold. Once this is done, nothing of what it covers is redacted any more. */
-    Uni<Hold> set(Project project, ProjectRequests.NewHold asked, Actor actor) {
+    Uni<Hold> set(Project project, NewHold asked, Actor actor) {
         UUID id = guids.next();
         return run(
                         SET_HOLD.bind("project_id", project.id())

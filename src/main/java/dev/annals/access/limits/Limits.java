@@ -6,10 +6,14 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectReader;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import dev.annals.kernel.http.JsonBody;
+import dev.annals.kernel.http.RequestFields;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 import java.util.EnumMap;
 import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** The limits of a project, or of a token. What is not named has none. */
@@ -17,6 +21,10 @@ public record Limits(Map<Limit, Long> values) {
 
     /** No limits. */
     public static final Limits NONE = new Limits(Map.of());
+
+    /** The names of all limits. */
+    public static final Set<String> NAMES =
+            Arrays.stream(Limit.values()).map(Limit::text).collect(Collectors.toUnmodifiableSet());
 
     private static final String NOTHING = "{}";
     private static final int SIZE = 256;
@@ -80,5 +88,35 @@ public record Limits(Map<Limit, Long> values) {
     /** The same, as text. */
     public String toJson() {
         return new String(JsonBody.toBytes(SIZE, this::write), StandardCharsets.UTF_8);
+    }
+
+    /** {@code {"records_per_second": 100, …}}; what is left out, or null, has no limit. */
+    public static Limits read(byte[] body) {
+        RequestFields fields = new RequestFields(body, NAMES);
+        Limits limits = read(fields);
+        fields.requireValid();
+        return limits;
+    }
+
+    /** The same from an object whose other members are looked at, too. */
+    public static Limits read(RequestFields fields) {
+        Map<Limit, Long> values = new EnumMap<>(Limit.class);
+        for (Limit limit : Limit.values()) {
+            JsonNode value = fields.get(limit.text());
+            if (value != null) {
+                if (value.canConvertToLong()
+                        && value.isIntegralNumber()
+                        && value.longValue() >= limit.least()
+                        && value.longValue() <= limit.most()) {
+                    values.put(limit, value.longValue());
+                } else {
+                    fields.wrong(
+                            limit.text(),
+                            "It must be a whole number from " + limit.least() + " to " + limit.most()
+                                    + ", or be left out for no limit.");
+                }
+            }
+        }
+        return new Limits(values);
     }
 }

@@ -3,6 +3,7 @@ package dev.annals.access.projects;
 import dev.annals.access.caller.Access;
 import dev.annals.access.caller.Actor;
 import dev.annals.access.caller.Requires;
+import dev.annals.access.limits.Limits;
 import dev.annals.access.caller.Scope;
 import dev.annals.kernel.http.JsonBody;
 import dev.annals.kernel.http.RequestBodies;
@@ -109,7 +110,7 @@ public class ProjectResource {
         return commands.run(
                         project,
                         http,
-                        ProjectRequests::readLimits,
+                        Limits::read,
                         (found, limits) -> projects.limit(found, limits, Actor.of(request)))
                 .map(limited -> answer(Response.Status.OK, limited));
     }
@@ -127,7 +128,7 @@ public class ProjectResource {
         return commands.run(
                         project,
                         http,
-                        ProjectRequests::readLimits,
+                        Limits::read,
                         (found, limits) -> projects.limit(found, tokenId(id), limits, Actor.of(request)))
                 .map(limited -> JsonBody.answer(Response.Status.OK, SIZE, limited::write));
     }

@@ -51,8 +51,19 @@ class SdkIT extends ClientProcess {
             HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
 
     @ParameterizedTest
-    @ValueSource(strings = {"Tour.java", "tour.ts", "tour.py", "tour.go", "tour.rs", "tour.cs"})
+    @ValueSource(strings = {"Tour.java", "tour.ts"})
     void theClientAppendsPagesPollsAndTellsProblems(String tour) throws Exception {
+        takeTour(tour);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"tour.py", "tour.go", "tour.rs", "tour.cs"})
+    @TakesLong
+    void soDoThoseInOtherLanguages(String tour) throws Exception {
+        takeTour(tour);
+    }
+
+    private void takeTour(String tour) throws Exception {
         SdkProgram program = SdkProgram.of(Path.of("src/test/sdk", tour));
         Project project = service.newProject();
 
@@ -89,6 +100,7 @@ class SdkIT extends ClientProcess {
     }
 
     @Test
+    @TakesLong
     void aPythonFollowerThatIsKilledAgainAndAgainHasEveryRecordOnce() throws Exception {
         followWhileKilled(SdkProgram.python(documented("python"), "follow"), new DatabaseCopy(folder));
     }

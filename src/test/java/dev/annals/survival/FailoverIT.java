@@ -29,6 +29,7 @@ import org.junit.jupiter.api.io.TempDir;
  * themselves.
  */
 @Slow
+@TakesLong
 @Timeout(600)
 class FailoverIT {
 
@@ -93,7 +94,6 @@ class FailoverIT {
     }
 
     @Test
-    @TakesLong
     void aKilledPrimaryIsLeftForThePromotedStandbyWithoutAnErrorOfAWriter() throws Exception {
         clients.measurePause();
         servers.killPrimary();

@@ -9,6 +9,7 @@ import dev.annals.Await;
 import dev.annals.Ports;
 import dev.annals.ServiceProcess;
 import dev.annals.Slow;
+import dev.annals.TakesLong;
 import dev.annals.derived.log.GoPrograms;
 import dev.annals.tools.embedded.TestDatabase;
 import java.io.BufferedReader;
@@ -35,6 +36,7 @@ import org.junit.jupiter.api.Timeout;
  * signs by ES384, and calls its tokens of access {@code JWT}.
  */
 @Slow
+@TakesLong
 @Timeout(300)
 class OtherProviderIT {
 

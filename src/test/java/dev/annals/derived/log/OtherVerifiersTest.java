@@ -8,6 +8,7 @@ import dev.annals.AuditLogFixture;
 import dev.annals.AuditLogFixture.Project;
 import dev.annals.Await;
 import dev.annals.Slow;
+import dev.annals.TakesLong;
 import dev.annals.derived.projection.RandomRecords;
 import dev.annals.derived.proof.Checkpoint;
 import dev.annals.derived.proof.Hash;
@@ -48,6 +49,7 @@ import org.junit.jupiter.api.io.TempDir;
  * the way: {@code fsck} of transparency-dev/tessera, and, in a program of ours, golang.org/x/mod and transparency-dev/merkle.
  */
 @Slow
+@TakesLong
 @QuarkusTest
 @QuarkusTestResource(TestDatabase.class)
 @Timeout(600)

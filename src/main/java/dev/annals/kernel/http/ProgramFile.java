@@ -38,9 +38,8 @@ public final class ProgramFile {
         try (InputStream file = Objects.requireNonNull(ProgramFile.class.getResourceAsStream(path), path)) {
             byte[] bytes = file.readAllBytes();
             byte[] hash = MessageDigest.getInstance("SHA-256").digest(bytes);
-            // Outside the heap, as everything else would be copied there for each client; and nobody writes it, which
-            // is why the
-            // connection's guard does not count it.
+            // Outside the heap, as the network would copy anything else there for each client. It is read-only, which
+            // tells the connection's guard not to count it.
             content = Buffer.buffer(
                     Unpooled.directBuffer(bytes.length).writeBytes(bytes).asReadOnly());
             tag = '"' + HexFormat.of().formatHex(hash, 0, TAG_BYTES) + '"';

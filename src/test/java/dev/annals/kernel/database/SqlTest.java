@@ -74,7 +74,7 @@ class SqlTest {
 
     @Test
     void aPartThatSeveralStatementsShareBringsItsBinds() {
-        Sql sql = Sql.of("one", "-- :limit  integer\nselect 1 where /* include passes */\nlimit :limit");
+        Sql sql = Sql.of("one", "-- :limit  integer\nselect 1 where /* include core/query/passes */\nlimit :limit");
 
         assertThat(sql.text())
                 .doesNotContain("/*")

@@ -210,8 +210,8 @@ function isTime(text: string): boolean {
   const moment = new Date(date.getTime() - offset + (second === 60 ? 1_000 : 0));
   // A leap second, which the service takes for the second that follows it.
   const isLeap = /-0[17]-01T00:00:00/.test(moment.toISOString());
-  const year = moment.getUTCFullYear();
-  return isReal && offsetHours < 24 && offsetMinutes < 60 && year >= 1 && year <= 9999 && (second < 60 || isLeap);
+  const inUtc = moment.getUTCFullYear();
+  return isReal && offsetHours < 24 && offsetMinutes < 60 && inUtc >= 1 && inUtc <= 9999 && (second < 60 || isLeap);
 }
 
 /** The IPv4 or IPv6 address in the text, without brackets, port and zone. */

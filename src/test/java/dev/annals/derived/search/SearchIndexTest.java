@@ -219,18 +219,20 @@ class SearchIndexTest {
             for (String mode : List.of("force_custom_plan", "force_generic_plan")) {
                 SqlFixture.execute(connection, "set plan_cache_mode = " + mode);
                 for (String call : List.of(
-                        "scan_feed: '" + project + "', 1, 150000, '{150000}', '{155000}', 200" + filters,
-                        "scan_feed: '" + project + "', -1, 150000, '{145000}', '{150000}', 200" + filters,
-                        "scan_feed: '" + project + "', -1, null, '{null}', '{null}', 200" + none,
-                        "scan_feed narrowed: '" + project + "', 1, 150000, '{150000}', '{155000}', 200" + terms,
-                        "count_facets: '" + project + "', '{145000}', '{150000}', 'hour', 7" + filters,
-                        "count_facets narrowed: '" + project + "', '{145000}', '{150000}', 'hour', 7" + terms,
-                        "read_facets: '" + project + "', '{150000}', '{1}', '{7}', '{1}', 7",
-                        "search_blocks: '" + project + "', 1, 1, 8, 256" + keys,
-                        "search_blocks: '" + project + "', -1, null, 8, 256" + keys,
-                        "search_blocks_by_time: '" + project + "', 1, 1, 8, 256, '2030-01-01', null",
-                        "read_feed: '" + project + "', 150000, 201",
-                        "read_whole_records: '" + project + "', array['" + project + "'::uuid], 1000000")) {
+                        "core/feed/scan_feed: '" + project + "', 1, 150000, '{150000}', '{155000}', 200" + filters,
+                        "core/feed/scan_feed: '" + project + "', -1, 150000, '{145000}', '{150000}', 200" + filters,
+                        "core/feed/scan_feed: '" + project + "', -1, null, '{null}', '{null}', 200" + none,
+                        "core/feed/scan_feed narrowed: '" + project + "', 1, 150000, '{150000}', '{155000}', 200"
+                                + terms,
+                        "derived/facets/count_facets: '" + project + "', '{145000}', '{150000}', 'hour', 7" + filters,
+                        "derived/facets/count_facets narrowed: '" + project + "', '{145000}', '{150000}', 'hour', 7"
+                                + terms,
+                        "derived/facets/read_facets: '" + project + "', '{150000}', '{1}', '{7}', '{1}', 7",
+                        "derived/search/search_blocks: '" + project + "', 1, 1, 8, 256" + keys,
+                        "derived/search/search_blocks: '" + project + "', -1, null, 8, 256" + keys,
+                        "derived/search/search_blocks_by_time: '" + project + "', 1, 1, 8, 256, '2030-01-01', null",
+                        "core/feed/read_feed: '" + project + "', 150000, 201",
+                        "core/feed/read_whole_records: '" + project + "', array['" + project + "'::uuid], 1000000")) {
                     String name = call.substring(0, call.indexOf(':'));
                     Sql statement = name.endsWith(" narrowed")
                             ? Sql.named(name.replace(" narrowed", "")).narrowed(condition.sql())

@@ -35,7 +35,7 @@ import org.jboss.logging.Logger;
  * connection it is asked whether the session is in a transaction. If twice in a row it is not, and not a byte has come in between, the
  * statement never arrived, or its answer was lost: the connection is closed, with those that idle. A statement that the server works
  * on, or a commit that waits for a standby, keeps its connection for as long as its {@link AnswerDeadline} lets it. Behind a pooler
- * nobody can say which session is a connection's, and the deadline is all there is.
+ * the session of a connection is unknown, and only the deadline applies.
  *
  * <p>Safe for any thread.
  */

@@ -10,8 +10,8 @@ import java.time.Duration;
 import java.util.function.Predicate;
 
 /**
- * Event loops for connections to servers that nobody here vouches for. What such a server makes its client compute keeps no request
- * waiting, and a connection to a database has a {@link PostgresGuard}.
+ * Event loops for connections to servers that are not trusted. What such a server makes its client compute does not delay requests, and
+ * a connection to a database has a {@link PostgresGuard}.
  */
 public final class ClientLoops {
 
@@ -66,7 +66,7 @@ public final class ClientLoops {
 
         @Override
         protected ConnectionRules rules() {
-            throw new UnsupportedOperationException("a client serves nobody");
+            throw new UnsupportedOperationException("a client accepts no connections");
         }
     }
 }

@@ -38,7 +38,7 @@ record PostgresBinaries(Path directory, int majorVersion) {
     private static final String PREFIX = "postgresql-binaries-";
     private static final Duration VERSION_LIMIT = Duration.ofSeconds(30);
     private static final Pattern VERSION = Pattern.compile("postgres \\(PostgreSQL\\) (\\d+).*");
-    /** Java's name of a user who has none. */
+    /** Java's name of a user without a name. */
     private static final String NAMELESS = "?";
 
     /** What a program printed (standard output and error together) and its exit code. */

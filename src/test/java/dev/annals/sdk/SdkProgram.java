@@ -32,7 +32,7 @@ record SdkProgram(List<String> command, Path importsFrom) {
     /** The file in a program's folder that takes what it prints. */
     static final String OUTPUT = "output.log";
 
-    private static final Path SDK = Path.of("target", "sdk").toAbsolutePath();
+    private static final Path GENERATED = Path.of("clients", "generated").toAbsolutePath();
     private static final Path PROGRAMS = Path.of("target", "sdk-programs").toAbsolutePath();
     /** The languages whose client was compiled in this run. */
     private static final Set<String> PREPARED = new HashSet<>();
@@ -69,7 +69,7 @@ record SdkProgram(List<String> command, Path importsFrom) {
     }
 
     /** A Java class. The client is compiled for Java 11, with nothing but what its POM names. */
-    static synchronized SdkProgram java(String source, String name) throws IOException {
+    static synchronized SdkProgram java(String source, String name) throws Exception {
         Path program = Files.createDirectories(PROGRAMS.resolve("java")).resolve(name + ".java");
         Files.writeString(program, source);
         String libraries = Arrays.stream(System.getProperty("java.class.path").split(File.pathSeparator))
@@ -159,7 +159,6 @@ record SdkProgram(List<String> command, Path importsFrom) {
         Path installed = environment.resolve("requirements.txt");
         String requirements = Files.readString(client.resolve("requirements.txt"));
         if (!Files.exists(installed) || !Files.readString(installed).equals(requirements)) {
-            Files.createDirectories(PROGRAMS);
             run(PROGRAMS, python, "-m", "venv", environment.toString());
             fetch(client, PYTHON.toString(), "-m", "pip", "install", "--quiet", "-r", "requirements.txt");
             Files.writeString(installed, requirements);
@@ -326,21 +325,26 @@ record SdkProgram(List<String> command, Path importsFrom) {
         return builder.start();
     }
 
-    /** The languages in which clients were generated. */
-    static List<String> languages() throws IOException {
-        try (Stream<Path> folders = Files.list(SDK)) {
+    /** The languages in which clients are generated. */
+    static List<String> languages() throws Exception {
+        try (Stream<Path> folders = Files.list(generated(""))) {
             return folders.filter(Files::isDirectory)
                     .map(folder -> folder.getFileName().toString())
                     .toList();
         }
     }
 
-    private static Path generated(String language) {
-        Path client = SDK.resolve(language);
-        assertThat(client)
-                .as("make the clients first: mvn -Psdk generate-sources")
-                .isDirectory();
-        return client;
+    /** The generated client of this language. The first test that asks for one has Maven generate all of them. */
+    private static synchronized Path generated(String language) throws Exception {
+        if (PREPARED.add("generated")) {
+            run(GENERATED, maven(), "--batch-mode", "--quiet", "generate-sources");
+        }
+        return GENERATED.resolve("target").resolve(language);
+    }
+
+    /** The Maven that runs these tests. */
+    static String maven() {
+        return Path.of(System.getProperty("maven.home"), "bin", "mvn").toString();
     }
 
     private static void installTypeScript(Path client, Path folder) throws Exception {
@@ -383,7 +387,7 @@ record SdkProgram(List<String> command, Path importsFrom) {
     }
 
     private static void run(Path folder, String... command) throws Exception {
-        Path output = Files.createTempFile(PROGRAMS, "run-", ".log");
+        Path output = Files.createTempFile(Files.createDirectories(PROGRAMS), "run-", ".log");
         try {
             Process process = new ProcessBuilder(command)
                     .directory(folder.toFile())

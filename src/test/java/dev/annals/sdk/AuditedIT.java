@@ -26,7 +26,6 @@ import java.util.jar.JarEntry;
 import java.util.jar.JarFile;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import java.util.stream.Stream;
 import javax.tools.ToolProvider;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -46,19 +45,18 @@ class AuditedIT extends ClientProcess {
     void eachCallInQuarkusIsARecord() throws Exception {
         Project project = service.newProject();
         write("## Quarkus", APPLICATIONS.resolve("quarkus"));
-        Files.move(folder.resolve("src/shop/pom.xml"), folder.resolve("pom.xml"));
         unpack(SdkProgram.writerJar(), folder.resolve("client"));
+        String quarkus = quarkusVersion();
         need(new ProcessBuilder("sh", "-c", "command -v mvn").start().waitFor() == 0, "mvn");
-        String plugins = "org.apache.maven.plugins:maven-";
         run(
                 List.of(
                         "mvn",
                         "--batch-mode",
                         "--quiet",
-                        "-Dquarkus.version=" + property("quarkus.version"),
-                        plugins + "resources-plugin:" + property("resources-plugin.version") + ":resources",
-                        plugins + "compiler-plugin:" + property("compiler-plugin.version") + ":compile",
-                        "io.quarkus:quarkus-maven-plugin:" + property("quarkus.version") + ":build"),
+                        "-Dquarkus.version=" + quarkus,
+                        "resources:resources",
+                        "compiler:compile",
+                        "io.quarkus:quarkus-maven-plugin:" + quarkus + ":build"),
                 project,
                 Map.of());
 
@@ -88,9 +86,7 @@ class AuditedIT extends ClientProcess {
         Project project = service.newProject();
         List<Path> sources = write("## Spring", APPLICATIONS.resolve("spring"));
         List<Path> libraries = new ArrayList<>(List.of(folder, SdkProgram.writerJar()));
-        try (Stream<Path> jars = Files.list(Path.of("target", "client", "libraries"))) {
-            jars.map(Path::toAbsolutePath).forEach(libraries::add);
-        }
+        libraries.addAll(SdkProgram.libraries(folder));
         String classPath = String.join(
                 File.pathSeparator, libraries.stream().map(Path::toString).toList());
         List<String> compile = new ArrayList<>(List.of(
@@ -130,7 +126,11 @@ class AuditedIT extends ClientProcess {
         }
         assertThat(sources).hasSize(3);
         for (File file : application.toFile().listFiles()) {
-            sources.add(Files.copy(file.toPath(), shop.resolve(file.getName())));
+            if (file.getName().equals("pom.xml")) {
+                Files.copy(file.toPath(), folder.resolve("pom.xml"));
+            } else {
+                sources.add(Files.copy(file.toPath(), shop.resolve(file.getName())));
+            }
         }
         return sources;
     }
@@ -148,11 +148,10 @@ class AuditedIT extends ClientProcess {
         }
     }
 
-    /** One of this project's POM. */
-    private static String property(String name) throws IOException {
-        Matcher value =
-                Pattern.compile("<" + Pattern.quote(name) + ">([^<]+)<").matcher(Files.readString(Path.of("pom.xml")));
-        assertThat(value.find()).as(name).isTrue();
+    /** The service's, for the application that uses Quarkus. */
+    private static String quarkusVersion() throws IOException {
+        Matcher value = Pattern.compile("<quarkus\\.version>([^<]+)<").matcher(Files.readString(Path.of("pom.xml")));
+        assertThat(value.find()).isTrue();
         return value.group(1);
     }
 

@@ -159,9 +159,10 @@ class LogLinesIT extends ClientProcess {
         return run(all, project, uri);
     }
 
-    private List<String> java(String source) throws IOException {
+    private List<String> java(String source) throws Exception {
+        List<Path> libraries = SdkProgram.libraries(SdkProgram.WRITER);
         List<String> command = new ArrayList<>(
-                SdkProgram.writerInJava(source, "Lines", libraries()).command());
+                SdkProgram.writerInJava(source, "Lines", libraries).command());
         command.add(1, "-Dlogback.configurationFile=" + folder.resolve("logback.xml"));
         return command;
     }
@@ -182,12 +183,6 @@ class LogLinesIT extends ClientProcess {
         assertThat(hasEnded).as(printed).isTrue();
         assertThat(process.exitValue()).as(printed).isZero();
         return printed;
-    }
-
-    private static List<Path> libraries() throws IOException {
-        try (Stream<Path> jars = Files.list(Path.of("target", "client", "libraries"))) {
-            return jars.map(Path::toAbsolutePath).toList();
-        }
     }
 
     /** The block of the page that is in this language and has this text. */

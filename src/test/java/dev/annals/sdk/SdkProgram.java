@@ -33,6 +33,11 @@ record SdkProgram(List<String> command, Path importsFrom) {
     static final String OUTPUT = "output.log";
 
     private static final Path GENERATED = Path.of("clients", "generated").toAbsolutePath();
+    /** The project of the writing client for Java. */
+    static final Path WRITER = Path.of("clients", "java", "writer").toAbsolutePath();
+
+    private static final String BUILD_CLASS_PATH =
+            "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:build-classpath";
     private static final Path PROGRAMS = Path.of("target", "sdk-programs").toAbsolutePath();
     /** The languages whose client was compiled in this run. */
     private static final Set<String> PREPARED = new HashSet<>();
@@ -230,15 +235,24 @@ record SdkProgram(List<String> command, Path importsFrom) {
                 List.of("dotnet", folder.resolve(Path.of("out", name + ".dll")).toString()), client);
     }
 
-    /** The jar of the client that writes. */
-    static Path writerJar() throws IOException {
-        try (Stream<Path> files = Files.list(Path.of("target"))) {
-            return files.filter(
-                            file -> file.getFileName().toString().matches("annals-client-[0-9.]+(-SNAPSHOT)?\\.jar"))
-                    .findFirst()
-                    .orElseThrow()
-                    .toAbsolutePath();
+    /** The writing client's jar. The first call builds it. */
+    static synchronized Path writerJar() throws Exception {
+        if (PREPARED.add("writer")) {
+            run(WRITER, maven(), "--batch-mode", "--quiet", "package");
         }
+        try (Stream<Path> files = Files.list(WRITER.resolve("target"))) {
+            return files.filter(
+                            file -> file.getFileName().toString().matches("annals-writer-[0-9.]+(-SNAPSHOT)?\\.jar"))
+                    .findFirst()
+                    .orElseThrow();
+        }
+    }
+
+    /** The libraries that the POM in this folder names, and theirs. */
+    static List<Path> libraries(Path project) throws Exception {
+        run(project, maven(), "--batch-mode", "--quiet", BUILD_CLASS_PATH, "-Dmdep.outputFile=target/classpath");
+        String classPath = Files.readString(project.resolve("target/classpath"));
+        return Stream.of(classPath.split(File.pathSeparator)).map(Path::of).toList();
     }
 
     /** The program that appends numbers with the writing client of this language. */
@@ -278,7 +292,7 @@ record SdkProgram(List<String> command, Path importsFrom) {
     }
 
     /** A program that uses the writing client for Java, beside these libraries. */
-    static synchronized SdkProgram writerInJava(String source, String name, List<Path> libraries) throws IOException {
+    static synchronized SdkProgram writerInJava(String source, String name, List<Path> libraries) throws Exception {
         Path folder = Files.createDirectories(PROGRAMS.resolve("writer-java"));
         Path file = Files.writeString(folder.resolve(name + ".java"), source);
         String classPath = Stream.concat(Stream.of(folder, writerJar()), libraries.stream())
@@ -378,7 +392,7 @@ record SdkProgram(List<String> command, Path importsFrom) {
     }
 
     /** Runs what fetches packages: where there is no registry, nothing can be said of the client. */
-    private static void fetch(Path folder, String... command) throws Exception {
+    static void fetch(Path folder, String... command) throws Exception {
         try {
             run(folder, command);
         } catch (AssertionError e) {
@@ -386,7 +400,7 @@ record SdkProgram(List<String> command, Path importsFrom) {
         }
     }
 
-    private static void run(Path folder, String... command) throws Exception {
+    static void run(Path folder, String... command) throws Exception {
         Path output = Files.createTempFile(Files.createDirectories(PROGRAMS), "run-", ".log");
         try {
             Process process = new ProcessBuilder(command)

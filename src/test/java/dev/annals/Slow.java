@@ -7,10 +7,8 @@ import java.lang.annotation.Target;
 import org.junit.jupiter.api.Tag;
 
 /**
- * Marks tests that {@code mvn verify} leaves to {@code mvn verify -Dtests=slow}, which {@code .ci/run} runs at the same time: those
- * that need other programs than a JDK, and those of a whole procedure whose parts other tests try by themselves.
- *
- * <p>It stands on a line of its own above a class of its own file, where the build looks for it.
+ * Marks tests that {@code mvn verify} leaves to {@code mvn verify -Dtests=slow}, which {@code .ci/run} runs too: those that need
+ * other programs than a JDK, and those of a whole procedure whose parts other tests try by themselves.
  */
 @Target(ElementType.TYPE)
 @Retention(RetentionPolicy.RUNTIME)

@@ -180,6 +180,15 @@ public interface AnnalsConfig {
         @Durations(min = "100ms", max = "10M")
         Duration lockWatchInterval();
 
+        /**
+         * For how long a session of plain SQL may hold the lock of a feed while others wait for it. The service then ends the
+         * session, with an event; with 0 it ends none. The owner of the schema needs rights for that, which the log names; see
+         * {@code docs/writing.md}.
+         */
+        @WithDefault("0s")
+        @Durations(min = "0s", max = "1H")
+        Duration lockHolderLimit();
+
         /** How long a statement may run before it is cancelled: PostgreSQL's statement_timeout. */
         @WithDefault("30s")
         @Durations(min = "1ms", max = "1H")

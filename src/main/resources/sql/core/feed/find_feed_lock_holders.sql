@@ -1,0 +1,19 @@
+-- The sessions that others wait for at a feed's lock, and whether they may be ended; see V21__feed_lock_watchdog.sql.
+--
+-- :known  text[]  transactions that are shown while they last, also when no session waits for them
+--
+-- Rows, at least one: owner text, of the schema; missing text, the roles that it has to be granted, or null; and of each holder pid
+-- integer, transaction text, project_id uuid and login text (null where no session waits), and is_waiting boolean, whether it waits
+-- for a feed's lock itself.
+select pg_catalog.quote_ident(schema.owner) as owner, schema.missing, holder.*
+from (
+  select pg_get_userbyid(nspowner) as owner, (
+    select string_agg(role, ', ')
+    from unnest(array['pg_signal_backend', 'pg_read_all_stats']) as role
+    where not pg_has_role(nspowner, role, 'usage')) as missing
+  from pg_catalog.pg_namespace where nspname = 'annals') as schema
+left join (
+  select pid, transaction::text, project_id, login::text, is_waiting from annals.feed_lock_holders()
+  union all
+  select pid, transactionid::text, null, null, false from pg_catalog.pg_locks
+  where locktype = 'transactionid' and granted and transactionid::text = any (:known)) as holder on true

@@ -6,6 +6,7 @@ import dev.annals.AuditLogFixture;
 import dev.annals.AuditLogFixture.Project;
 import dev.annals.access.caller.Scope;
 import io.quarkus.test.common.http.TestHTTPResource;
+import io.swagger.v3.parser.OpenAPIV3Parser;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStream;
@@ -15,24 +16,17 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Locale;
 import java.util.Optional;
 import java.util.UUID;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 /** Calls of each operation of the contract, which succeed for whoever may make them. */
 abstract class CallsOfTheContract {
 
-    static final Pattern CONTRACT =
-            Pattern.compile("(?m)^  (?<path>/\\S+):$|^    (?<method>get|put|post|delete|patch):$");
     static final HttpClient HTTP = HttpClient.newHttpClient();
     /** All that a project's token may have. */
     static final String[] SCOPES = Arrays.stream(Scope.values())
@@ -65,16 +59,13 @@ abstract class CallsOfTheContract {
         return json.replaceAll("(?s).*\"" + field + "\":\"([^\"]+)\".*", "$1");
     }
 
-    static List<String> operationsOfTheContract() throws IOException {
+    static List<String> operationsOfTheContract() {
         List<String> operations = new ArrayList<>();
-        String path = "";
-        for (Matcher line = CONTRACT.matcher(Files.readString(Path.of("openapi.yaml"))); line.find(); ) {
-            if (line.group("path") != null) {
-                path = line.group("path");
-            } else {
-                operations.add(line.group("method").toUpperCase(Locale.ROOT) + " " + path);
-            }
-        }
+        new OpenAPIV3Parser()
+                .read("openapi.yaml")
+                .getPaths()
+                .forEach((path, item) ->
+                        item.readOperationsMap().keySet().forEach(method -> operations.add(method + " " + path)));
         return operations;
     }
 

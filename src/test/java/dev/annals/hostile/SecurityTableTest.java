@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.annals.BesideTheService;
 import dev.annals.SqlFixture;
+import dev.annals.WrittenPart;
 import dev.annals.tools.embedded.TestDatabase;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -19,11 +20,14 @@ import java.util.List;
 import java.util.UUID;
 import org.junit.jupiter.api.Test;
 
-/** The table of docs/security.md about the objects of the schema is true; {@link AccessTest} holds that of the operations. */
+/**
+ * The table of docs/privileges.md about the objects of the schema is true; {@link AccessTest} holds that of the operations. With
+ * {@code -Dprivileges.write=true} they write them.
+ */
 @BesideTheService
 class SecurityTableTest {
 
-    private static final Path DOCUMENT = Path.of("docs", "security.md");
+    private static final Path DOCUMENT = Path.of("docs", "privileges.md");
     private static final String NOTHING = "–";
 
     /** The rows of the table that has this first heading, cell by cell. */
@@ -42,18 +46,24 @@ class SecurityTableTest {
         return rows;
     }
 
-    /** A failure shows all rows as they are, to be taken over where they are meant to be so. */
     @Test
     void eachRoleHasTheRightsOnEachObjectThatTheTableSays() throws Exception {
-        List<List<String>> rows = table("object");
-        assertThat(rows.get(0)).containsExactly("object", "`annals_writer`", "`annals_service`", "any other login");
-        assertThat(shown(rows.subList(2, rows.size()))).isEqualTo(shown(rights()));
+        check(
+                SecurityTableTest.class,
+                List.of("object", "`annals_writer`", "`annals_service`", "any other login"),
+                rights());
     }
 
-    private static String shown(List<List<String>> rows) {
-        StringBuilder shown = new StringBuilder();
-        rows.forEach(row -> shown.append("| ").append(String.join(" | ", row)).append(" |\n"));
-        return shown.toString();
+    /** Fails unless the document's table that this test makes has these rows. */
+    static void check(Class<?> test, List<String> headings, List<List<String>> rows) throws IOException {
+        StringBuilder table = new StringBuilder("\n").append(line(headings));
+        table.append("|").append("---|".repeat(headings.size())).append('\n');
+        rows.forEach(row -> table.append(line(row)));
+        WrittenPart.check(DOCUMENT, test, "privileges.write", table.append('\n').toString());
+    }
+
+    private static String line(List<String> row) {
+        return "| " + String.join(" | ", row) + " |\n";
     }
 
     private List<List<String>> rights() throws SQLException {

@@ -1,9 +1,9 @@
 package dev.annals.access.requests;
 
+import dev.annals.kernel.http.ResourceMethods;
 import jakarta.ws.rs.Path;
 import java.lang.reflect.Method;
 import java.util.Map;
-import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
@@ -26,14 +26,12 @@ record Operation(String name, String route) {
     }
 
     private static Operation read(Method resource) {
-        String base = resource.getDeclaringClass().getAnnotation(Path.class).value();
-        if (!base.startsWith("/v1/")) {
-            return new Operation(OTHER.name, base);
+        String route = ResourceMethods.path(resource);
+        if (!route.startsWith("/v1/")) {
+            return new Operation(
+                    OTHER.name,
+                    resource.getDeclaringClass().getAnnotation(Path.class).value());
         }
-        String rest = Optional.ofNullable(resource.getAnnotation(Path.class))
-                .map(path -> "/" + path.value())
-                .orElse("");
-        String route = (base + rest).replace("//", "/");
         // A parameter may have a pattern, which the contract has elsewhere.
         return new Operation(resource.getName(), route.replaceAll("\\{(\\w+):[^}]*}", "{$1}"));
     }

@@ -16,7 +16,6 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
-import org.jspecify.annotations.Nullable;
 
 /** All resource methods that the service has, from their annotations. */
 @Singleton
@@ -36,8 +35,7 @@ public final class ResourceMethods {
     public record ResourceMethod(String httpMethod, String path, Method method) {}
 
     // In native executables, too: Quarkus registers the declared methods of resources for reflection, as filters may
-    // ask
-    // for the method of a request.
+    // ask for the method of a request.
     ResourceMethods(BeanManager beans) {
         all = beans.getBeans(Object.class, Any.Literal.INSTANCE).stream()
                 .map(Bean::getBeanClass)
@@ -51,16 +49,18 @@ public final class ResourceMethods {
         return all;
     }
 
-    private static Stream<ResourceMethod> of(Class<?> resource) {
-        String base = resource.getAnnotation(Path.class).value();
+    /** The methods of one resource. */
+    public static Stream<ResourceMethod> of(Class<?> resource) {
         return Arrays.stream(resource.getDeclaredMethods())
                 .flatMap(method -> HTTP_METHODS.entrySet().stream()
                         .filter(http -> method.isAnnotationPresent(http.getKey()))
-                        .map(http -> new ResourceMethod(
-                                http.getValue(), path(base, method.getAnnotation(Path.class)), method)));
+                        .map(http -> new ResourceMethod(http.getValue(), path(method), method)));
     }
 
-    private static String path(String base, @Nullable Path path) {
+    /** The template of a resource method's address. */
+    public static String path(Method method) {
+        String base = method.getDeclaringClass().getAnnotation(Path.class).value();
+        Path path = method.getAnnotation(Path.class);
         return path == null ? base : base + (path.value().startsWith("/") ? "" : "/") + path.value();
     }
 }

@@ -15,6 +15,7 @@ import com.sun.source.util.JavacTask;
 import com.sun.source.util.TreePath;
 import com.sun.source.util.TreePathScanner;
 import dev.annals.BesideTheService;
+import dev.annals.WrittenPart;
 import io.smallrye.config.ConfigMapping;
 import io.smallrye.config.WithDefault;
 import io.smallrye.config.common.utils.StringUtil;
@@ -44,9 +45,6 @@ import org.junit.jupiter.api.Test;
 class SettingsPageTest {
 
     private static final Path PAGE = Path.of("docs", "settings.md");
-    private static final String BEGIN =
-            "<!-- begin: written by `mvn test -Dtest=SettingsPageTest -Dsettings.write=true` -->\n";
-    private static final String END = "<!-- end -->\n";
     private static final Pattern METHOD = Pattern.compile("\\{(\\w+)}");
     private static final Pattern SETTING = Pattern.compile("`(annals(?:\\.[a-z-]+)+)`");
 
@@ -57,17 +55,7 @@ class SettingsPageTest {
 
     @Test
     void thePageShowsEverySettingWithItsDefaultAndItsLimits() throws IOException {
-        String page = Files.readString(PAGE);
-        int begin = page.indexOf(BEGIN) + BEGIN.length();
-        int end = page.indexOf(END);
-        assertThat(page).contains(BEGIN, END);
-        String written = page.substring(0, begin) + tables() + page.substring(end);
-        if (Boolean.getBoolean("settings.write")) {
-            Files.writeString(PAGE, written);
-        }
-        assertThat(Files.readString(PAGE))
-                .as("docs/settings.md; -Dsettings.write=true writes it")
-                .isEqualTo(written);
+        WrittenPart.check(PAGE, SettingsPageTest.class, "settings.write", tables());
     }
 
     private static String tables() throws IOException {

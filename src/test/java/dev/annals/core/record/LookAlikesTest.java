@@ -132,6 +132,17 @@ class LookAlikesTest {
         return skeleton.chars().anyMatch(c -> "anls.".indexOf(c) >= 0);
     }
 
+    /** Of an action in ASCII the schema makes no skeleton. */
+    @Test
+    void inAsciiWhatIsReservedFollowsTheSkeleton() throws Exception {
+        assertThat(schema.texts("""
+                        select quote_literal(changed) from generate_series(1, 8) as at, generate_series(1, 127) as c,
+                          generate_series(0, 1) as replaced, unnest(array['annals.x', 'ANNALS.X', 'a nna1s.']) as action,
+                          overlay(action placing chr(c) from at for replaced) as changed
+                        where annals.is_reserved(changed) <> starts_with(annals.skeleton(changed), 'annals.')
+                        """)).isEmpty();
+    }
+
     @Test
     void noWriterRecordsOrNamesWhatLooksLikeTheServicesOwn() throws Exception {
         String project = schema.insertProject().toString();

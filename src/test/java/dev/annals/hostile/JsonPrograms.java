@@ -122,7 +122,7 @@ enum JsonPrograms {
         assertThat(process.exitValue()).as(Files.readString(printed)).isZero();
     }
 
-    private boolean isThere() throws InterruptedException {
+    boolean isThere() throws InterruptedException {
         try {
             return new ProcessBuilder(tool, this == GO ? "version" : "--version")
                             .redirectErrorStream(true)

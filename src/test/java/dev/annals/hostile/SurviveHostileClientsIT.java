@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.annals.AuditLogFixture;
+import dev.annals.Await;
 import dev.annals.PackagedService;
 import dev.annals.SqlFixture;
 import dev.annals.TakesLong;
@@ -299,6 +300,34 @@ class SurviveHostileClientsIT {
                 }
             }
         }
+    }
+
+    @Test
+    void answersThatAreNotRead() throws Exception {
+        database()
+                .runEach("insert into annals.audit_record (project_id, action, actor_id) select '" + tenantProject
+                        + "', 'unread', lpad(n::text, 250, 'x') from generate_series(1, 7_000) as n");
+        Await.until(
+                "they are counted",
+                () -> database()
+                                .number(
+                                        "select coalesce(max(sequence_id), 0) from annals.projection_checkpoint where project_id = '"
+                                                + tenantProject + "' and projection = 'statistics'")
+                        >= 7_000);
+        String counts = head("GET", LOGS + "/statistics?by=actor", authorization(tenant));
+        String contract = head("GET", "/q/openapi", "");
+        attackUnread(2_000, contract);
+        attackUnread(8, contract.repeat(4_000));
+        attackUnread(500, counts);
+        attackUnread(8, counts.repeat(500));
+    }
+
+    private static void attackUnread(int connections, String requests) throws Exception {
+        try (UnreadAnswers attack = new UnreadAnswers(service.uri(), directory, connections, requests)) {
+            attack.awaitSent();
+            honest.goesOn();
+        }
+        assertThat(service.isAlive()).as("the service runs").isTrue();
     }
 
     @Test

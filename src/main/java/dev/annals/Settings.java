@@ -6,7 +6,6 @@ import dev.annals.access.tokens.TokenConfig;
 import dev.annals.core.append.AppendConfig;
 import dev.annals.core.feed.FeedConfig;
 import dev.annals.core.live.LiveConfig;
-import dev.annals.core.sequence.SequenceConfig;
 import dev.annals.derived.alert.AlertConfig;
 import dev.annals.derived.facets.FacetsConfig;
 import dev.annals.derived.log.LogConfig;
@@ -47,7 +46,6 @@ final class Settings {
             RetentionConfig.class,
             VerificationConfig.class,
             SearchConfig.class,
-            SequenceConfig.class,
             StatisticsConfig.class,
             TokenConfig.class,
             ViewerConfig.class);

@@ -7,11 +7,9 @@ import io.smallrye.mutiny.Uni;
 final class AsynchronousSequence implements SequenceGenerator {
 
     private final SequenceRow row;
-    private final SequenceConfig config;
 
-    AsynchronousSequence(SequenceRow row, SequenceConfig config) {
+    AsynchronousSequence(SequenceRow row) {
         this.row = row;
-        this.config = config;
     }
 
     @Override
@@ -22,8 +20,8 @@ final class AsynchronousSequence implements SequenceGenerator {
                 .deferred(() -> row.reserveAll(count))
                 .onFailure(DatabaseFailure::isTransient)
                 .retry()
-                .withBackOff(config.retryDelay(), config.maxRetryDelay())
-                .atMost(config.retries());
+                .withBackOff(BatchSequence.RETRY_DELAY, BatchSequence.MAX_RETRY_DELAY)
+                .atMost(BatchSequence.RETRIES);
         return range.map(reserved -> SequenceBlock.adjacent(reserved.first(), count));
     }
 }

@@ -4,6 +4,7 @@ import dev.annals.kernel.database.DatabaseFailure;
 import dev.annals.kernel.http.ProblemException;
 import dev.annals.kernel.http.ProblemType;
 import io.smallrye.mutiny.Uni;
+import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
@@ -23,11 +24,20 @@ final class BatchSequence implements SequenceGenerator {
 
     private static final Logger LOG = Logger.getLogger(BatchSequence.class);
 
+    /** With the delays below, callers wait for seven seconds: long enough for a restart of the database, short of clients' patience. */
+    static final int RETRIES = 8;
+    /** A connection that was cut is replaced at once; the delay doubles with each retry. */
+    static final Duration RETRY_DELAY = Duration.ofMillis(50);
+    /** A database that is back is noticed within this time. */
+    static final Duration MAX_RETRY_DELAY = Duration.ofSeconds(2);
+    /** Callers that wait for one refill take a few hundred bytes each; a refill serves thousands of them at once. */
+    static final int MAX_WAITING = 4096;
+
     private final ValueSource source;
     private final String name;
     private final int batchSize;
     private final int lowWaterMark;
-    private final SequenceConfig config;
+    private final int retries;
 
     private final Object lock = new Object();
     private final ArrayDeque<ValueSource.Range> reserved = new ArrayDeque<>();
@@ -38,12 +48,16 @@ final class BatchSequence implements SequenceGenerator {
     /** Why there will be no more values; null until that is known. */
     private @Nullable ProblemException end;
 
-    BatchSequence(ValueSource source, String name, int batchSize, int lowWaterMark, SequenceConfig config) {
+    BatchSequence(ValueSource source, String name, int batchSize, int lowWaterMark) {
+        this(source, name, batchSize, lowWaterMark, RETRIES);
+    }
+
+    BatchSequence(ValueSource source, String name, int batchSize, int lowWaterMark, int retries) {
         this.source = source;
         this.name = name;
         this.batchSize = batchSize;
         this.lowWaterMark = lowWaterMark;
-        this.config = config;
+        this.retries = retries;
     }
 
     /** A caller that found too few values. */
@@ -65,7 +79,7 @@ final class BatchSequence implements SequenceGenerator {
             }
             if (waiting.isEmpty() && available >= count) {
                 block = take(count);
-            } else if (waiting.size() >= config.queueRequests()) {
+            } else if (waiting.size() >= MAX_WAITING) {
                 throw new ProblemException(
                         ProblemType.QUEUE_FULL, "Too many requests wait for values of the sequence " + name + ".");
             } else {
@@ -134,12 +148,12 @@ final class BatchSequence implements SequenceGenerator {
 
     private void refillFailed(Throwable failure, long wanted, int attempt) {
         boolean passing = DatabaseFailure.isTransient(failure);
-        if (passing && attempt < config.retries()) {
+        if (passing && attempt < retries) {
             Uni.createFrom()
                     .voidItem()
                     .onItem()
                     .delayIt()
-                    .by(DatabaseFailure.backOff(config.retryDelay(), config.maxRetryDelay(), attempt))
+                    .by(DatabaseFailure.backOff(RETRY_DELAY, MAX_RETRY_DELAY, attempt))
                     .subscribe()
                     .with(later -> refill(wanted, attempt + 1));
             return;

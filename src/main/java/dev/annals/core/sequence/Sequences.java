@@ -31,17 +31,19 @@ public class Sequences {
     private static final Sql FIND_SEQUENCE = Sql.named("core/sequence/find_sequence");
     private static final Sql DELETE_SEQUENCE = Sql.named("core/sequence/delete_sequence");
 
+    /** A generator that is dropped loses the rest of its batch, so there are more than a busy process uses; each takes about a KiB. */
+    private static final int MAX_GENERATORS = 10_000;
+
     private final Pool pool;
     private final SequentialGuid guids;
-    private final SequenceConfig config;
     private final SeriesSession session;
     private final Cache<UUID, SequenceGenerator> generators;
     /** A name never changes its sequence, so an outdated entry can only be one that has been deleted. */
     private final Cache<Name, Sequence> known;
 
     @Inject
-    Sequences(Pool pool, ServicePool connections, SequentialGuid guids, SequenceConfig config) {
-        this(pool, connections::connect, guids, config);
+    Sequences(Pool pool, ServicePool connections, SequentialGuid guids) {
+        this(pool, connections::connect, guids);
     }
 
     /**
@@ -49,14 +51,13 @@ public class Sequences {
      *
      * @param connect opens the connection whose session owns the series
      */
-    Sequences(Pool pool, Supplier<Uni<SqlConnection>> connect, SequentialGuid guids, SequenceConfig config) {
+    Sequences(Pool pool, Supplier<Uni<SqlConnection>> connect, SequentialGuid guids) {
         this.pool = pool;
         this.guids = guids;
-        this.config = config;
         this.session = new SeriesSession(connect);
-        this.generators = Caffeine.newBuilder().maximumSize(config.generators()).build();
+        this.generators = Caffeine.newBuilder().maximumSize(MAX_GENERATORS).build();
         this.known = Caffeine.newBuilder()
-                .maximumSize(config.generators())
+                .maximumSize(MAX_GENERATORS)
                 .expireAfterWrite(Duration.ofSeconds(30))
                 .build();
     }
@@ -196,14 +197,14 @@ public class Sequences {
             case SYNCHRONOUS ->
                 count -> row.reserveAll(SequenceGenerator.requireCount(count))
                         .map(range -> SequenceBlock.adjacent(range.first(), count));
-            case ASYNCHRONOUS -> new AsynchronousSequence(row, config);
-            case BATCH -> new BatchSequence(row, sequence.name(), definition.batchSize(), 0, config);
+            case ASYNCHRONOUS -> new AsynchronousSequence(row);
+            case BATCH -> new BatchSequence(row, sequence.name(), definition.batchSize(), 0);
             case ASYNC_BATCH ->
-                new BatchSequence(row, sequence.name(), definition.batchSize(), definition.lowWaterMark(), config);
+                new BatchSequence(row, sequence.name(), definition.batchSize(), definition.lowWaterMark());
             case PSEUDO_RANDOM ->
-                new PseudoRandomSequence(new AsynchronousSequence(row, config), Math.toIntExact(definition.start()));
+                new PseudoRandomSequence(new AsynchronousSequence(row), Math.toIntExact(definition.start()));
             case COMPOSITE -> new CompositeSequence(row, InstantSource.system());
-            case RECYCLED_SERIES -> new BatchSequence(new RecycledSeries(row, session), sequence.name(), 1, 0, config);
+            case RECYCLED_SERIES -> new BatchSequence(new RecycledSeries(row, session), sequence.name(), 1, 0);
             case NATIVE -> new NativeSequence(pool, row);
             case BIT_REVERSED -> {
                 NativeSequence values = new NativeSequence(pool, row);

@@ -58,8 +58,21 @@ class Lookout {
     /** More halvings than any number of records has. */
     private static final int MAX_HALVINGS = 30;
 
+    /** How many alerts one look covers; if more are behind, those that wait longest come first. Its query takes milliseconds then. */
+    private static final int PER_LOOK = 100;
+    /** How many steps an alert that is behind takes before the others have their turn. */
+    private static final int STEPS = 8;
+    /** How many records one step looks at, so that its transaction takes well under a second; half as many after each failure. */
+    private static final int RECORDS = 1_000;
+    /** How long an alert is left alone after a failure; the time doubles after each further one. */
+    private static final Duration RETRY_DELAY = Duration.ofSeconds(1);
+    /** The longest such time, so that a cause that is gone is noticed within minutes. */
+    private static final Duration MAX_RETRY_DELAY = Duration.ofMinutes(5);
+
     private final Pool pool;
     private final AlertConfig config;
+    private final int records;
+    private final Duration retryDelay;
     private final Counter raised;
     private final Counter failures;
     private final RepeatedLook looks;
@@ -67,9 +80,15 @@ class Lookout {
 
     @Inject
     Lookout(@Reads Pool pool, AlertConfig config, MeterRegistry metrics) {
+        this(pool, config, RECORDS, RETRY_DELAY, metrics);
+    }
+
+    private Lookout(Pool pool, AlertConfig config, int records, Duration retryDelay, MeterRegistry metrics) {
         this.pool = pool;
         this.config = config;
-        this.looks = new RepeatedLook(this::look, config.interval(), config.retryDelay(), LOG, "Alerts");
+        this.records = records;
+        this.retryDelay = retryDelay;
+        this.looks = new RepeatedLook(this::look, config.interval(), retryDelay, LOG, "Alerts");
         this.raised = Counter.builder("annals.alerts.raised")
                 .description("Events of alerts that this instance has appended")
                 .register(metrics);
@@ -90,8 +109,8 @@ class Lookout {
     }
 
     /** An instance that {@link #look} drives. */
-    Lookout(Pool pool, AlertConfig config) {
-        this(pool, config, new SimpleMeterRegistry());
+    Lookout(Pool pool, AlertConfig config, int records, Duration retryDelay) {
+        this(pool, config, records, retryDelay, new SimpleMeterRegistry());
     }
 
     /**
@@ -176,16 +195,16 @@ class Lookout {
      */
     Uni<Boolean> look() {
         return FIND_ALERTS_BEHIND
-                .bind("most", config.perLook())
+                .bind("most", PER_LOOK)
                 .execute(pool)
                 .chain(rows -> Multi.createFrom()
                         .iterable(rows)
                         .onItem()
-                        .transformToUniAndConcatenate(row -> takeOn(row.getUUID("id"), config.steps()))
+                        .transformToUniAndConcatenate(row -> takeOn(row.getUUID("id"), STEPS))
                         .collect()
                         .asList()
                         // Those that were beyond the look wait longest now.
-                        .map(unfinished -> unfinished.contains(true) || unfinished.size() == config.perLook()));
+                        .map(unfinished -> unfinished.contains(true) || unfinished.size() == PER_LOOK));
     }
 
     private Uni<Boolean> takeOn(UUID id, int steps) {
@@ -220,7 +239,7 @@ class Lookout {
         return Filter.of(COUNT_ALERT, query)
                 .bind("project_id", held.projectId())
                 .bind("sequence_id", held.through())
-                .bind("records", (long) Math.max(1, config.records() >> Math.min(held.failures(), MAX_HALVINGS)))
+                .bind("records", (long) Math.max(1, records >> Math.min(held.failures(), MAX_HALVINGS)))
                 .bind("interval_seconds", held.intervalSeconds())
                 .bind("threshold", held.threshold())
                 .bind("window_start", held.windowStart())
@@ -259,8 +278,8 @@ class Lookout {
         LOG.warnf(failure, "The alert %s is stuck; it is tried again from time to time", id);
         return FAIL_ALERT
                 .bind("id", id)
-                .bind("retry_millis", config.retryDelay().toMillis())
-                .bind("max_retry_millis", config.maxRetryDelay().toMillis())
+                .bind("retry_millis", retryDelay.toMillis())
+                .bind("max_retry_millis", MAX_RETRY_DELAY.toMillis())
                 .bind("error", told(failure, tooSlow))
                 .execute(pool)
                 .replaceWithVoid();

@@ -16,7 +16,9 @@ import io.vertx.mutiny.sqlclient.Row;
 import io.vertx.mutiny.sqlclient.RowSet;
 import io.vertx.pgclient.PgException;
 import jakarta.enterprise.context.ApplicationScoped;
+import jakarta.inject.Inject;
 import java.security.SecureRandom;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -62,24 +64,43 @@ class Facets {
     /** PostgreSQL's query_canceled. */
     private static final String CANCELLED = "57014";
 
+    /**
+     * How long one statement may look at records: it looks at a few thousand at most, which takes milliseconds; one that takes longer is
+     * repeated with fewer.
+     */
+    private static final Duration STATEMENT_TIMEOUT = Duration.ofSeconds(2);
+    /** How many further projects may wait, each with one request: the last of them gets its answer within {@link #MAX_WAIT}, mostly. */
+    static final int WAITING = 32;
+    /** How many further requests of a project may wait behind the one that is counted: more than a viewer's reader sends. */
+    static final int WAITING_PER_PROJECT = 8;
+    /** How long a request may take, including its wait: a reader who looks at a page does not wait for longer. */
+    private static final Duration MAX_WAIT = Duration.ofSeconds(15);
+
     private final SecureRandom random = new SecureRandom();
     private final Pool pool;
     private final SearchIndex index;
     private final FacetsConfig config;
+    private final Duration statementTimeout;
     private final Bulkhead counting;
     /** Of each project that counts: it has one place in {@link #counting}, so that it delays no other by more than one request. */
     private final Map<UUID, Lane> lanes = new ConcurrentHashMap<>();
 
-    private final class Lane {
-        final Bulkhead requests = new Bulkhead(1, config.waitingPerProject(), config.maxWait(), TOO_MANY);
+    private static final class Lane {
+        final Bulkhead requests = new Bulkhead(1, WAITING_PER_PROJECT, MAX_WAIT, TOO_MANY);
         int users;
     }
 
+    @Inject
     Facets(@Reads Pool pool, SearchIndex index, FacetsConfig config) {
+        this(pool, index, config, STATEMENT_TIMEOUT);
+    }
+
+    Facets(Pool pool, SearchIndex index, FacetsConfig config, Duration statementTimeout) {
         this.pool = pool;
         this.index = index;
         this.config = config;
-        this.counting = new Bulkhead(config.concurrent(), config.waiting(), config.maxWait(), TOO_MANY);
+        this.statementTimeout = statementTimeout;
+        this.counting = new Bulkhead(config.concurrent(), WAITING, MAX_WAIT, TOO_MANY);
     }
 
     /** How many bytes a request may take at first; see {@link #count}. */
@@ -235,7 +256,7 @@ class Facets {
         private Uni<Counted> count(ScanPlan piece) {
             long began = System.nanoTime();
             return DatabaseFailure.retried(pool.withTransaction(connection -> LIMIT_COUNT
-                                    .bind("millis", config.statementTimeout().toMillis())
+                                    .bind("millis", statementTimeout.toMillis())
                                     .execute(connection)
                                     .chain(() -> request.filter()
                                             .of(COUNT_FACETS)

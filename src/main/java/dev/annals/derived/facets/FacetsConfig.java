@@ -29,14 +29,6 @@ public interface FacetsConfig {
     Duration time();
 
     /**
-     * How long one statement may look at records, where {@code annals.database.statement-timeout} is not shorter. Each looks
-     * at a few thousand at most, and at fewer where that takes long.
-     */
-    @WithDefault("2s")
-    @Durations(min = "10ms", max = "1M")
-    Duration statementTimeout();
-
-    /**
      * How many requests are counted at a time, each for another project; each takes up to two connections from the pool for
      * reads.
      */
@@ -44,21 +36,4 @@ public interface FacetsConfig {
     @Min(1)
     @Max(1_000)
     int concurrent();
-
-    /** How many further projects may wait, each with one request; that of the next one fails at once. */
-    @WithDefault("32")
-    @Min(0)
-    @Max(10_000)
-    int waiting();
-
-    /** How many further requests of a project may wait behind the one that is counted; the next one fails at once. */
-    @WithDefault("8")
-    @Min(0)
-    @Max(10_000)
-    int waitingPerProject();
-
-    /** How long a request may take, including its wait. */
-    @WithDefault("15s")
-    @Durations(min = "10ms", max = "10M")
-    Duration maxWait();
 }

@@ -36,6 +36,9 @@ class KeptTiles {
     /** What a hash takes in memory, about. */
     private static final int HASH_BYTES = 64;
 
+    /** Enough for the ends of some thousand logs, which are all that readers ask for within {@link #KEPT}. */
+    private static final long KEPT_BYTES = 8_388_608;
+
     private static final int HASHED_AT_A_TIME = 2;
     private static final int WAITING = 1_000;
     private static final Duration MAX_WAIT = Duration.ofSeconds(10);
@@ -50,8 +53,8 @@ class KeptTiles {
     private final Counter hashed;
 
     @Inject
-    KeptTiles(LogConfig config, MeterRegistry metrics) {
-        this(config.keptBytes(), metrics);
+    KeptTiles(MeterRegistry metrics) {
+        this(KEPT_BYTES, metrics);
     }
 
     private KeptTiles(long bytes, MeterRegistry metrics) {

@@ -87,15 +87,4 @@ public interface LogConfig {
     @WithDefault("5s")
     @Durations(min = "10ms", max = "1M")
     Duration witnessTimeout();
-
-    /** How much memory the tiles take that were read a moment ago, in bytes. */
-    @WithDefault("8388608")
-    @Min(1_048_576)
-    @Max(1_073_741_824)
-    long keptBytes();
-
-    /** How often to look whether logs are halted ({@code annals_log_halted}). */
-    @WithDefault("15s")
-    @Durations(min = "100ms", max = "10M")
-    Duration watchInterval();
 }

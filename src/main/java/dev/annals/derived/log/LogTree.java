@@ -1,7 +1,7 @@
 package dev.annals.derived.log;
 
 import dev.annals.derived.projection.Projection;
-import dev.annals.derived.projection.ProjectionConfig;
+import dev.annals.derived.projection.Projector;
 import dev.annals.derived.proof.Checkpoint;
 import dev.annals.derived.proof.CompactRange;
 import dev.annals.derived.proof.Hash;
@@ -14,7 +14,6 @@ import io.smallrye.mutiny.Uni;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.mutiny.sqlclient.SqlConnection;
 import jakarta.enterprise.context.ApplicationScoped;
-import jakarta.inject.Inject;
 import java.security.SecureRandom;
 import java.util.List;
 import java.util.Map;
@@ -50,18 +49,10 @@ public class LogTree implements Projection {
     private static final Sql ADD_TILE = Sql.named("derived/log/add_tile");
     private static final Sql READ_TILE_ROOTS = Sql.named("derived/log/read_tile_roots");
 
+    /** How many tiles a step completes at most, when it takes in as many records as a step may. */
+    private static final int TILES = Projector.RECORDS / Tile.WIDTH;
+
     private final SecureRandom random = new SecureRandom();
-    private final int tiles;
-
-    @Inject
-    LogTree(ProjectionConfig projections) {
-        this(projections.records());
-    }
-
-    /** @param records how many a step takes in, about */
-    LogTree(int records) {
-        this.tiles = Math.max(1, records / Tile.WIDTH);
-    }
 
     @Override
     public String name() {
@@ -220,7 +211,7 @@ public class LogTree implements Projection {
         return growTogether(connection, together)
                 .chain(() -> inTurn(
                         alone,
-                        growth -> growOn(connection, growth, tiles)
+                        growth -> growOn(connection, growth, TILES)
                                 .onFailure(DamagedLog.class)
                                 .recoverWithUni(damage -> {
                                     growth.isDamaged = true;
@@ -252,7 +243,7 @@ public class LogTree implements Projection {
                                         growth,
                                         Objects.requireNonNull(seeds.get(growth.projectId)),
                                         Objects.requireNonNull(leaves.get(growth.projectId)),
-                                        tiles))));
+                                        TILES))));
     }
 
     private Uni<Void> growOn(SqlConnection connection, Growth growth, int tilesLeft) {

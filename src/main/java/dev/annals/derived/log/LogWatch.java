@@ -11,6 +11,7 @@ import io.vertx.core.Vertx;
 import io.vertx.mutiny.sqlclient.Pool;
 import jakarta.enterprise.context.ApplicationScoped;
 import jakarta.enterprise.event.Observes;
+import java.time.Duration;
 import org.eclipse.microprofile.health.HealthCheck;
 import org.eclipse.microprofile.health.HealthCheckResponse;
 import org.eclipse.microprofile.health.Readiness;
@@ -26,14 +27,14 @@ public class LogWatch implements HealthCheck {
 
     private static final Logger LOG = Logger.getLogger(LogWatch.class);
 
-    private final LogConfig config;
+    /** As often as metrics are collected, mostly. */
+    private static final Duration WATCH_INTERVAL = Duration.ofSeconds(15);
+
     private final LogKeys keys;
     private final Witnesses witnesses;
     private final WatchedNumber halted;
 
-    LogWatch(
-            @Reads Pool pool, Vertx vertx, LogConfig config, LogKeys keys, Witnesses witnesses, MeterRegistry metrics) {
-        this.config = config;
+    LogWatch(@Reads Pool pool, Vertx vertx, LogKeys keys, Witnesses witnesses, MeterRegistry metrics) {
         this.keys = keys;
         this.witnesses = witnesses;
         this.halted = new WatchedNumber(Sql.named("derived/log/count_halted_logs"), pool, vertx);
@@ -47,7 +48,7 @@ public class LogWatch implements HealthCheck {
         if (!keys.any()) {
             LOG.info("Logs are not signed: set ANNALS_LOG_KEY_FILE to a key that annals log keygen has made");
         }
-        halted.start(config.watchInterval());
+        halted.start(WATCH_INTERVAL);
     }
 
     void stop(@Observes ShutdownEvent event) {

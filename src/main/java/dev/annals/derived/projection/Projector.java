@@ -19,6 +19,7 @@ import io.vertx.mutiny.sqlclient.SqlConnection;
 import jakarta.enterprise.context.ApplicationScoped;
 import jakarta.enterprise.event.Observes;
 import jakarta.inject.Inject;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -51,6 +52,12 @@ import org.jspecify.annotations.Nullable;
 @ApplicationScoped
 public class Projector {
 
+    /**
+     * How many records one step takes in at most, unless the projection says otherwise: enough to make its own statements cheap, and few
+     * enough to release the checkpoint's row within a second.
+     */
+    public static final int RECORDS = 1_000;
+
     private static final Logger LOG = Logger.getLogger(Projector.class);
     private static final Sql FIND_LAGGING = Sql.named("derived/projection/find_lagging");
     private static final Sql BEGIN_PROJECTION = Sql.named("derived/projection/begin_projection");
@@ -70,9 +77,26 @@ public class Projector {
     /** A broken connection or a missed lock is only logged after this many failures in a row. */
     private static final int PASSING_FAILURES = 3;
 
+    /**
+     * The order and the pauses of the work.
+     *
+     * @param interval between a look that found nothing new and the next one: statistics may be that old, and an idle service asks the
+     *     database no more often
+     * @param projects how many projects one look covers, besides those that have just got records: its query takes milliseconds then
+     * @param steps how many steps a project that is behind takes before the others have their turn
+     * @param retryDelay how long a project is left alone after a failure; the time doubles after each further one
+     * @param maxRetryDelay the longest such time, so that a cause that is gone is noticed within minutes
+     */
+    record Pace(Duration interval, int projects, int steps, Duration retryDelay, Duration maxRetryDelay) {
+
+        static final Pace OF_THE_SERVICE =
+                new Pace(Duration.ofSeconds(1), 1_000, 8, Duration.ofSeconds(1), Duration.ofMinutes(5));
+    }
+
     private final Pool pool;
     private final Map<String, Projection> projections;
-    private final ProjectionConfig config;
+    private final boolean enabled;
+    private final Pace pace;
     private final Map<Target, Failure> failures = new ConcurrentHashMap<>();
     private final Map<String, Lag> lags = new ConcurrentHashMap<>();
     private final RepeatedLook looks;
@@ -91,17 +115,18 @@ public class Projector {
 
     @Inject
     Projector(@Reads Pool pool, @All List<Projection> projections, ProjectionConfig config, MeterRegistry metrics) {
-        this(pool, projections, config);
+        this(pool, projections, config.enabled(), Pace.OF_THE_SERVICE);
         projections.forEach(projection -> register(projection, metrics));
     }
 
     /** An instance that {@link #look} drives. */
-    Projector(Pool pool, List<Projection> projections, ProjectionConfig config) {
+    Projector(Pool pool, List<Projection> projections, boolean enabled, Pace pace) {
         this.pool = pool;
         this.projections = projections.stream().collect(Collectors.toMap(Projection::name, Function.identity()));
-        this.config = config;
+        this.enabled = enabled;
+        this.pace = pace;
         this.recent = new RecentProjects(pool);
-        this.looks = new RepeatedLook(this::lookOn, config.interval(), config.retryDelay(), LOG, "Projections");
+        this.looks = new RepeatedLook(this::lookOn, pace.interval(), pace.retryDelay(), LOG, "Projections");
         projections.forEach(projection -> lags.put(projection.name(), new Lag(0, System.nanoTime())));
     }
 
@@ -207,7 +232,7 @@ public class Projector {
     }
 
     void start(@Observes StartupEvent event) {
-        if (config.enabled()) {
+        if (enabled) {
             looks.start();
         }
     }
@@ -230,7 +255,7 @@ public class Projector {
                         .item(true)
                         .onItem()
                         .delayIt()
-                        .by(RepeatedLook.pause(PAUSES, began, config.interval())));
+                        .by(RepeatedLook.pause(PAUSES, began, pace.interval())));
     }
 
     /**
@@ -242,7 +267,7 @@ public class Projector {
         return (oneLookIsARound ? Uni.createFrom().item(RecentProjects.Found.NOTHING) : recent.read())
                 .chain(recently -> FIND_LAGGING
                         .bind("after", after)
-                        .bind("projects", config.projects())
+                        .bind("projects", pace.projects())
                         .bind("recent", recently.projectIds().toArray(UUID[]::new))
                         .bind("projections", names().toArray(String[]::new))
                         .execute(pool)
@@ -332,7 +357,7 @@ public class Projector {
             }
             Projection projection = behind.target().projection();
             Together together = open.get(projection);
-            if (together == null || !together.add(behind, config.records())) {
+            if (together == null || !together.add(behind, RECORDS)) {
                 together = new Together(behind);
                 open.put(projection, together);
                 parts.add(together.all);
@@ -363,7 +388,7 @@ public class Projector {
     private boolean keepUnfinished(List<List<Lagging>> left) {
         unfinished = left.stream()
                 .flatMap(List::stream)
-                .limit(config.projects())
+                .limit(pace.projects())
                 .collect(Collectors.toMap(
                         Lagging::target, Function.identity(), (first, second) -> first, LinkedHashMap::new));
         return !unfinished.isEmpty();
@@ -376,7 +401,7 @@ public class Projector {
      */
     public Uni<Void> advance(String name, UUID projectId) {
         Projection projection = projections.get(name);
-        if (!config.enabled() || looks.stopped() || projection == null) {
+        if (!enabled || looks.stopped() || projection == null) {
             return Uni.createFrom().voidItem();
         }
         return takeOn(List.of(new Lagging(new Target(projection, projectId), Long.MAX_VALUE, 1)))
@@ -462,7 +487,7 @@ public class Projector {
     // @return what is left for the next look; nothing where there is nothing to do about it at once
     private Uni<List<Lagging>> takeOn(List<Lagging> part) {
         if (part.size() == 1) {
-            return takeOn(part.get(0), config.steps());
+            return takeOn(part.get(0), pace.steps());
         }
         Projection projection = part.get(0).target().projection();
         List<UUID> projectIds =
@@ -475,7 +500,7 @@ public class Projector {
                         .toList())
                 .onFailure()
                 // One of them hinders the others. Taken by itself, it is left alone for a while.
-                .recoverWithUni(() -> inTurn(part, behind -> takeOn(behind, config.steps()))
+                .recoverWithUni(() -> inTurn(part, behind -> takeOn(behind, pace.steps()))
                         .map(left -> left.stream().flatMap(List::stream).toList()));
     }
 
@@ -500,7 +525,7 @@ public class Projector {
     private List<Lagging> failed(Target target, Throwable failure) {
         Failure before = failures.get(target);
         int count = before == null ? 1 : before.count() + 1;
-        long delay = DatabaseFailure.backOff(config.retryDelay(), config.maxRetryDelay(), count - 1)
+        long delay = DatabaseFailure.backOff(pace.retryDelay(), pace.maxRetryDelay(), count - 1)
                 .toNanos();
         // Instances that failed at the same moment try again at different ones.
         delay += ThreadLocalRandom.current().nextLong(delay / 4 + 1);

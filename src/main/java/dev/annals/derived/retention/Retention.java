@@ -17,6 +17,8 @@ import io.vertx.mutiny.sqlclient.Row;
 import io.vertx.mutiny.sqlclient.SqlConnection;
 import jakarta.enterprise.context.ApplicationScoped;
 import jakarta.enterprise.event.Observes;
+import jakarta.inject.Inject;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -42,6 +44,10 @@ public class Retention {
     private static final int PROJECTS = 1_000;
     /** How many transactions a project has before the others have their turn. */
     private static final int TURN = 20;
+    /** How many records one transaction removes at most, unless a single append has more: it holds their locks for a second or less. */
+    private static final int RECORDS = 2_000;
+    /** For so long the database is left to others between two such transactions. */
+    private static final Duration PAUSE = Duration.ofMillis(50);
     /** A service that is started often looks all the same. */
     private static final long FIRST_LOOK_MILLIS = 60_000;
 
@@ -50,6 +56,7 @@ public class Retention {
     private final Projector projector;
     private final LogTree log;
     private final RetentionConfig config;
+    private final int records;
     private final Counter removed;
     private final Set<UUID> failing = ConcurrentHashMap.newKeySet();
     private volatile int awaitingArchive;
@@ -57,12 +64,25 @@ public class Retention {
     private volatile boolean stopped;
     private volatile long timer = -1;
 
+    @Inject
     Retention(Pool pool, Vertx vertx, Projector projector, LogTree log, RetentionConfig config, MeterRegistry metrics) {
+        this(pool, vertx, projector, log, config, RECORDS, metrics);
+    }
+
+    Retention(
+            Pool pool,
+            Vertx vertx,
+            Projector projector,
+            LogTree log,
+            RetentionConfig config,
+            int records,
+            MeterRegistry metrics) {
         this.pool = pool;
         this.vertx = vertx;
         this.projector = projector;
         this.log = log;
         this.config = config;
+        this.records = records;
         this.removed = Counter.builder("annals.retention.removed.records")
                 .description("Records that had expired, and were removed by this instance")
                 .register(metrics);
@@ -161,7 +181,7 @@ public class Retention {
                             .voidItem()
                             .onItem()
                             .delayIt()
-                            .by(config.pause())
+                            .by(PAUSE)
                             .chain(() -> turn(projectId, transactions - 1));
                 })
                 .onFailure()
@@ -220,7 +240,7 @@ public class Retention {
         private Uni<Row> remove(@Nullable Buffer entries) {
             return REMOVE_EXPIRED
                     .bind("project_id", projectId)
-                    .bind("most", config.records())
+                    .bind("most", records)
                     .bind("entries", entries)
                     .execute(connection)
                     .map(rows -> rows.iterator().next());

@@ -1,8 +1,6 @@
 package dev.annals.derived.retention;
 
 import dev.annals.kernel.config.ConfigLimits.Durations;
-import dev.annals.kernel.config.ConfigLimits.Max;
-import dev.annals.kernel.config.ConfigLimits.Min;
 import io.quarkus.runtime.annotations.RegisterForReflection;
 import io.smallrye.config.ConfigMapping;
 import io.smallrye.config.WithDefault;
@@ -22,15 +20,4 @@ public interface RetentionConfig {
     @WithDefault("1H")
     @Durations(min = "100ms", max = "24H")
     Duration interval();
-
-    /** How many records one transaction removes at most, unless a single append has more. */
-    @WithDefault("2000")
-    @Min(1)
-    @Max(10_000)
-    int records();
-
-    /** How long to leave the database to others between two such transactions. */
-    @WithDefault("50ms")
-    @Durations(min = "1ms", max = "1M")
-    Duration pause();
 }

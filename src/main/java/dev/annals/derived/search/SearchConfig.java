@@ -22,20 +22,11 @@ public interface SearchConfig {
     int scanLimit();
 
     /**
-     * The longest message, in bytes of UTF-8, whose words are indexed. A page that searches for words looks at every longer
-     * one. A change applies to new blocks of the index; a rebuild applies it to all.
+     * The longest message, in bytes of UTF-8, whose words are indexed, if it has at most 256. A page that searches for words
+     * looks at all others. A change applies to new blocks of the index; a rebuild applies it to all.
      */
     @WithDefault("4096")
     @Min(0)
     @Max(65_535)
     int indexedMessageBytes();
-
-    /**
-     * How many words of a message are indexed. A message with more words is treated like one that is longer than {@link
-     * #indexedMessageBytes()}.
-     */
-    @WithDefault("256")
-    @Min(0)
-    @Max(4_096)
-    int indexedWords();
 }

@@ -15,6 +15,7 @@ import io.vertx.mutiny.sqlclient.Row;
 import io.vertx.mutiny.sqlclient.RowSet;
 import io.vertx.mutiny.sqlclient.SqlConnection;
 import jakarta.enterprise.context.ApplicationScoped;
+import jakarta.inject.Inject;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -58,14 +59,30 @@ public class SearchIndex implements Projection, FeedIndex {
 
     private static final int STRETCH_BITS = 20;
 
+    /** Words of a message at most; the index would grow with each, and a message with more is rare and is looked at instead. */
+    private static final int INDEXED_WORDS = 256;
+
     private static final int BLOCKS_PER_RESET = 500;
 
     private final Pool pool;
     private final SearchConfig config;
+    private final int indexedWords;
 
+    /** The index as the service keeps it. */
+    @Inject
     public SearchIndex(@Reads Pool pool, SearchConfig config) {
+        this(pool, config, INDEXED_WORDS);
+    }
+
+    /**
+     * An index of other messages.
+     *
+     * @param indexedWords how many words a message may have; one with more is looked at by each page that searches for words
+     */
+    public SearchIndex(Pool pool, SearchConfig config, int indexedWords) {
         this.pool = pool;
         this.config = config;
+        this.indexedWords = indexedWords;
     }
 
     @Override
@@ -79,7 +96,7 @@ public class SearchIndex implements Projection, FeedIndex {
                 .bind("project_id", projectId)
                 .bind("sequence_id", sequenceId)
                 .bind("bytes", config.indexedMessageBytes())
-                .bind("words", config.indexedWords())
+                .bind("words", indexedWords)
                 .execute(connection)
                 .map(rows -> rows.iterator().next().getLong("sequence_id"));
     }
@@ -198,7 +215,7 @@ public class SearchIndex implements Projection, FeedIndex {
 
     @Override
     public FeedIndex readBy(Pool other) {
-        return new SearchIndex(other, config);
+        return new SearchIndex(other, config, indexedWords);
     }
 
     @Override

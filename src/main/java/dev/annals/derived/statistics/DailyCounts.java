@@ -1,7 +1,7 @@
 package dev.annals.derived.statistics;
 
 import dev.annals.derived.projection.Projection;
-import dev.annals.derived.projection.ProjectionConfig;
+import dev.annals.derived.projection.Projector;
 import dev.annals.kernel.database.Sql;
 import io.smallrye.mutiny.Multi;
 import io.smallrye.mutiny.Uni;
@@ -30,10 +30,11 @@ public class DailyCounts implements Projection {
     private final int records;
 
     @Inject
-    DailyCounts(StatisticsConfig config, ProjectionConfig projections) {
-        this(config, projections.records());
+    DailyCounts(StatisticsConfig config) {
+        this(config, Projector.RECORDS);
     }
 
+    /** @param records how many a step takes in */
     DailyCounts(StatisticsConfig config, int records) {
         this.config = config;
         this.records = records;

@@ -21,22 +21,4 @@ public interface StatisticsConfig {
     @Min(1)
     @Max(1_000_000)
     int combinations();
-
-    /** How many results an answer may have. */
-    @WithDefault("10000")
-    @Min(1)
-    @Max(1_000_000)
-    int results();
-
-    /** How many bytes the texts in an answer may have: actions, actors and outcomes. */
-    @WithDefault("2097152")
-    @Min(1)
-    @Max(1_073_741_824)
-    int bytes();
-
-    /** How many counts an answer may be made from. */
-    @WithDefault("1000000")
-    @Min(1)
-    @Max(100_000_000)
-    int scanLimit();
 }

@@ -44,17 +44,22 @@ public class StatisticsResource {
     /** How many bytes of memory a byte of text takes: two in a result, one in the answer, and one in a copy of that. */
     private static final long BYTES_HELD_PER_BYTE = 4;
 
+    /** As many as combinations of a day by default; with {@link #RESULT_BYTES} they take 3 MiB. */
+    private static final int MAX_RESULTS = 10_000;
+    /** Actions, actors and outcomes of an answer: 2 MiB, because the answer holds them {@link #BYTES_HELD_PER_BYTE} times. */
+    private static final long MAX_TEXT_BYTES = 2_097_152;
+    /** The counts that an answer is made from: the database adds up so many in about a second. */
+    private static final int MAX_COUNTS = 1_000_000;
+
     private final Pool pool;
     private final PageAnswers answers;
-    private final StatisticsConfig config;
     private final long memoryBytes;
 
-    StatisticsResource(@Reads Pool pool, PageAnswers answers, MemoryBudget memory, StatisticsConfig config) {
+    StatisticsResource(@Reads Pool pool, PageAnswers answers, MemoryBudget memory) {
         this.pool = pool;
         this.answers = answers;
-        this.config = config;
         this.memoryBytes =
-                Math.min(memory.holderLimit(), config.results() * RESULT_BYTES + config.bytes() * BYTES_HELD_PER_BYTE);
+                Math.min(memory.holderLimit(), MAX_RESULTS * RESULT_BYTES + MAX_TEXT_BYTES * BYTES_HELD_PER_BYTE);
     }
 
     /** Counts the records of the token's project. */
@@ -77,9 +82,9 @@ public class StatisticsResource {
                 .bind("project_id", projectId)
                 .bind("start", query.start())
                 .bind("end", query.end())
-                .bind("limit", config.results());
+                .bind("limit", MAX_RESULTS);
         if (!byDayAlone) {
-            binds.bind("scan_limit", config.scanLimit()).bind("bytes", (long) config.bytes());
+            binds.bind("scan_limit", MAX_COUNTS).bind("bytes", MAX_TEXT_BYTES);
             for (Dimension dimension : Dimension.values()) {
                 binds.bind("by_" + dimension.text(), query.by().contains(dimension));
             }
@@ -92,9 +97,9 @@ public class StatisticsResource {
         if (!first.getBoolean("complete")) {
             throw new ProblemException(
                     ProblemType.RESULT_TOO_LARGE,
-                    "The answer would have more than " + config.results() + " results or " + config.bytes()
+                    "The answer would have more than " + MAX_RESULTS + " results or " + MAX_TEXT_BYTES
                             + " bytes of text, or be made from more than "
-                            + config.scanLimit()
+                            + MAX_COUNTS
                             + " counts. Ask for fewer days (start, end), or count fewer things separately (by).");
         }
         return JsonBody.toBytes(128 + rows.size() * 64, json -> write(query, first, rows, json));

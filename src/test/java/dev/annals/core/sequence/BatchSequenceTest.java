@@ -18,8 +18,7 @@ import org.junit.jupiter.api.Test;
 
 class BatchSequenceTest {
 
-    private static final SequenceConfig LIMITS =
-            new SequenceProcess.Limits(10, 4, 2, Duration.ofMillis(1), Duration.ofMillis(2));
+    private static final int RETRIES = 2;
 
     /** Refills that the test completes by hand. */
     private static final class ByHand implements ValueSource {
@@ -38,7 +37,7 @@ class BatchSequenceTest {
     @Test
     void callersDuringARefillShareIt() {
         ByHand source = new ByHand();
-        BatchSequence batch = new BatchSequence(source, "s", 10, 0, LIMITS);
+        BatchSequence batch = new BatchSequence(source, "s", 10, 0, RETRIES);
         List<CompletableFuture<Long>> callers = new ArrayList<>();
         for (int i = 0; i < 4; i++) {
             callers.add(batch.next().subscribeAsCompletionStage());
@@ -52,7 +51,7 @@ class BatchSequenceTest {
     @Test
     void callersThatWantMoreThanABatchGetItInOneRefill() {
         ByHand source = new ByHand();
-        BatchSequence batch = new BatchSequence(source, "s", 10, 0, LIMITS);
+        BatchSequence batch = new BatchSequence(source, "s", 10, 0, RETRIES);
         CompletableFuture<SequenceBlock> caller = batch.next(25).subscribeAsCompletionStage();
         assertThat(source.wanted).containsExactly(25L);
         source.asked.get(0).complete(new ValueSource.Range(1, 25));
@@ -63,7 +62,7 @@ class BatchSequenceTest {
     @Test
     void theNextBatchIsFetchedBelowTheLowWaterMarkWhileValuesAreHandedOut() {
         ByHand source = new ByHand();
-        BatchSequence batch = new BatchSequence(source, "s", 10, 4, LIMITS);
+        BatchSequence batch = new BatchSequence(source, "s", 10, 4, RETRIES);
         CompletableFuture<Long> first = batch.next().subscribeAsCompletionStage();
         source.asked.get(0).complete(new ValueSource.Range(1, 10));
         assertThat(first).isCompletedWithValue(1L);
@@ -91,7 +90,7 @@ class BatchSequenceTest {
                     ? Uni.createFrom().failure(new IOException("the database is away"))
                     : Uni.createFrom().item(() -> new ValueSource.Range(next.getAndAdd(wanted), wanted));
         };
-        BatchSequence batch = new BatchSequence(source, "s", 10, 5, LIMITS);
+        BatchSequence batch = new BatchSequence(source, "s", 10, 5, RETRIES);
         assertThat(batch.next().await().indefinitely()).isEqualTo(1);
         broken[0] = true;
         for (long value = 2; value <= 10; value++) {
@@ -99,7 +98,7 @@ class BatchSequenceTest {
         }
         assertThatThrownBy(() -> batch.next().await().atMost(Duration.ofSeconds(5)))
                 .hasRootCauseInstanceOf(IOException.class);
-        assertThat(calls).hasValueGreaterThan(1 + LIMITS.retries());
+        assertThat(calls).hasValueGreaterThan(1 + RETRIES);
         broken[0] = false;
         assertThat(batch.next().await().atMost(Duration.ofSeconds(5))).isEqualTo(11);
     }
@@ -111,7 +110,7 @@ class BatchSequenceTest {
         ValueSource source = wanted -> calls.incrementAndGet() == 1
                 ? Uni.createFrom().item(new ValueSource.Range(1, 6))
                 : Uni.createFrom().failure(exhausted);
-        BatchSequence batch = new BatchSequence(source, "s", 10, 4, LIMITS);
+        BatchSequence batch = new BatchSequence(source, "s", 10, 4, RETRIES);
         assertThat(batch.next(3).await().indefinitely().stream()).containsExactly(1L, 2L, 3L);
         assertThatThrownBy(() -> batch.next(4).await().indefinitely()).isSameAs(exhausted);
         assertThat(batch.next(3).await().indefinitely().stream()).containsExactly(4L, 5L, 6L);
@@ -123,9 +122,9 @@ class BatchSequenceTest {
 
     @Test
     void tooManyWaitingCallersAreTurnedAway() {
-        BatchSequence batch = new BatchSequence(new ByHand(), "s", 10, 0, LIMITS);
+        BatchSequence batch = new BatchSequence(new ByHand(), "s", 10, 0, RETRIES);
         List<CompletableFuture<Long>> waiting = new ArrayList<>();
-        for (int i = 0; i < LIMITS.queueRequests(); i++) {
+        for (int i = 0; i < BatchSequence.MAX_WAITING; i++) {
             waiting.add(batch.next().subscribeAsCompletionStage());
         }
         assertThat(waiting).noneMatch(CompletableFuture::isDone);

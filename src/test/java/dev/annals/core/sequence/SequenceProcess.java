@@ -40,14 +40,6 @@ final class SequenceProcess implements AutoCloseable {
     }
 
     SequenceProcess(DatabaseUrl url) {
-        this(url, new Limits(10_000, 4096, 3, Duration.ofMillis(5), Duration.ofMillis(50)));
-    }
-
-    SequenceProcess(SequenceConfig config) {
-        this(TestDatabase.url(), config);
-    }
-
-    private SequenceProcess(DatabaseUrl url, SequenceConfig config) {
         database = url;
         PgConnectOptions options = new PgConnectOptions()
                 .setHost(url.host())
@@ -69,13 +61,8 @@ final class SequenceProcess implements AutoCloseable {
                         .completionStage(
                                 () -> PgConnection.connect(vertx, options).toCompletionStage())
                         .map(SqlConnection::newInstance),
-                new SequentialGuid(),
-                config);
+                new SequentialGuid());
     }
-
-    /** Limits as a test wants them. */
-    record Limits(int generators, int queueRequests, int retries, Duration retryDelay, Duration maxRetryDelay)
-            implements SequenceConfig {}
 
     /** What it calls itself at the server. */
     String name() {

@@ -62,17 +62,7 @@ class LookoutTest {
     private Lookout lookout(int records) {
         Pool pool = connections.open(2);
         pools.add(pool);
-        return new Lookout(
-                pool,
-                Settings.of(
-                        AlertConfig.class,
-                        Map.of(
-                                "annals.alerts.records",
-                                "" + records,
-                                "annals.alerts.steps",
-                                "3",
-                                "annals.alerts.retry-delay",
-                                "1ms")));
+        return new Lookout(pool, Settings.of(AlertConfig.class, Map.of()), records, Duration.ofMillis(1));
     }
 
     private static boolean look(Lookout lookout) {

@@ -67,10 +67,7 @@ class FacetsTest {
     private final SqlFixture log = SqlFixture.ofTheSchemaAlone();
     private final Pool pool = new PoolFixture(log.database(), Map.of()).open(8);
     private final SearchIndex index = new SearchIndex(
-            pool,
-            Settings.of(
-                    SearchConfig.class,
-                    Map.of("annals.search.indexed-message-bytes", "45", "annals.search.indexed-words", "9")));
+            pool, Settings.of(SearchConfig.class, Map.of("annals.search.indexed-message-bytes", "45")), 9);
     private final FeedReader reader = new FeedReader(pool, index);
 
     @AfterEach
@@ -244,7 +241,7 @@ class FacetsTest {
         // A statement beside it looks at these, and is in time.
         insert(project, "'needle', null, 'x y'", 1_100);
         insert(project, "'hay', null, repeat('x ', 8000)", 1_000);
-        Facets facets = facets(Map.of("annals.facets.statement-timeout", "50ms"));
+        Facets facets = new Facets(pool, index, Settings.of(FacetsConfig.class, Map.of()), Duration.ofMillis(50));
         Filter phrase = Filter.NONE.and(QueryParser.parse("\"x y\"", null));
         JsonNode answer = count(facets, project, new FacetsRequest(phrase, null, 1));
         assertThat(answer.path("complete").asBoolean()).isFalse();
@@ -254,14 +251,20 @@ class FacetsTest {
 
     @Test
     void aFewAreCountedAtATimeAndAFewMayWait() throws SQLException {
-        Facets facets = facets(Map.of("annals.facets.concurrent", "1", "annals.facets.waiting", "1"));
-        List<UUID> projects = List.of(projectOfThree(), projectOfThree(), projectOfThree());
+        Facets facets = facets(Map.of("annals.facets.concurrent", "1"));
+        List<UUID> projects = new ArrayList<>();
+        for (int i = 0; i < 1 + Facets.WAITING; i++) {
+            projects.add(projectOfThree());
+        }
+        UUID further = projectOfThree();
         try (Connection owner = log.connect()) {
             SqlFixture.execute(owner, "lock table annals.audit_record in access exclusive mode");
-            List<String> order = new ArrayList<>();
-            List<Uni<byte[]>> begun =
-                    List.of(begin(facets, projects.get(0), order), begin(facets, projects.get(1), order));
-            assertOverloaded(facets, projects.get(2));
+            List<String> order = Collections.synchronizedList(new ArrayList<>());
+            List<Uni<byte[]>> begun = new ArrayList<>();
+            for (UUID project : projects) {
+                begun.add(begin(facets, project, order));
+            }
+            assertOverloaded(facets, further);
             owner.rollback();
             for (Uni<byte[]> one : begun) {
                 assertThat(read(one.await().atMost(LIMIT)).path("total").asInt())
@@ -273,14 +276,14 @@ class FacetsTest {
     /** Without its own queue, each project would wait behind all requests of one that sends many. */
     @Test
     void aProjectThatCountsAllTheTimeDelaysAnotherByOneRequest() throws SQLException {
-        Facets facets = facets(Map.of("annals.facets.concurrent", "1", "annals.facets.waiting-per-project", "2"));
+        Facets facets = facets(Map.of("annals.facets.concurrent", "1"));
         UUID busy = projectOfThree();
         UUID quiet = projectOfThree();
         List<String> order = Collections.synchronizedList(new ArrayList<>());
         try (Connection owner = log.connect()) {
             SqlFixture.execute(owner, "lock table annals.audit_record in access exclusive mode");
             List<Uni<byte[]>> begun = new ArrayList<>();
-            for (int i = 0; i < 3; i++) {
+            for (int i = 0; i < 1 + Facets.WAITING_PER_PROJECT; i++) {
                 begun.add(begin(facets, busy, order));
             }
             assertOverloaded(facets, busy);
@@ -290,7 +293,9 @@ class FacetsTest {
                 one.await().atMost(LIMIT);
             }
         }
-        assertThat(order).containsExactly(busy.toString(), quiet.toString(), busy.toString(), busy.toString());
+        List<String> expected = new ArrayList<>(Collections.nCopies(1 + Facets.WAITING_PER_PROJECT, busy.toString()));
+        expected.add(1, quiet.toString());
+        assertThat(order).containsExactlyElementsOf(expected);
         assertThat(count(facets, busy, OF_ALL).path("total").asInt()).isEqualTo(3);
     }
 

@@ -4,14 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.annals.derived.proof.Hash;
 import dev.annals.derived.proof.Tile;
-import dev.annals.kernel.config.Settings;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.smallrye.mutiny.Uni;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
-import java.util.Map;
 import java.util.UUID;
 import org.junit.jupiter.api.Test;
 
@@ -19,7 +17,7 @@ class KeptTilesTest {
 
     private static final Duration LIMIT = Duration.ofSeconds(10);
 
-    private final KeptTiles tiles = new KeptTiles(Settings.of(LogConfig.class, Map.of()), new SimpleMeterRegistry());
+    private final KeptTiles tiles = new KeptTiles(new SimpleMeterRegistry());
     private final UUID project = UUID.randomUUID();
 
     private static Tile tile(int index, int width) {

@@ -227,7 +227,7 @@ class LogTreeTest {
     private TestProjector projector() {
         Pool pool = connections.open(2);
         pools.add(pool);
-        return new TestProjector(pool, List.of(new LogTree(1000)), 1000);
+        return new TestProjector(pool, List.of(new LogTree()), 1000);
     }
 
     private void append(int count) throws SQLException {

@@ -33,7 +33,7 @@ final class TestLogs {
      * @param settings where they are not as by default; they have the prefix annals.log
      */
     TestLogs(Pool pool, MasterKey key, Map<String, String> settings) {
-        this(pool, new TestProjector(pool, List.of(new LogTree(1000)), 1000), withKey(settings, key));
+        this(pool, new TestProjector(pool, List.of(new LogTree()), 1000), withKey(settings, key));
     }
 
     private TestLogs(Pool pool, TestProjector projector, Map<String, String> settings) {
@@ -41,7 +41,7 @@ final class TestLogs {
         this.pool = pool;
         this.projector = projector;
         this.keys = new LogKeys(config, Settings.of(AnnalsConfig.class, Map.of()));
-        KeptTiles tiles = new KeptTiles(config, new SimpleMeterRegistry());
+        KeptTiles tiles = new KeptTiles(new SimpleMeterRegistry());
         this.witnesses = new Witnesses(config, pool, pool, VERTX, new SimpleMeterRegistry());
         this.checkpoints =
                 new Checkpoints(pool, pool, projector.projector(), keys, new SeenNotes(keys), witnesses, config, tiles);

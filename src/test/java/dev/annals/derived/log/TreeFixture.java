@@ -8,6 +8,6 @@ public final class TreeFixture {
     private TreeFixture() {}
 
     public static Projection logTree() {
-        return new LogTree(1000);
+        return new LogTree();
     }
 }

@@ -17,7 +17,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 public final class TestProjector {
 
     static final int STEPS = 2;
-    static final int RECORDS = 1000;
+    static final int RECORDS = Projector.RECORDS;
 
     private static final Duration LIMIT = Duration.ofSeconds(60);
 
@@ -31,20 +31,12 @@ public final class TestProjector {
     }
 
     TestProjector(Pool pool, List<Projection> projections, int projects, Duration interval) {
-        Settings settings =
-                new Settings(true, interval, projects, STEPS, RECORDS, Duration.ofMillis(1), Duration.ofMillis(20));
-        this.projector = new Projector(pool, projections, settings);
+        this.projector = new Projector(
+                pool,
+                projections,
+                true,
+                new Projector.Pace(interval, projects, STEPS, Duration.ofMillis(1), Duration.ofMillis(20)));
     }
-
-    private record Settings(
-            boolean enabled,
-            Duration interval,
-            int projects,
-            int steps,
-            int records,
-            Duration retryDelay,
-            Duration maxRetryDelay)
-            implements ProjectionConfig {}
 
     /** What it drives. */
     public Projector projector() {

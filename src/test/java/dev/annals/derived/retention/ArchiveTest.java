@@ -45,8 +45,8 @@ class ArchiveTest {
             vertx,
             projector.projector(),
             (LogTree) TreeFixture.logTree(),
-            Settings.of(
-                    RetentionConfig.class, Map.of("annals.retention.records", "100", "annals.retention.pause", "1ms")),
+            Settings.of(RetentionConfig.class, Map.of()),
+            100,
             metrics);
 
     /** Appends of 100, 100 and 100 records, all of which have expired. */

@@ -77,9 +77,8 @@ class RetentionTest {
                 vertx,
                 projector.projector(),
                 (LogTree) TreeFixture.logTree(),
-                Settings.of(
-                        RetentionConfig.class,
-                        Map.of("annals.retention.records", Integer.toString(records), "annals.retention.pause", "1ms")),
+                Settings.of(RetentionConfig.class, Map.of()),
+                records,
                 new SimpleMeterRegistry());
     }
 

@@ -1,7 +1,6 @@
 package dev.annals.derived.statistics;
 
 import dev.annals.derived.projection.Projection;
-import dev.annals.derived.projection.ProjectionConfig;
 import dev.annals.kernel.config.Settings;
 import java.util.Map;
 
@@ -20,7 +19,6 @@ public final class CountsFixture {
      * @param settings where they are not as by default; they have the prefix annals.statistics
      */
     public static Projection dailyCounts(Map<String, String> settings) {
-        return new DailyCounts(
-                Settings.of(StatisticsConfig.class, settings), Settings.of(ProjectionConfig.class, Map.of()));
+        return new DailyCounts(Settings.of(StatisticsConfig.class, settings));
     }
 }

@@ -89,7 +89,7 @@ class StatisticsIT extends ProjectTest {
             insert.executeUpdate();
             connection.commit();
         }
-        project(new DailyCounts(new Limits(20, 1, 1, 1), records));
+        project(new DailyCounts(new Limits(20), records));
         ExtractableResponse<Response> answer = get("?by=actor");
         assertThat(answer.<List<Object>>path("results")).hasSize(21);
         assertThat(answer.<List<Integer>>path("results.count"))
@@ -116,7 +116,7 @@ class StatisticsIT extends ProjectTest {
             insert.executeUpdate();
             connection.commit();
         }
-        project(new DailyCounts(new Limits(10, 1, 1, 1), records));
+        project(new DailyCounts(new Limits(10), records));
         ExtractableResponse<Response> answer = get("?by=day,action,outcome");
         assertThat(answer.<List<Object>>path("results")).hasSize(11);
         assertThat(answer.<Integer>path("others")).isEqualTo(10);
@@ -228,5 +228,5 @@ class StatisticsIT extends ProjectTest {
         new TestProjector(pool, List.of(projection), 1000).catchUp();
     }
 
-    private record Limits(int combinations, int results, int bytes, int scanLimit) implements StatisticsConfig {}
+    private record Limits(int combinations) implements StatisticsConfig {}
 }

@@ -32,6 +32,7 @@ import org.junit.jupiter.api.Timeout;
 
 /** What {@code docs/audited.md} shows, as it stands, in applications of Quarkus and Spring, against the packaged service. */
 @Slow
+@TakesLong
 @Timeout(600)
 class AuditedIT extends ClientProcess {
 
@@ -41,7 +42,6 @@ class AuditedIT extends ClientProcess {
     private static final Pattern TYPE = Pattern.compile("public (?:class|@interface) (\\w+)");
 
     @Test
-    @TakesLong
     void eachCallInQuarkusIsARecord() throws Exception {
         Project project = service.newProject();
         write("## Quarkus", APPLICATIONS.resolve("quarkus"));

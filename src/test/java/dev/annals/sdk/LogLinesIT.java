@@ -6,6 +6,7 @@ import dev.annals.AuditLogFixture.Project;
 import dev.annals.Ports;
 import dev.annals.Slow;
 import dev.annals.SqlFixture;
+import dev.annals.TakesLong;
 import java.io.IOException;
 import java.net.URI;
 import java.nio.file.Files;
@@ -23,6 +24,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** What Logback's appender and Python's handler make of log lines, against the packaged service. */
 @Slow
+@TakesLong
 @Timeout(300)
 class LogLinesIT extends ClientProcess {
 

@@ -8,6 +8,7 @@ import dev.annals.Load;
 import dev.annals.Ports;
 import dev.annals.Slow;
 import dev.annals.SqlFixture;
+import dev.annals.TakesLong;
 import java.io.IOException;
 import java.net.URI;
 import java.nio.file.Files;
@@ -90,6 +91,7 @@ class WritersIT extends ClientProcess {
 
     @ParameterizedTest
     @CsvSource({"java, Hostile.java", "python, hostile.py", "typescript, hostile.ts"})
+    @TakesLong
     void theServiceTakesEveryRecordWhateverItsValuesAre(String language, String file) throws Exception {
         String source = Files.readString(Path.of("src", "test", "writer", file));
         Project project = service.newProject();
@@ -106,6 +108,7 @@ class WritersIT extends ClientProcess {
 
     @ParameterizedTest
     @CsvSource({"java, java, Write", "python, python, write", "typescript, ts, write"})
+    @TakesLong
     void theDocumentedExampleWritesItsRecord(String language, String block, String name) throws Exception {
         Matcher source = Pattern.compile("(?s)```" + block + "\n(.*?)```")
                 .matcher(Files.readString(Path.of("docs", "clients.md")));
@@ -124,6 +127,7 @@ class WritersIT extends ClientProcess {
     }
 
     @Test
+    @TakesLong
     void eachLanguageReplaysTheSpoolOfTheOthers() throws Exception {
         List<String> languages = List.of("java", "python", "typescript");
         Path spool = folder.resolve("spool");
@@ -146,6 +150,7 @@ class WritersIT extends ClientProcess {
     }
 
     @Test
+    @TakesLong
     void noLanguageTakesASpoolThatAnotherHas() throws Exception {
         List<String> languages = List.of("java", "python", "typescript");
         Path spool = folder.resolve("spool");

@@ -1,11 +1,13 @@
 package dev.annals.survival;
 
 import dev.annals.Slow;
+import dev.annals.TakesLong;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
 /** One of two instances stands still, in turn, and goes on as if nothing had happened. */
 @Slow
+@TakesLong
 class FrozenInstanceIT extends RepeatedFault {
 
     private static final int FROZEN_SECONDS = 3;

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import dev.annals.Await;
 import dev.annals.Slow;
 import dev.annals.SqlFixture;
+import dev.annals.TakesLong;
 import dev.annals.tools.embedded.InstalledPostgres;
 import java.io.IOException;
 import java.nio.file.FileStore;
@@ -16,6 +17,7 @@ import org.junit.jupiter.api.Test;
 
 /** The volume with the database's tables is full, and has room again: a volume of its own, which only root can mount. */
 @Slow
+@TakesLong
 class FullDiskIT extends RepeatedFault {
 
     private static final int FULL_SECONDS = 3;

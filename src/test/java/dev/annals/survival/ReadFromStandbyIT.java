@@ -9,6 +9,7 @@ import dev.annals.Await;
 import dev.annals.ServiceProcess;
 import dev.annals.Slow;
 import dev.annals.SqlFixture;
+import dev.annals.TakesLong;
 import dev.annals.tools.embedded.StandbyPair;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -25,6 +26,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** An instance that writes to the primary and reads from a standby shows each client what the client knows to be there. */
 @Slow
+@TakesLong
 @Timeout(300)
 class ReadFromStandbyIT {
 

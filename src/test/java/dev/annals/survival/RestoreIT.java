@@ -29,6 +29,7 @@ import org.junit.jupiter.api.io.TempDir;
  * ahead is told so, and finds where the feed and what it has read part; {@code annals verify} finds it, too.
  */
 @Slow
+@TakesLong
 @Order(5)
 @Timeout(600)
 class RestoreIT {
@@ -108,7 +109,6 @@ class RestoreIT {
     }
 
     @Test
-    @TakesLong
     void aCopiedVolume() throws Exception {
         Path copy = directory.resolve("copy");
         server.copyStopped(copy);
@@ -118,7 +118,6 @@ class RestoreIT {
     }
 
     @Test
-    @TakesLong
     void aFullDump() throws Exception {
         long restored = records();
         Path dump = directory.resolve("annals.dump");

@@ -3,6 +3,7 @@ package dev.annals.survival;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.annals.Slow;
+import dev.annals.TakesLong;
 import dev.annals.kernel.database.DatabaseUrl;
 import dev.annals.tools.embedded.InstalledPostgres;
 import java.nio.file.Files;
@@ -20,6 +21,7 @@ import org.junit.jupiter.api.io.TempDir;
  * busiest tables and functions what migrations may do.
  */
 @Slow
+@TakesLong
 @Timeout(600)
 class UpgradeIT {
 

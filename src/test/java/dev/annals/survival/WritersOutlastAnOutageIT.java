@@ -6,6 +6,7 @@ import dev.annals.AuditLogFixture.Project;
 import dev.annals.ServiceProcess;
 import dev.annals.Slow;
 import dev.annals.SqlFixture;
+import dev.annals.TakesLong;
 import dev.annals.tools.embedded.InstalledPostgres;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -20,6 +21,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** A writer whose token has to be looked up while no database answers waits for it, as its records do. */
 @Slow
+@TakesLong
 @Timeout(120)
 class WritersOutlastAnOutageIT {
 

@@ -467,7 +467,7 @@ class LiveFeedIT extends FeedTest {
     @Test
     void oneWaitMoreThanTheLimitOfAProjectIsTurnedAway() throws Exception {
         int limit = LiveLimits.PROJECT_WAITS;
-        assumeTrue(Connections.atMost(limit) == limit, "this needs " + 2 * limit + " open files more: raise ulimit -n");
+        assumeTrue(Connections.atMost(limit) == limit, 2 * limit + " open files more are not allowed: raise ulimit -n");
         try (Connections connections = new Connections(service)) {
             connections.open(limit, waitRequest(project));
             until(() -> gauge("annals.live.waits") == limit);

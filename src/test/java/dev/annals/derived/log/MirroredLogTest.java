@@ -7,6 +7,7 @@ import dev.annals.AuditLogFixture;
 import dev.annals.AuditLogFixture.Project;
 import dev.annals.Await;
 import dev.annals.Slow;
+import dev.annals.TakesLong;
 import dev.annals.derived.projection.RandomRecords;
 import dev.annals.derived.proof.Checkpoint;
 import dev.annals.derived.proof.CompactRange;
@@ -286,6 +287,7 @@ class MirroredLogTest {
     }
 
     @Test
+    @TakesLong
     void fsckOfTessera() throws Exception {
         Path fsck = GoPrograms.fsck();
         assertSeesWhatIsDocumented(
@@ -301,6 +303,7 @@ class MirroredLogTest {
     }
 
     @Test
+    @TakesLong
     void golangsMod() throws Exception {
         String program = GoPrograms.built("verifiers").toString();
         assertSeesWhatIsDocumented(
@@ -308,6 +311,7 @@ class MirroredLogTest {
     }
 
     @Test
+    @TakesLong
     void merkleOfTransparencyDev() throws Exception {
         String program = GoPrograms.built("verifiers").toString();
         assertSeesWhatIsDocumented(
@@ -315,6 +319,7 @@ class MirroredLogTest {
     }
 
     @Test
+    @TakesLong
     void cratesOfCloudflare() throws Exception {
         need(isThere("cargo", "--version"), "Rust's cargo");
         make(
@@ -329,6 +334,7 @@ class MirroredLogTest {
     }
 
     @Test
+    @TakesLong
     void pymerkle() throws Exception {
         need(
                 isThere("python3", "-c", "import sys, venv; sys.exit(sys.version_info < (3, 11))"),

@@ -7,6 +7,7 @@ import dev.annals.Await;
 import dev.annals.BesideTheService;
 import dev.annals.Slow;
 import dev.annals.SqlFixture;
+import dev.annals.TakesLong;
 import dev.annals.derived.proof.Checkpoint;
 import dev.annals.derived.proof.Hash;
 import dev.annals.derived.proof.MasterKey;
@@ -32,6 +33,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Each promotion of a standby ends in a log that goes on, or in one that is halted; never in a fork. */
 @Slow
+@TakesLong
 @BesideTheService
 @Timeout(300)
 class PromotedStandbyTest {

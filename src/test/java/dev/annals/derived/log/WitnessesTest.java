@@ -7,6 +7,7 @@ import dev.annals.Await;
 import dev.annals.BesideTheService;
 import dev.annals.Slow;
 import dev.annals.SqlFixture;
+import dev.annals.TakesLong;
 import dev.annals.derived.projection.RandomRecords;
 import dev.annals.derived.proof.Checkpoint;
 import dev.annals.derived.proof.MasterKey;
@@ -71,6 +72,7 @@ class WitnessesTest {
     }
 
     @Test
+    @TakesLong
     void realWitnessesCosignALogThatGrows() throws Exception {
         TestWitness one = witness("witness.example/one");
         TestWitness other = witness("witness.example/other");

@@ -9,6 +9,7 @@ import dev.annals.Await;
 import dev.annals.ServiceProcess;
 import dev.annals.Slow;
 import dev.annals.SqlFixture;
+import dev.annals.TakesLong;
 import dev.annals.kernel.database.DatabaseUrl;
 import dev.annals.tools.embedded.TestDatabase;
 import io.restassured.response.Response;
@@ -167,6 +168,7 @@ class DeadlyStreamIT {
     }
 
     @Test
+    @TakesLong
     void oneThatIsUnderWayAtEachRestartGoesOn() throws Exception {
         Project project = streamTo(deadly, 1);
         for (int restart = 1; restart <= 4; restart++) {

@@ -31,6 +31,7 @@ import org.junit.jupiter.api.Test;
  * JVM may not in a native executable.
  */
 @Slow
+@TakesLong
 class KafkaLoginIT {
 
     private static final ObjectMapper JSON = new ObjectMapper();
@@ -97,7 +98,6 @@ class KafkaLoginIT {
     }
 
     @Test
-    @TakesLong
     void itDeliversByEachWayToLogIn() throws Exception {
         try (KafkaBroker broker = new KafkaBroker();
                 ServiceProcess service = start(broker)) {

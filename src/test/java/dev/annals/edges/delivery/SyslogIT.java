@@ -30,6 +30,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** A real receiver has each record at least once and in order, whatever happens to it, and each as it is. */
 @Slow
+@TakesLong
 class SyslogIT {
 
     private static final ObjectMapper JSON = new ObjectMapper();
@@ -134,7 +135,6 @@ class SyslogIT {
 
     /** With rsyslog 8.2302 on a busy machine, a few records of the plain connection are now and then not in its file. */
     @Test
-    @TakesLong
     void killedAgainAndAgainItHasEachRecordInOrder() throws Exception {
         int count = 10_000;
         start("ossl");

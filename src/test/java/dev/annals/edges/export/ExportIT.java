@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.annals.PackagedService;
 import dev.annals.Slow;
+import dev.annals.TakesLong;
 import java.io.BufferedReader;
 import java.io.InputStream;
 import java.io.InputStreamReader;
@@ -20,6 +21,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** The packaged service with a heap that is smaller than what it exports. */
 @Slow
+@TakesLong
 @Timeout(500)
 class ExportIT {
 

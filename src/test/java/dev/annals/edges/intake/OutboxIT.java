@@ -9,6 +9,7 @@ import dev.annals.AuditLogFixture.Project;
 import dev.annals.Await;
 import dev.annals.PackagedService;
 import dev.annals.Slow;
+import dev.annals.TakesLong;
 import dev.annals.kernel.guid.SqlServerGuid;
 import java.io.IOException;
 import java.net.URI;
@@ -31,6 +32,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** The programs of docs/outbox.md, as they stand there, with a real MariaDB: each committed row arrives once. */
 @Slow
+@TakesLong
 class OutboxIT {
 
     private static final Pattern CODE = Pattern.compile("(?m)^```sh\n(.*?)^```$", Pattern.DOTALL);

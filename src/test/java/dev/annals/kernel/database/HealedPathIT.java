@@ -8,6 +8,7 @@ import dev.annals.Await;
 import dev.annals.OneByOne;
 import dev.annals.Slow;
 import dev.annals.SqlFixture;
+import dev.annals.TakesLong;
 import dev.annals.core.live.SseStream;
 import io.quarkus.test.common.WithTestResource;
 import io.quarkus.test.common.http.TestHTTPResource;
@@ -38,6 +39,7 @@ import org.junit.jupiter.api.Timeout;
 
 /** With the time limits of the defaults, nobody waits for them once the path to the database is whole again. */
 @Slow
+@TakesLong
 @QuarkusTest
 @OneByOne
 @WithTestResource(UnreliablePath.class)

@@ -99,7 +99,7 @@ class PoolerTest {
     @Test
     void aLoginWithTheSettingsWorksInTransactions() throws Exception {
         // Debian 12 has an older one.
-        assumeTrue(PgBouncer.hasPreparedStatements(), "this needs PgBouncer 1.21 or newer: -Dtests.pgbouncer");
+        assumeTrue(PgBouncer.hasPreparedStatements(), "PgBouncer is older than 1.21: -Dtests.pgbouncer names another");
         setAll();
         assertAppends(through("transaction", "annals_app"));
     }

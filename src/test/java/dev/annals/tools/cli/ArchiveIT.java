@@ -413,6 +413,7 @@ class ArchiveIT {
     }
 
     @Test
+    @TakesLong
     void ofTwoAtATimeEachRecordIsNotedOnce() throws Exception {
         for (int i = 0; i < 10; i++) {
             appendOld(100);

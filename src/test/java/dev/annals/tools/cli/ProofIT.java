@@ -415,6 +415,7 @@ class ProofIT {
     }
 
     @Test
+    @TakesLong
     void aLogThatHasEndedSaysSoAndItsReadersGoOnOnlyWithTheNextKey() throws Exception {
         append(1, 60);
         Path cursor = folder.resolve("cursor");
@@ -486,6 +487,7 @@ class ProofIT {
     }
 
     @Test
+    @TakesLong
     void whoRequiresWitnessesGetsOnlyWhatTheyHaveCosigned() throws Exception {
         need(!WITNESSES.isEmpty(), "Go");
         // They know the log before they are asked about it: one that does not is left alone for minutes.

@@ -7,6 +7,7 @@ import dev.annals.PackagedService;
 import dev.annals.ServiceProcess;
 import dev.annals.Slow;
 import dev.annals.SqlFixture;
+import dev.annals.TakesLong;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -53,6 +54,7 @@ class DumpIT {
     }
 
     @Test
+    @TakesLong
     void aDumpUnderLoadComesBackWithTheSameFeedAndIsSoundAndForksNoLog() throws Exception {
         Path dump = directory.resolve("dump.tar.gz");
         Path restored = directory.resolve("restored");
@@ -98,6 +100,7 @@ class DumpIT {
     }
 
     @Test
+    @TakesLong
     void aDumpThatIsKilledLeavesNoFileUnderItsNameAndNothingInTheDatabase() throws Exception {
         Path dump = directory.resolve("killed.tar.gz");
         Path partial = directory.resolve("killed.tar.gz.partial");

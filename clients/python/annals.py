@@ -12,10 +12,12 @@ import collections
 import collections.abc
 import concurrent.futures
 import contextlib
+import copy
 import dataclasses
 import datetime
 import decimal
 import enum
+import functools
 import http.client
 import ipaddress
 import itertools
@@ -31,6 +33,7 @@ import stat
 import struct
 import threading
 import time
+import types
 import urllib.parse
 import uuid
 import zlib
@@ -44,7 +47,9 @@ except ImportError:  # Windows
 __all__ = ["AuditHandler", "AuditLog", "BufferFull", "Receipt", "RecordRefused"]
 
 _LOG = logging.getLogger("annals")
-_MAX_RECORD = 65_535
+# The service takes 65,535 bytes, however characters are escaped; one is left for the "_" before an action.
+_MAX_RECORD = 65_534
+_MAX_SENT = 6 * 65_535
 _MAX_ANSWER = 1 << 20
 _MAX_DEPTH = 32
 _MAX_VALUES = 4_096
@@ -59,6 +64,11 @@ _SEGMENT = re.compile(r"(\d{20})\.spool", re.ASCII)
 _NOTED = re.compile(rb"(\d{20}) (\d{20}) ([0-9a-f]{8})\n")
 _TYPE = re.compile(r'"type"\s*:\s*"urn:annals:problem:([a-z-]+)"')
 _POINTER = re.compile(r'"pointer"\s*:\s*"/records/(\d{1,9})[/"]', re.ASCII)
+_OF_ACTION = re.compile(r'"/records/\d{1,9}/action"', re.ASCII)
+_ESCAPE = re.compile(r"\\(?:u[0-9a-f]{4}|.)")
+_CHARACTER = r'(?:[^"\\]|\\u[0-9a-f]{4}|\\.)'
+_ACTION = re.compile(
+    r'\A(\{"id":"[^"]*","timestamp":"[^"]*","action":")(?!_)(' + _CHARACTER + "{1,254})" + _CHARACTER + '?"')
 _UNFIT = re.compile("[\0\ud800-\udfff]")
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]{1,9})?")
 _WITH_PORT = re.compile(r"\[([^\]]*)\](?::[0-9]*)?|([0-9.]+):[0-9]*")
@@ -66,6 +76,9 @@ _TIMESTAMP = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(?:[Zz]|([+-])(\d\d):(\d\d))", re.ASCII)
 # Problems with a record, rather than with whoever sends it.
 _OF_RECORDS = {"malformed-json", "invalid-record", "record-id-taken", "body-too-large", "too-many-records"}
+
+
+_FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, types.MethodType, functools.partial)
 
 
 class BufferFull(Exception):
@@ -108,6 +121,15 @@ class _Entry:
     def size(self):
         return len(self.data) + _OVERHEAD
 
+    def renamed(self):
+        """The record with "_" before its action, in at most 255 characters; None if it has that already."""
+        data, count = _ACTION.subn(r'\1_\2"', self.data.decode(), count=1)
+        if not count:
+            return None
+        entry = copy.copy(self)
+        entry.data = data.encode()
+        return entry
+
 
 class _Ids:
     """Version 7 UUIDs: milliseconds, 12 bits of their fraction, 62 random bits; each greater than the one before."""
@@ -132,19 +154,24 @@ def _fit(text, most=None):
     return _UNFIT.sub("\ufffd", text)
 
 
-def _quoted(text, room=None):
-    """The text as JSON, in at most that many bytes."""
+def _stored(json_text):
+    """How many bytes the JSON has as the service counts them: each character in a text as itself."""
+    return len(_ESCAPE.sub("_", json_text).encode())
+
+
+def _quoted(text, room=1 << 40, growth=1 << 40):
+    """The text as JSON, in at most that many bytes as they are stored, of which the escapes take at most that many more."""
     text = str.__str__(text)
-    kept = _fit(text if room is None else text[:max(room, 0)])
-    quoted = json.dumps(kept, ensure_ascii=False)
-    size = len(quoted.encode())
-    if room is None or (len(kept) == len(text) and size <= room):
-        return quoted
-    while kept and size + 3 > room:
-        # A character takes at most six bytes.
-        kept = kept[:-max(1, (size + 3 - room) // 6)]
-        size = len(json.dumps(kept, ensure_ascii=False).encode())
-    return json.dumps(kept + "…", ensure_ascii=False)
+    kept = _fit(text if len(text) <= room else text[:max(room, 0)])
+    mark = "" if len(kept) == len(text) else "…"
+    while True:
+        quoted = json.dumps(kept + mark, ensure_ascii=False)
+        size = _stored(quoted)
+        # A character takes at most four bytes, and five more where it is escaped.
+        excess = max(-(-(size - room) // 4), -(-(len(quoted.encode()) - size - growth) // 5))
+        if excess <= 0 or not kept:
+            return quoted
+        kept, mark = kept[:-excess], "…"
 
 
 def _unreadable(failure):
@@ -204,11 +231,18 @@ def _plain(value):
     if value is None or isinstance(value, (bool, int, float, str, decimal.Decimal, collections.abc.Mapping)):
         return value
     if isinstance(value, datetime.datetime):
-        return _time(value)
+        try:
+            return _time(value)
+        except OverflowError:  # Before the year 1 or after 9999 in UTC.
+            return value.isoformat()
     if isinstance(value, (datetime.date, datetime.time)):
         return value.isoformat()
     if isinstance(value, (bytes, bytearray, memoryview)):
-        return base64.b64encode(value).decode()
+        return base64.b64encode(bytes(value)).decode()
+    if isinstance(value, collections.UserString):
+        return str(value)
+    if isinstance(value, _FUNCTIONS):
+        return "(function)"
     if isinstance(value, BaseException):
         text = str(value)
         return type(value).__name__ + (": " + text if text else "")
@@ -237,11 +271,16 @@ class _Writer:
         self._cuts = cuts
         self._out = []
         self._path = []
-        # The service does not count the metadata itself, and takes 131,072 bytes written out without exponents.
+        # The service does not count the metadata itself, and takes 131,072 bytes with escapes and without exponents.
         self._room, self._values, self._growth = room, _MAX_VALUES + 1, 60_000
 
     def text(self):
         return "".join(self._out)
+
+    def bare(self):
+        """A text without its quotes, anything else as JSON."""
+        text = self.text()
+        return json.loads(text) if text.startswith('"') else text
 
     def _state(self):
         return len(self._out), self._room, self._values, self._growth
@@ -251,11 +290,13 @@ class _Writer:
         del self._out[length:]
 
     def _put(self, json_text):
-        size = len(json_text.encode())
-        if size > self._room:
+        size = _stored(json_text)
+        growth = len(json_text.encode()) - size
+        if size > self._room or growth > self._growth:
             return False
         self._out.append(json_text)
         self._room -= size
+        self._growth -= growth
         return True
 
     def _literal(self, json_text):
@@ -267,7 +308,7 @@ class _Writer:
             if self._literal(_quoted(text)):
                 return True
             self._values += 1
-        return self._cuts and self._room >= 40 and self._literal(_quoted(text, self._room))
+        return self._cuts and self._room >= 40 and self._literal(_quoted(text, self._room, self._growth))
 
     def value(self, value, depth):
         """Writes a value; False if there is no room for it."""
@@ -371,7 +412,7 @@ class _Writer:
         inner = _Writer(1_024)
         inner._path = list(self._path)
         inner.value(key, depth + 1)
-        return inner.text()
+        return inner.bare()
 
 
 def _text(value):
@@ -383,8 +424,7 @@ def _text(value):
         # The str() of a container may have no end.
         writer = _Writer(_MAX_RECORD)
         writer.value(value, 1)
-        text = writer.text()
-        return json.loads(text) if text.startswith('"') else text
+        return writer.bare()
     except Exception as failure:  # Whatever the value's own code raises.
         return _unreadable(failure)
 
@@ -423,7 +463,7 @@ def _record(record_id, given):
     if moment is None and timestamp is not None:
         misfits["timestamp"] = _fit(_text(timestamp), 1_024)
     action = _text(given["action"]) or "(none)"
-    add("action", _quoted(_fit("_" + action if action.startswith("annals.") else action, 255)))
+    add("action", _quoted(_fit(action, 255)))
     for name in ("actor", "subject"):
         try:
             add(name, _party(given[name], misfits, name))
@@ -453,8 +493,8 @@ def _plain_or_none(value):
 
 
 def _with_message(fields, message, metadata, misfits):
-    room = _MAX_RECORD - len((",".join(fields) + '{},"message":,"metadata":').encode())
-    size = 0 if message is None else len(_quoted(message, room).encode())
+    room = _MAX_RECORD - _stored(",".join(fields) + '{},"message":,"metadata":')
+    size = 0 if message is None else _stored(_quoted(message, room))
     more = ""
     # What has room for all is not cut.
     for cuts in (False, True):
@@ -463,7 +503,7 @@ def _with_message(fields, message, metadata, misfits):
             more = writer.text()
             break
     if message is not None:
-        fields.append('"message":' + _quoted(message, room - len(more.encode())))
+        fields.append('"message":' + _quoted(message, room - _stored(more)))
     if len(more) > 2:
         fields.append('"metadata":' + more)
     return ("{" + ",".join(fields) + "}").encode()
@@ -582,8 +622,8 @@ class _Spool:
     """
 
     def __init__(self, path, changed, *, max_bytes, segment_bytes, force, batch_records, batch_bytes):
-        if segment_bytes < 128 * 1024 or max_bytes < 2 * segment_bytes:
-            raise ValueError("A spool's file may be full at 131072 bytes at the least, and a spool has room for two")
+        if segment_bytes < 1 << 19 or max_bytes < 2 * segment_bytes:
+            raise ValueError("A spool's file may be full at 524288 bytes at the least, and a spool has room for two")
         self._changed = changed
         self._max_bytes = max_bytes
         self._segment_bytes = segment_bytes
@@ -730,7 +770,7 @@ class _Spool:
             self._close_in()
             self._in = self.folder.open(self._name(segment), os.O_RDONLY)
             self._in_segment = segment
-        most = self._batch_bytes + _FRAME.size + _MAX_RECORD
+        most = self._batch_bytes + _FRAME.size + _MAX_SENT
         data = _pread(self._in, min(most, end - self._read_offset), self._read_offset)
         batch, at, size = [], 0, 0
         while at < len(data) and len(batch) < self._batch_records and size < self._batch_bytes:
@@ -751,7 +791,7 @@ class _Spool:
             return None
         length, checksum = _FRAME.unpack_from(data, at)
         record = data[at + _FRAME.size:at + _FRAME.size + length]
-        if not 0 < length <= _MAX_RECORD or len(record) < length:
+        if not 0 < length <= _MAX_SENT or len(record) < length:
             return None
         if zlib.crc32(record, zlib.crc32(data[at:at + 4])) != checksum or not record.startswith(b'{"id":"'):
             return None
@@ -762,8 +802,8 @@ class _Spool:
 
     def _set_aside(self, segment, data):
         # A tail that is shorter than its record was being written when its process ended. Anything else is damage.
-        length = _FRAME.unpack_from(data)[0] if len(data) >= _FRAME.size else _MAX_RECORD
-        if not (0 < length <= _MAX_RECORD and length > len(data) - _FRAME.size):
+        length = _FRAME.unpack_from(data)[0] if len(data) >= _FRAME.size else _MAX_SENT
+        if not (0 < length <= _MAX_SENT and length > len(data) - _FRAME.size):
             damaged = self.folder.file(self._name(segment) + ".damaged")
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(damaged)
@@ -993,7 +1033,7 @@ class AuditLog:
         self._changed = threading.Condition()
         self._buffer = collections.deque()
         self._buffer_records = buffer_records
-        self._buffer_limit = max(buffer_bytes, 1 << 17)
+        self._buffer_limit = max(buffer_bytes, 1 << 19)
         self._buffer_bytes = 0
         self._append_timeout = append_timeout
         self._first_pause = first_pause
@@ -1007,6 +1047,7 @@ class AuditLog:
         self._pid = os.getpid()
         self._closed = False
         self._closing = threading.Lock()
+        self._settled = None
         self._stop = threading.Event()
         self._batch = min(batch_records, 1_000), min(batch_bytes, 16_000_000)
         self._spool = None
@@ -1071,17 +1112,18 @@ class AuditLog:
                     "spool_bytes": self._spool.bytes() if self._spool else 0, "last_failure": self._last_failure}
 
     def close(self, timeout=30):
-        """Takes no more, and waits for what was taken; tells whether all is stored or refused. Another call waits for the first.
+        """Takes no more, and waits for what was taken; tells whether all is stored or refused. Another call waits for the
+        first one and answers as it did, for nothing is sent any more.
 
         The rest is on disk, in the spool, for the next client; without a spool it is handed to on_refusal.
         """
         with self._closing:
-            return self._close(timeout)
+            if self._settled is None:
+                self._settled = self._close(timeout)
+            return self._settled
 
     def _close(self, timeout):
         with self._changed:
-            if self._closed:
-                return True
             self._closed = True
             self._changed.notify_all()
         settled = self.flush(timeout)
@@ -1176,9 +1218,8 @@ class AuditLog:
                     if not entry.future.done():
                         entry.future.set_result(None)
             elif kind == "refused":
-                for index, reason in detail.items():
-                    self._refuse(part[index], reason)
-                left = [entry for index, entry in enumerate(part) if index not in detail]
+                left = [self._unless_refused(entry, detail.get(index)) for index, entry in enumerate(part)]
+                left = [entry for entry in left if entry]
                 if left:
                     parts.append(left)
             elif kind == "split" and len(part) > 1:
@@ -1191,6 +1232,16 @@ class AuditLog:
                 for entry in part:
                     self._refuse(entry, f"Given up: {detail[0]}")
         return True
+
+    def _unless_refused(self, entry, reason):
+        """The record to send, or None if it is refused.
+
+        The service says which actions look as if they were its own: a table of them here would be another one than it has.
+        """
+        entry_to_send = entry.renamed() if reason and _OF_ACTION.search(reason) else None if reason else entry
+        if entry_to_send is None:
+            self._refuse(entry, reason)
+        return entry_to_send
 
     def _attempt(self, batch):
         start, pause = time.monotonic(), self._first_pause

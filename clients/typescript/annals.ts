@@ -107,13 +107,21 @@ interface Entry {
   reject: (cause: Error) => void;
 }
 
+/** The record with "_" before its action, in at most 255 characters; undefined if it has that already. */
+function renamed(entry: Entry): Entry | undefined {
+  const json = entry.data.toString('utf8');
+  return ACTION.test(json) ? { ...entry, data: Buffer.from(json.replace(ACTION, '$1_$2"')) } : undefined;
+}
+
 type Answer =
   | { kind: 'stored' }
   | { kind: 'refused'; refused: Map<number, string> }
   | { kind: 'split'; reason: string }
   | { kind: 'later'; reason: string; pause?: number };
 
-const MAX_RECORD = 65_535;
+// The service takes 65,535 bytes, however characters are escaped; one is left for the "_" before an action.
+const MAX_RECORD = 65_534;
+const MAX_SENT = 6 * 65_535;
 const MAX_ANSWER = 1 << 20;
 const MAX_DEPTH = 32;
 const MAX_VALUES = 4_096;
@@ -127,6 +135,10 @@ const MAGIC = Buffer.from('ANNALS1\n');
 const FRAME = 8;
 const SEGMENT = /^(\d{20})\.spool$/;
 const NOTED = /^(\d{20}) (\d{20}) ([0-9a-f]{8})\n$/;
+const OF_ACTION = /"\/records\/\d{1,9}\/action"/;
+const ESCAPE = /\\(?:u[0-9a-f]{4}|.)/g;
+const ACTION =
+  /^(\{"id":"[^"]*","timestamp":"[^"]*","action":")(?!_)((?:[^"\\]|\\u[0-9a-f]{4}|\\.){1,254})(?:[^"\\]|\\u[0-9a-f]{4}|\\.)?"/u;
 const UNFIT = /\0|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
 const WITH_PORT = /^(?:\[([^\]]*)\](?::\d*)?|([\d.]+):\d*)$/;
 const TIMESTAMP = /^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.\d{1,9})?(?:[Zz]|([+-])(\d\d):(\d\d))$/;
@@ -164,20 +176,26 @@ function fit(text: string, most = Infinity): string {
   return kept.replace(UNFIT, '\ufffd');
 }
 
-/** The text as JSON, in at most that many bytes. */
-function quoted(text: string, room = Infinity): string {
+/** How many bytes the JSON has as the service counts them: each character in a text as itself. */
+function stored(json: string): number {
+  return Buffer.byteLength(json.replace(ESCAPE, '_'));
+}
+
+/** The text as JSON, in at most that many bytes as they are stored, of which the escapes take at most that many more. */
+function quoted(text: string, room = Infinity, growth = Infinity): string {
   let kept = fit(text.length > room ? text.slice(0, Math.max(room, 0)) : text);
-  const whole = JSON.stringify(kept);
-  let size = Buffer.byteLength(whole);
-  if (kept.length === text.length && size <= room) {
-    return whole;
+  let mark = kept.length === text.length ? '' : '…';
+  for (;;) {
+    const json = JSON.stringify(kept + mark);
+    const size = stored(json);
+    // A code unit takes at most three bytes, and five more where it is escaped.
+    const excess = Math.max(Math.ceil((size - room) / 3), Math.ceil((Buffer.byteLength(json) - size - growth) / 5));
+    if (!(excess > 0) || kept.length === 0) {
+      return json;
+    }
+    kept = fit(kept.slice(0, -excess));
+    mark = '…';
   }
-  while (kept.length > 0 && size + 3 > room) {
-    // A character takes at most six bytes.
-    kept = fit(kept.slice(0, -Math.max(1, Math.floor((size + 3 - room) / 6))));
-    size = Buffer.byteLength(JSON.stringify(kept));
-  }
-  return JSON.stringify(`${kept}…`);
 }
 
 function unreadable(cause: unknown): string {
@@ -289,7 +307,10 @@ function plain(value: unknown, asksToJson = true): Plain {
     }
     return typeof (value as { next?: unknown }).next === 'function' ? '(iterator)' : { values: iterable };
   }
-  return { pairs: pairsOf(value) };
+  // The state of an object without fields is hidden: only its text may say something of it.
+  const hasFields = Object.keys(value).length > 0;
+  const text = !hasFields && typeof value.toString === 'function' ? String(value) : '[object Object]';
+  return text === '[object Object]' ? { pairs: pairsOf(value) } : text;
 }
 
 /** The text of a value that a field of a record has. */
@@ -320,7 +341,7 @@ class Writer {
   #cuts: boolean;
   // The service does not count the metadata itself.
   #values = MAX_VALUES + 1;
-  // The service takes 131,072 bytes of metadata, written out without exponents.
+  // The service takes 131,072 bytes of metadata, written out with escapes and without exponents.
   #growth = 60_000;
 
   constructor(room: number, cuts: boolean, path: unknown[] = []) {
@@ -346,12 +367,14 @@ class Writer {
   }
 
   #put(json: string, values = 1): boolean {
-    const size = Buffer.byteLength(json);
-    if (size > this.#room || values > this.#values) {
+    const size = stored(json);
+    const growth = Buffer.byteLength(json) - size;
+    if (size > this.#room || values > this.#values || growth > this.#growth) {
       return false;
     }
     this.#out.push(json);
     this.#room -= size;
+    this.#growth -= growth;
     this.#values -= values;
     return true;
   }
@@ -359,7 +382,7 @@ class Writer {
   #string(text: string): boolean {
     return (
       (text.length <= this.#room && this.#put(quoted(text))) ||
-      (this.#cuts && this.#room >= 40 && this.#put(quoted(text, this.#room)))
+      (this.#cuts && this.#room >= 40 && this.#put(quoted(text, this.#room, this.#growth)))
     );
   }
 
@@ -483,7 +506,8 @@ class Writer {
     }
     const inner = new Writer(1_024, true, [...this.#path]);
     inner.value(key, depth + 1);
-    return inner.text();
+    const text = inner.text();
+    return text.startsWith('"') ? JSON.parse(text) : text;
   }
 }
 
@@ -536,7 +560,7 @@ function writtenRecord(id: string, record: AuditRecord): string {
     misfits.set('timestamp', fit(timestamp, 1_024));
   }
   const action = textOf(partOf(record, 'action')) || '(none)';
-  add('action', quoted(fit(action.startsWith('annals.') ? `_${action}` : action, 255)));
+  add('action', quoted(fit(action, 255)));
   for (const name of ['actor', 'subject']) {
     try {
       add(name, party(partOf(record, name), misfits, name));
@@ -592,8 +616,8 @@ function withMessage(
       yield* (plain(metadata) as Pairs).pairs;
     }
   };
-  const room = MAX_RECORD - Buffer.byteLength(`${fields.join(',')}{},"message":,"metadata":`);
-  const size = message === undefined ? 0 : Buffer.byteLength(quoted(message, room));
+  const room = MAX_RECORD - stored(`${fields.join(',')}{},"message":,"metadata":`);
+  const size = message === undefined ? 0 : stored(quoted(message, room));
   // What has room for all is not cut.
   let more = '';
   for (const cuts of [false, true]) {
@@ -604,7 +628,7 @@ function withMessage(
     }
   }
   if (message !== undefined) {
-    fields.push(`"message":${quoted(message, room - Buffer.byteLength(more))}`);
+    fields.push(`"message":${quoted(message, room - stored(more))}`);
   }
   if (more.length > 2) {
     fields.push(`"metadata":${more}`);
@@ -770,8 +794,8 @@ class Spool {
       batchRecords: Math.min(options.batchRecords ?? 1_000, 1_000),
       batchBytes: Math.min(options.batchBytes ?? 900_000, 16_000_000),
     };
-    if (this.#options.segmentBytes < 131_072 || this.#options.spoolBytes < 2 * this.#options.segmentBytes) {
-      throw new RangeError("A spool's file may be full at 131072 bytes at the least, and a spool has room for two");
+    if (this.#options.segmentBytes < 1 << 19 || this.#options.spoolBytes < 2 * this.#options.segmentBytes) {
+      throw new RangeError("A spool's file may be full at 524288 bytes at the least, and a spool has room for two");
     }
     this.changed = changed;
     this.folder = new Folder(folder);
@@ -931,7 +955,7 @@ class Spool {
   #read(segment: number, end: number, complete: boolean): Entry[] {
     const file = this.folder.open(Spool.#name(segment), fs.constants.O_RDONLY);
     try {
-      const most = this.#options.batchBytes + FRAME + MAX_RECORD;
+      const most = this.#options.batchBytes + FRAME + MAX_SENT;
       const data = readAll(file, Math.min(most, end - this.#readOffset), this.#readOffset);
       const batch: Entry[] = [];
       let at = 0;
@@ -961,7 +985,7 @@ class Spool {
     }
     const length = data.readUInt32BE(at);
     const record = data.subarray(at + FRAME, at + FRAME + length);
-    if (length === 0 || length > MAX_RECORD || record.length < length) {
+    if (length === 0 || length > MAX_SENT || record.length < length) {
       return undefined;
     }
     const isWhole = crc32(data.subarray(at, at + 4), record) === data.readUInt32BE(at + 4);
@@ -971,8 +995,8 @@ class Spool {
 
   /** A tail that is shorter than its record was being written when its process ended. Anything else is damage. */
   #setAside(segment: number, data: Buffer): void {
-    const length = data.length >= FRAME ? data.readUInt32BE(0) : MAX_RECORD;
-    if (!(length > 0 && length <= MAX_RECORD && length > data.length - FRAME)) {
+    const length = data.length >= FRAME ? data.readUInt32BE(0) : MAX_SENT;
+    if (!(length > 0 && length <= MAX_SENT && length > data.length - FRAME)) {
       const name = this.folder.file(Spool.#name(segment));
       fs.copyFileSync(name, `${name}.damaged`);
       console.error(
@@ -1230,12 +1254,12 @@ export class AuditLog {
 
   /** Waits until there is room for another record; false if there is none after that time. */
   room(milliseconds = 30_000): Promise<boolean> {
-    return this.#changed.until(() => this.#hasRoom(MAX_RECORD), milliseconds);
+    return this.#changed.until(() => this.#hasRoom(MAX_SENT), milliseconds);
   }
 
   #hasRoom(size: number): boolean {
     const { bufferRecords = 10_000, bufferBytes = 1 << 25 } = this.#options;
-    return this.#buffer.length < bufferRecords && this.#bytes + size + OVERHEAD <= Math.max(bufferBytes, 1 << 17);
+    return this.#buffer.length < bufferRecords && this.#bytes + size + OVERHEAD <= Math.max(bufferBytes, 1 << 19);
   }
 
   /** A version 7 UUID: milliseconds, 12 bits of their fraction, 62 random bits; each greater than the one before. */
@@ -1277,7 +1301,8 @@ export class AuditLog {
 
   /**
    * Takes no more, and waits for what was taken; resolves with whether all is stored or refused. The rest is on disk, in the spool,
-   * for the next client; without a spool it is handed to onRefusal.
+   * for the next client; without a spool it is handed to onRefusal. Another call resolves as the first one, for nothing is sent any
+   * more.
    */
   close(milliseconds = 30_000): Promise<boolean> {
     this.#closing ??= this.#close(milliseconds);
@@ -1388,8 +1413,7 @@ export class AuditLog {
         part.forEach((entry) => entry.resolve());
       } else if (answer.kind === 'refused') {
         const { refused } = answer;
-        part.forEach((entry, index) => refused.has(index) && this.#refuse(entry, refused.get(index) ?? ''));
-        const left = part.filter((_, index) => !refused.has(index));
+        const left = part.flatMap((entry, index) => this.#unlessRefused(entry, refused.get(index)) ?? []);
         if (left.length > 0) {
           parts.push(left);
         }
@@ -1404,6 +1428,18 @@ export class AuditLog {
       }
     }
     return true;
+  }
+
+  /**
+   * The record to send, or undefined if it is refused. The service says which actions look as if they were its own: a table of them
+   * here would be another one than it has.
+   */
+  #unlessRefused(entry: Entry, reason: string | undefined): Entry | undefined {
+    const left = reason === undefined ? entry : OF_ACTION.test(reason) ? renamed(entry) : undefined;
+    if (left === undefined) {
+      this.#refuse(entry, reason ?? '');
+    }
+    return left;
   }
 
   async #attempt(batch: Entry[]): Promise<Answer> {

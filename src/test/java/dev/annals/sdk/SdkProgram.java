@@ -77,10 +77,7 @@ record SdkProgram(List<String> command, Path importsFrom) {
     static synchronized SdkProgram java(String source, String name) throws Exception {
         Path program = Files.createDirectories(PROGRAMS.resolve("java")).resolve(name + ".java");
         Files.writeString(program, source);
-        String libraries = Arrays.stream(System.getProperty("java.class.path").split(File.pathSeparator))
-                .filter(jar -> jar.matches(".*/(jackson-(core|databind|annotations|datatype-jsr310)"
-                        + "|jakarta\\.annotation-api)-[0-9.]+\\.jar"))
-                .collect(Collectors.joining(File.pathSeparator));
+        String libraries = jackson().stream().map(Path::toString).collect(Collectors.joining(File.pathSeparator));
         Path classes = Files.createDirectories(PROGRAMS.resolve("java-classes"));
         List<String> arguments = new ArrayList<>(List.of(
                 "--release",
@@ -146,6 +143,15 @@ record SdkProgram(List<String> command, Path importsFrom) {
             COMPILED.put(program, source);
         }
         return new SdkProgram(List.of("node", folder.resolve(name + ".js").toString()), folder);
+    }
+
+    /** What the generated client in Java depends on. */
+    static List<Path> jackson() {
+        return Arrays.stream(System.getProperty("java.class.path").split(File.pathSeparator))
+                .filter(jar -> jar.matches(".*/(jackson-(core|databind|annotations|datatype-jsr310)"
+                        + "|jakarta\\.annotation-api)-[0-9.]+\\.jar"))
+                .map(Path::of)
+                .toList();
     }
 
     private static boolean isCompiled(Path program, String source) {

@@ -252,6 +252,13 @@ class WriterAnswersTest {
         hold();
         appended("a");
         does("close 200", "closed false");
+        steps.write("close 200\nend 200\n".getBytes(UTF_8));
+        steps.flush();
+        assertThat(client.waitFor(60, TimeUnit.SECONDS)).isTrue();
+        // What is lost was not stored by a second call either.
+        assertThat(client.exitValue()).isEqualTo(3);
+        assertThat(said().stream().filter(line -> line.startsWith("closed")))
+                .containsExactly("closed false", "closed false");
 
         await("refused held");
         await("refused a");

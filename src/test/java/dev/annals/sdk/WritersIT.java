@@ -2,6 +2,10 @@ package dev.annals.sdk;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.fasterxml.jackson.databind.DeserializationFeature;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.TextNode;
 import dev.annals.AuditLogFixture.Project;
 import dev.annals.Await;
 import dev.annals.Load;
@@ -11,6 +15,9 @@ import dev.annals.SqlFixture;
 import dev.annals.TakesLong;
 import java.io.IOException;
 import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -23,6 +30,7 @@ import java.util.jar.JarFile;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
+import org.assertj.core.api.SoftAssertions;
 import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -44,6 +52,9 @@ class WritersIT extends ClientProcess {
     private static final long REFUSED = 7;
 
     private static final int SPOOLED = 500;
+    private static final ObjectMapper JSON =
+            new ObjectMapper().enable(DeserializationFeature.USE_BIG_DECIMAL_FOR_FLOATS);
+    private static final HttpClient HTTP = HttpClient.newHttpClient();
     private static final int HOSTILE = 300;
 
     @ParameterizedTest
@@ -104,6 +115,76 @@ class WritersIT extends ClientProcess {
         assertThat(process.exitValue()).as(output()).isZero();
         assertThat(spool.resolve("refused.ndjson")).doesNotExist();
         assertThat(log().checkFeed(project.id())).isEqualTo(HOSTILE);
+    }
+
+    /** The cases of values.json: what each field and each kind of value is stored as. */
+    @ParameterizedTest
+    @CsvSource({"java, Values.java", "python, values.py", "typescript, values.ts"})
+    void eachValueIsStoredAsItsCaseSays(String language, String file) throws Exception {
+        Path sources = Path.of("src", "test", "writer");
+        String source = Files.readString(sources.resolve(file));
+        String name = file.substring(0, file.indexOf('.'));
+        JsonNode all = JSON.readTree(sources.resolve("values.json").toFile());
+        List<JsonNode> cases = new ArrayList<>();
+        all.get("fields").forEach(cases::add);
+        // A moment is of a type of its own in Java.
+        all.get(language.equals("java") ? "java" : "times").forEach(cases::add);
+        if (!language.equals("java")) {
+            all.get(language).forEach(cases::add);
+        }
+        Project project = service.newProject();
+        Path spool = folder.resolve("spool");
+
+        process = start(
+                language.equals("java")
+                        ? SdkProgram.writerInJava(source, name, SdkProgram.jackson())
+                        : SdkProgram.writer(language, source, name),
+                project,
+                service.uri(),
+                spool,
+                0,
+                0);
+
+        assertThat(process.waitFor(120, TimeUnit.SECONDS)).as(output()).isTrue();
+        assertThat(process.exitValue()).as(output()).isZero();
+        assertThat(spool.resolve("refused.ndjson")).doesNotExist();
+        List<JsonNode> stored = records(project);
+        assertThat(stored).hasSize(cases.size());
+        SoftAssertions held = new SoftAssertions();
+        for (int i = 0; i < cases.size(); i++) {
+            requireStored(held, cases.get(i), stored.get(i));
+        }
+        held.assertAll();
+    }
+
+    private static void requireStored(SoftAssertions held, JsonNode one, JsonNode record) {
+        JsonNode value = record.path("metadata").path("value");
+        if (one.has("has")) {
+            JsonNode has = one.get("has");
+            has.properties()
+                    .forEach(field -> held.assertThat(value.get(field.getKey()))
+                            .as("%s of %s", field.getKey(), one.get("value"))
+                            .isEqualTo(field.getValue()));
+            for (int i = 0; i < has.size() && has.isArray(); i++) {
+                held.assertThat(value.get(i == 0 ? 0 : value.size() - 1))
+                        .as("%s", one.get("value"))
+                        .isEqualTo(has.get(i));
+            }
+        } else if (one.has("value")) {
+            held.assertThat(value).as("%s", one.get("value")).isEqualTo(one.get("stored"));
+        } else {
+            one.get("stored").properties().forEach(field -> {
+                JsonNode found = record.path(field.getKey());
+                JsonNode expected = one.has("repeat")
+                        ? TextNode.valueOf(field.getValue()
+                                .textValue()
+                                .repeat(one.get("repeat").intValue()))
+                        : field.getValue();
+                held.assertThat(expected.isNull() ? found.isMissingNode() : found.equals(expected))
+                        .as("%s: %s is %s", one.get("given"), field.getKey(), found)
+                        .isTrue();
+            });
+        }
     }
 
     @ParameterizedTest
@@ -250,6 +331,23 @@ class WritersIT extends ClientProcess {
     private List<Long> numbers(Project project) throws Exception {
         return log().numbers("select metadata ->> 'number' from annals.feed where project_id = '" + project.id()
                 + "' order by sequence_id");
+    }
+
+    private List<JsonNode> records(Project project) throws Exception {
+        List<JsonNode> records = new ArrayList<>();
+        URI page = service.uri().resolve("/v1/project-logs?limit=1000");
+        while (page != null) {
+            HttpRequest request = HttpRequest.newBuilder(page)
+                    .header("Authorization", "Bearer " + project.token())
+                    .build();
+            JsonNode answer = JSON.readTree(
+                    HTTP.send(request, HttpResponse.BodyHandlers.ofString()).body());
+            answer.get("results").forEach(records::add);
+            page = answer.get("next").isNull()
+                    ? null
+                    : URI.create(answer.get("next").textValue());
+        }
+        return records;
     }
 
     private SqlFixture log() throws IOException {

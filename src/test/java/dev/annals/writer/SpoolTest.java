@@ -123,13 +123,13 @@ class SpoolTest {
     @Test
     void filesAreDeletedAsSoonAsAllOfThemIsStored() throws Exception {
         Path folder = parent.resolve("spool");
-        Spool spool = new Spool(SpoolOptions.in(folder).segmentBytes(131_072), BATCHES);
-        for (int i = 0; i < 10; i++) {
+        Spool spool = new Spool(SpoolOptions.in(folder).segmentBytes(524_288), BATCHES);
+        for (int i = 0; i < 40; i++) {
             spool.write(entries(500));
         }
         assertThat(segments(folder)).hasSizeGreaterThan(3);
         int read = 0;
-        while (read < 5_000) {
+        while (read < 20_000) {
             read += spool.next().size();
             spool.settled();
         }
@@ -140,7 +140,7 @@ class SpoolTest {
     @Test
     void aFullSpoolWaitsUntilSomethingIsStored() throws Exception {
         Spool spool = new Spool(
-                SpoolOptions.in(parent.resolve("spool")).segmentBytes(131_072).maxBytes(262_144), BATCHES);
+                SpoolOptions.in(parent.resolve("spool")).segmentBytes(524_288).maxBytes(1_048_576), BATCHES);
         int group = 500;
         int written = 0;
         CompletableFuture<Boolean> write = CompletableFuture.completedFuture(true);
@@ -148,13 +148,13 @@ class SpoolTest {
             assertThat(write.get()).isTrue();
             written += group;
             List<Entry> more = entries(group);
-            if (spool.bytes() + 500L * (more.get(0).json.length + 20) > 262_144) {
+            if (spool.bytes() + 500L * (more.get(0).json.length + 20) > 1_048_576) {
                 write = CompletableFuture.supplyAsync(() -> written(spool, more));
                 break;
             }
             spool.write(more);
         }
-        assertThat(spool.bytes()).isLessThanOrEqualTo(262_144);
+        assertThat(spool.bytes()).isLessThanOrEqualTo(1_048_576);
         int read = 0;
         while (read < written) {
             read += spool.next().size();

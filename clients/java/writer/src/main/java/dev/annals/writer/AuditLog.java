@@ -48,7 +48,8 @@ public final class AuditLog implements AutoCloseable {
     private final CompletableFuture<Void> sending;
     private final CompletableFuture<Void> spooling;
     private final CountDownLatch spoolingStops = new CountDownLatch(1);
-    private boolean closed;
+    /** What the first close has answered; null before it. */
+    private Boolean settled;
 
     private AuditLog(Builder options) throws IOException {
         appendTimeout = options.appendTimeout;
@@ -143,17 +144,17 @@ public final class AuditLog implements AutoCloseable {
 
     /**
      * Takes no more, and waits for what was taken. What the service has not stored by then is on disk, in the spool, for the next
-     * client; without a spool it is handed to the handler of refusals.
+     * client; without a spool it is handed to the handler of refusals. Another call waits for the first one and answers as it did, for
+     * nothing is sent any more.
      *
      * @return whether all is stored or refused
      */
     public synchronized boolean close(Duration timeout) {
-        if (closed) {
-            return true;
+        if (settled != null) {
+            return settled;
         }
-        closed = true;
+        settled = false;
         buffer.close();
-        boolean settled = false;
         try {
             settled = flush(timeout);
         } catch (InterruptedException e) {
@@ -278,7 +279,7 @@ public final class AuditLog implements AutoCloseable {
         /** How much may wait in memory; 10,000 records and 32 MiB by default. */
         public Builder buffer(int records, long bytes) {
             requireAtLeast(1, records, "records in the buffer");
-            requireAtLeast(1 << 17, bytes, "bytes in the buffer");
+            requireAtLeast(1 << 19, bytes, "bytes in the buffer");
             this.bufferRecords = records;
             this.bufferBytes = bytes;
             return this;

@@ -1,7 +1,5 @@
 package dev.annals.writer;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.LinkedHashMap;
@@ -38,7 +36,7 @@ public final class AuditRecord {
         return id;
     }
 
-    /** All of it, the id first: a spool is read back by that. At most 65,535 bytes. */
+    /** All of it, the id first: a spool is read back by that. At most {@link Entry#MAX_BYTES}. */
     String json(UUID withId, Instant now) {
         Instant time = timestamp == null ? now : timestamp;
         return "{\"id\":\"" + withId + "\",\"timestamp\":\"" + time.truncatedTo(ChronoUnit.MICROS) + "\"," + fields
@@ -57,7 +55,6 @@ public final class AuditRecord {
         private static final int MAX_OUTCOME = 64;
         private static final int MAX_TYPE = 255;
         private static final int MAX_TEXT = 1_024;
-        private static final String RESERVED = "annals.";
         private static final Instant FIRST = Instant.parse("0001-01-01T00:00:00Z");
         private static final Instant END = Instant.parse("9999-12-31T23:59:59.999999999Z");
 
@@ -72,8 +69,7 @@ public final class AuditRecord {
 
         private Builder(String action) {
             String name = Objects.requireNonNull(action, "action");
-            String taken = name.isEmpty() ? "(none)" : name.startsWith(RESERVED) ? "_" + name : name;
-            text("action", taken, MAX_ACTION);
+            text("action", name.isEmpty() ? "(none)" : name, MAX_ACTION);
         }
 
         /** The record's own id. Without one, the client draws one; two records with the same id are one record. */
@@ -136,12 +132,12 @@ public final class AuditRecord {
         public AuditRecord build() {
             StringBuilder json = new StringBuilder();
             fields.forEach((name, value) -> append(json, name, value));
-            int room = Entry.MAX_BYTES - FRAME_BYTES - json.toString().getBytes(UTF_8).length;
+            int room = Entry.MAX_STORED - FRAME_BYTES - Json.stored(json.toString());
             String text = message == null ? "" : Json.string(message, room);
             // Only if both do not fit, each has half of the room.
-            int forText = Math.min(text.getBytes(UTF_8).length, room / 2);
+            int forText = Math.min(Json.stored(text), room / 2);
             String more = Json.object(given(), metadata, room - forText);
-            int left = more == null ? room : room - more.getBytes(UTF_8).length;
+            int left = more == null ? room : room - Json.stored(more);
             append(json, "message", message == null ? null : Json.string(message, left));
             append(json, "metadata", more);
             return new AuditRecord(id, timestamp, json.toString());

@@ -12,12 +12,15 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
+import java.util.regex.Pattern;
 
 /**
  * Sends what a source gives, one batch at a time, so that records stay in order. While a batch is under way, the next one
  * gathers. A batch is over once each of its records is stored or refused.
  */
 final class Delivery implements Runnable {
+
+    private static final Pattern OF_ACTION = Pattern.compile("\"/records/\\d{1,9}/action\"");
 
     private final Source source;
     private final Endpoint endpoint;
@@ -148,10 +151,15 @@ final class Delivery implements Runnable {
         List<Entry> left = new ArrayList<>();
         for (int i = 0; i < part.size(); i++) {
             String reason = answer.refused.get(i);
-            if (reason == null) {
-                left.add(part.get(i));
-            } else {
+            // The service says which actions look as if they were its own: a table of them here would be another one
+            // than it has.
+            boolean isOfAction = reason != null && OF_ACTION.matcher(reason).find();
+            Entry record =
+                    reason == null ? part.get(i) : isOfAction ? part.get(i).renamed() : null;
+            if (record == null) {
                 refuse(part.get(i), reason);
+            } else {
+                left.add(record);
             }
         }
         if (!left.isEmpty()) {

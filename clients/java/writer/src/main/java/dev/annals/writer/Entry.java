@@ -1,15 +1,25 @@
 package dev.annals.writer;
 
-import java.nio.charset.StandardCharsets;
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /** A record on its way: its JSON, and who waits for it. */
 final class Entry {
 
-    /** The service takes no larger record. */
-    static final int MAX_BYTES = 65_535;
+    /** The service takes 65,535 bytes, however characters are escaped; one is left for the "_" before an action. */
+    static final int MAX_STORED = 65_534;
+    /** As it is sent. */
+    static final int MAX_BYTES = 6 * 65_535;
 
+    private static final String CHARACTER = "(?:[^\"\\\\]|\\\\u[0-9a-f]{4}|\\\\.)";
+    private static final Pattern ACTION =
+            Pattern.compile("\\A(\\{\"id\":\"[^\"]*\",\"timestamp\":\"[^\"]*\",\"action\":\")(?!_)(" + CHARACTER
+                    + "{1,254})" + CHARACTER + "?\"");
     private static final String PREFIX = "{\"id\":\"";
     private static final int ID_LENGTH = 36;
     /** About what a record takes in memory beside its JSON. */
@@ -20,15 +30,19 @@ final class Entry {
     final CompletableFuture<UUID> acknowledgement;
 
     Entry(UUID id, byte[] json) {
+        this(id, json, new CompletableFuture<>());
+    }
+
+    private Entry(UUID id, byte[] json, CompletableFuture<UUID> acknowledgement) {
         this.id = id;
         this.json = json;
-        this.acknowledgement = new CompletableFuture<>();
+        this.acknowledgement = acknowledgement;
     }
 
     /** A record as a spool has it, or null where it does not begin with an id. */
     static Entry spooled(byte[] json) {
         int end = PREFIX.length() + ID_LENGTH;
-        String start = json.length < end ? "" : new String(json, 0, end, StandardCharsets.ISO_8859_1);
+        String start = json.length < end ? "" : new String(json, 0, end, ISO_8859_1);
         try {
             return start.startsWith(PREFIX) ? new Entry(UUID.fromString(start.substring(PREFIX.length())), json) : null;
         } catch (IllegalArgumentException e) {
@@ -36,11 +50,17 @@ final class Entry {
         }
     }
 
+    /** The record with "_" before its action, in at most 255 characters; null if it has that already. */
+    Entry renamed() {
+        Matcher action = ACTION.matcher(new String(json, UTF_8));
+        return action.find() ? new Entry(id, action.replaceFirst("$1_$2\"").getBytes(UTF_8), acknowledgement) : null;
+    }
+
     int size() {
         return json.length + OVERHEAD;
     }
 
     Refusal refusal(String reason) {
-        return new Refusal(id, new String(json, StandardCharsets.UTF_8), reason);
+        return new Refusal(id, new String(json, UTF_8), reason);
     }
 }

@@ -30,13 +30,15 @@ final class Json {
     private static final String CUT = "…";
     private static final String CUT_VALUES = "(cut)";
     private static final char REPLACEMENT = '\uFFFD';
+    private static final String SHORT = "\"\\\b\f\n\r\t";
+    private static final String SHORT_NAMES = "\"\\bfnrt";
     private static final char[] HEX = "0123456789abcdef".toCharArray();
     private static final Pattern NUMBER = Pattern.compile("-?(0|[1-9][0-9]*)(\\.[0-9]+)?([eE][+-]?[0-9]{1,9})?");
     private static final BigDecimal MAX_NUMBER = new BigDecimal("1.7976931348623157e308");
     private static final int MAX_NUMBER_LENGTH = 400;
     /** The text of a longer number takes too long to make. */
     private static final int MAX_NUMBER_BITS = 13_000;
-    /** The service takes 131,072 bytes of metadata, written out without exponents. */
+    /** The service takes 131,072 bytes of metadata, written out with escapes and without exponents. */
     private static final int MAX_GROWTH = 60_000;
 
     private static final int MAX_KEY = 1_024;
@@ -91,11 +93,28 @@ final class Json {
         };
     }
 
-    /** The text in quotes, in at most that many bytes. */
+    /** The text in quotes, in at most that many bytes as they are stored. */
     static String string(CharSequence text, int maxBytes) {
         StringBuilder out = new StringBuilder();
-        string(out, text, maxBytes);
+        string(out, text, maxBytes, Integer.MAX_VALUE);
         return out.toString();
+    }
+
+    /** How many bytes the JSON has as the service counts them: each character in a text as itself. */
+    static int stored(String json) {
+        return json.getBytes(UTF_8).length - growth(json, 0);
+    }
+
+    /** How many bytes the escapes take beside the characters that they stand for. */
+    private static int growth(CharSequence json, int from) {
+        int growth = 0;
+        for (int i = from; i < json.length(); i++) {
+            if (json.charAt(i) == '\\') {
+                i++;
+                growth += json.charAt(i) == 'u' ? 5 : 1;
+            }
+        }
+        return growth;
     }
 
     /** The text without what the service does not take, in at most that many characters. */
@@ -125,27 +144,31 @@ final class Json {
         return 1;
     }
 
-    /** Appends the text in quotes; returns how many bytes that are, as a negative number if it was cut. */
-    private static int string(StringBuilder out, CharSequence text, int maxBytes) {
+    /** Appends the text in quotes; returns how many bytes are stored of that, as a negative number if it was cut. */
+    private static int string(StringBuilder out, CharSequence text, int maxBytes, int maxGrowth) {
         out.append('"');
         int bytes = 2;
+        int growth = 0;
         int cutAt = out.length();
         int bytesBeforeCut = bytes;
         for (int i = 0; i < text.length(); i++) {
             char c = text.charAt(i);
-            if (c == '"' || c == '\\') {
-                out.append('\\').append(c);
-                bytes += 2;
+            int at = SHORT.indexOf(c);
+            if (at >= 0) {
+                out.append('\\').append(SHORT_NAMES.charAt(at));
+                bytes++;
+                growth++;
             } else if (c > 0 && c < ' ') {
                 out.append("\\u00").append(HEX[c >> 4]).append(HEX[c & 15]);
-                bytes += 6;
+                bytes++;
+                growth += 5;
             } else {
                 int chars = character(out, text, i);
                 i += chars - 1;
                 c = out.charAt(out.length() - 1);
                 bytes += chars == 2 ? 4 : c < 0x80 ? 1 : c < 0x800 ? 2 : 3;
             }
-            if (bytes > maxBytes) {
+            if (bytes > maxBytes || growth > maxGrowth) {
                 out.setLength(cutAt);
                 out.append(CUT).append('"');
                 return -bytesBeforeCut - 3;
@@ -212,7 +235,7 @@ final class Json {
         if (valuesLeft < 1) {
             return false;
         }
-        int bytes = string(out, text, bytesLeft);
+        int bytes = string(out, text, bytesLeft, growthLeft);
         if (bytes < 0 && cuts && bytesLeft >= SHORTEST_CUT) {
             bytes = -bytes;
         }
@@ -221,6 +244,7 @@ final class Json {
             return false;
         }
         bytesLeft -= bytes;
+        growthLeft -= growth(out, start);
         valuesLeft--;
         return true;
     }
@@ -318,12 +342,14 @@ final class Json {
             unique = name + " (" + i + ")";
         }
         String json = string(unique, Integer.MAX_VALUE);
-        int bytes = json.getBytes(UTF_8).length + 1;
-        if (bytes > bytesLeft || valuesLeft < 2) {
+        int bytes = stored(json) + 1;
+        int growth = growth(json, 0);
+        if (bytes > bytesLeft || growth > growthLeft || valuesLeft < 2) {
             return false;
         }
         out.append(json).append(':');
         bytesLeft -= bytes;
+        growthLeft -= growth;
         valuesLeft--;
         if (!value(entry.getValue(), depth + 1)) {
             return false;
@@ -346,6 +372,8 @@ final class Json {
         Json json = new Json(MAX_KEY, true);
         path.descendingIterator().forEachRemaining(json.path::push);
         json.value(key, depth + 1);
-        return json.out.toString();
+        String name = json.out.toString();
+        // The text of a number, or a mark, has no escapes.
+        return name.startsWith("\"") ? name.substring(1, name.length() - 1) : name;
     }
 }

@@ -6,7 +6,7 @@ import java.util.Objects;
 /** Where and how records are kept on disk until the service has stored them. */
 public final class SpoolOptions {
 
-    private static final long SMALLEST_SEGMENT = 128 * 1024;
+    private static final long SMALLEST_SEGMENT = 512 * 1024;
 
     final Path folder;
     long maxBytes = 1L << 30;

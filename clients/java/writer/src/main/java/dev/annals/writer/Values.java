@@ -10,6 +10,7 @@ import java.time.ZonedDateTime;
 import java.util.AbstractList;
 import java.util.Base64;
 import java.util.Calendar;
+import java.util.Collections;
 import java.util.Date;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
@@ -47,12 +48,18 @@ final class Values {
             String message = ((Throwable) value).getMessage();
             return value.getClass().getName() + (message == null ? "" : ": " + message);
         }
-        if (value instanceof Iterator || value instanceof BaseStream) {
+        if (value instanceof Iterator
+                || value instanceof BaseStream
+                || (value instanceof Iterable && value instanceof AutoCloseable)) {
             // Reading it would take the values away from the application.
             return "(iterator)";
         }
         if (value.getClass().isArray() || value instanceof ByteBuffer) {
             return array(value);
+        }
+        if (value instanceof Map.Entry) {
+            Map.Entry<?, ?> entry = (Map.Entry<?, ?>) value;
+            return Collections.singletonMap(entry.getKey(), entry.getValue());
         }
         if (isJackson(value.getClass())) {
             return jackson(value);
@@ -95,6 +102,10 @@ final class Values {
         }
         if (value instanceof Calendar) {
             return ((Calendar) value).toInstant().toString();
+        }
+        // A lambda.
+        if (value.getClass().isSynthetic()) {
+            return "(function)";
         }
         // A java.sql.Date or Time is no moment, and its text says what it is.
         boolean isMoment = value instanceof Date && !value.getClass().getName().matches("java\\.sql\\.(Date|Time)");
@@ -195,6 +206,8 @@ final class Values {
                 return type.getMethod(isJackson2 ? "textValue" : "stringValue").invoke(node);
             case "BINARY":
                 return plain(type.getMethod("binaryValue").invoke(node));
+            case "POJO":
+                return plain(node.getClass().getMethod("getPojo").invoke(node));
             case "NULL":
             case "MISSING":
                 return null;

@@ -3,28 +3,14 @@
 --
 -- :lock_timeout       text            how long to wait for each lock, in milliseconds
 -- :project_id         uuid
--- :id                 uuid[]          the records, in their order
--- :placed_with        uuid[]          of each record: its own id, where its append is only this record
--- :timestamp          timestamptz[]
--- :action             text[]
--- :actor_type         text[]          this and the following: elements may be null
--- :actor_id           text[]
--- :actor_name         text[]
--- :subject_type       text[]
--- :subject_id         text[]
--- :subject_name       text[]
--- :outcome            text[]
--- :ip_address         text[]
--- :message            text[]
--- :metadata           text[]          JSON objects
 -- :append_id          uuid[]          the appends of more than one record
 -- :append_first       integer[]       where each begins in :id, from 1
 -- :append_last        integer[]       where each ends in :id
--- :recorded_by_token  uuid[]          the token that each record came with
 -- :number_sequence    text[]          of each record; elements may be null
 -- :number_place       bigint[]        how many records of the batch before it have numbers of the same sequence
 -- :sequence_name      text[]          the sequences, each once
 -- :sequence_count     bigint[]        how many values the batch needs of each
+-- and those of new_records.sql.
 --
 -- One row: recorded_at timestamptz, the same for all records of the batch; sequences text[], first_values bigint[].
 --
@@ -49,34 +35,16 @@ with setting as materialized (
   returning s.name, s.reserved_from as first_value
 ), new_record as (
   insert into annals.audit_record (
-    project_id, id, placed_with, "timestamp", recorded_at, action,
-    actor_type, actor_id, actor_name, subject_type, subject_id, subject_name,
-    outcome, ip_address, message, metadata, number_sequence, number_value, recorded_by_token, recorded_by_role)
+    project_id, id, placed_with, recorded_at, number_sequence, number_value, recorded_by_token, recorded_by_role,
+    ip_address, metadata, /* include core/append/names */)
   select
-    :project_id, r.id, placed_with, "timestamp", statement_timestamp(), action,
-    actor_type, actor_id, actor_name, subject_type, subject_id, subject_name,
-    outcome, ip_address::inet, message, metadata::jsonb, drawn.name, coalesce(drawn.first_value, 0) + number_place,
-    recorded_by_token, null
+    :project_id, r.id, placed_with, statement_timestamp(), drawn.name, coalesce(drawn.first_value, 0) + number_place,
+    recorded_by_token, null, ip_address::inet, metadata::jsonb, /* include core/append/names */
   from (
-    -- as in append_records.sql
     select
-      unnest(:id::uuid[]) as id,
-      unnest(:placed_with::uuid[]) as placed_with,
-      unnest(:timestamp::timestamptz[]) as "timestamp",
-      unnest(:action::text[]) as action,
-      unnest(:actor_type::text[]) as actor_type,
-      unnest(:actor_id::text[]) as actor_id,
-      unnest(:actor_name::text[]) as actor_name,
-      unnest(:subject_type::text[]) as subject_type,
-      unnest(:subject_id::text[]) as subject_id,
-      unnest(:subject_name::text[]) as subject_name,
-      unnest(:outcome::text[]) as outcome,
-      unnest(:ip_address::text[]) as ip_address,
-      unnest(:message::text[]) as message,
-      unnest(:metadata::text[]) as metadata,
-      unnest(:recorded_by_token::uuid[]) as recorded_by_token,
       unnest(:number_sequence::text[]) as number_sequence,
-      unnest(:number_place::bigint[]) as number_place) as r
+      unnest(:number_place::bigint[]) as number_place,
+      /* include core/append/new_records */) as r
   left join drawn on drawn.name = r.number_sequence
 ), new_append as (
   insert into annals.append (project_id, id, record_ids)

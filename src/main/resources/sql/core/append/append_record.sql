@@ -19,11 +19,11 @@
 --
 -- One row: recorded_at timestamptz.
 insert into annals.audit_record (
-  project_id, id, placed_with, "timestamp", recorded_at, action,
-  actor_type, actor_id, actor_name, subject_type, subject_id, subject_name,
-  outcome, ip_address, message, metadata, recorded_by_token, recorded_by_role)
+  project_id, id, placed_with, recorded_at, recorded_by_token, recorded_by_role, ip_address, metadata,
+  /* include core/append/names */)
 values (
-  :project_id, :id, :id, :timestamp::timestamptz, statement_timestamp(), :action::text,
+  :project_id, :id, :id, statement_timestamp(), :recorded_by_token, null, (:ip_address::text)::inet, (:metadata::text)::jsonb,
+  :timestamp::timestamptz, :action::text,
   :actor_type, :actor_id, :actor_name, :subject_type, :subject_id, :subject_name,
-  :outcome::text, (:ip_address::text)::inet, :message::text, (:metadata::text)::jsonb, :recorded_by_token, null)
+  :outcome::text, :message::text)
 returning recorded_at

@@ -20,7 +20,7 @@
 -- The records are fetched as id = any (array): PostgreSQL 17 and newer walk the index once for all of them, and a
 -- join over the places descends it once a record.
 --
--- Domains are cast to their base types, which the columns of both halves then share: otherwise each row is copied once more.
+-- The columns of both halves have the same types: otherwise each row is copied once more.
 with segment as materialized (
   select append_id, first_sequence_id, last_sequence_id, mark
   from annals.feed_segment
@@ -64,50 +64,19 @@ select
     coalesce((select number from annals.redaction where project_id = :project_id order by number desc limit 1), 0),
     coalesce((select sequence_id from annals.feed_horizon where project_id = :project_id), 0)]
     || segment_starts as numbers,
-  null::uuid as id,
-  null::timestamptz as "timestamp",
-  null::timestamptz as recorded_at,
-  null::varchar as action,
-  null::varchar as actor_type,
-  null::varchar as actor_id,
-  null::varchar as actor_name,
-  null::varchar as subject_type,
-  null::varchar as subject_id,
-  null::varchar as subject_name,
-  null::varchar as outcome,
-  null::bytea as ip_address,
-  null::text as message,
-  null::text as metadata,
-  null::varchar as number_sequence,
-  null::bigint as number_value,
-  null::uuid as recorded_by_token,
-  null::varchar as recorded_by_role,
-  null::text as redaction
+  /* include core/record/columns */,
+  r.message::text as message,
+  r.metadata::text as metadata
 from page
+cross join (select (null::annals.audit_record).*) as r
 union all
 select
   null,
   null,
   null,
-  r.id,
-  r."timestamp"::timestamptz,
-  r.recorded_at::timestamptz,
-  r.action::varchar,
-  r.actor_type,
-  r.actor_id,
-  r.actor_name,
-  r.subject_type,
-  r.subject_id,
-  r.subject_name,
-  r.outcome::varchar,
-  inet_send(r.ip_address),
+  /* include core/record/columns */,
   case when octet_length(r.message) <= 2048 then r.message::text end,
-  case when octet_length(r.message) > 2048 or pg_column_size(r.metadata) > 2048 then '' else r.metadata::text end,
-  r.number_sequence,
-  r.number_value,
-  r.recorded_by_token,
-  r.recorded_by_role,
-  r.redaction::text
+  case when octet_length(r.message) > 2048 or pg_column_size(r.metadata) > 2048 then '' else r.metadata::text end
 from annals.audit_record r
 where r.project_id = :project_id
   and r.id = any ((select record_ids[least(:sequence_id, 1) + 1 :] from page)::uuid[])

@@ -7,24 +7,8 @@
 select
   annals.sequence_id(r.project_id, r.id, r.placed_with) as sequence_id,
   r.id as record_id,
-  r.id,
-  r."timestamp",
-  r.recorded_at,
-  r.action,
-  r.actor_type,
-  r.actor_id,
-  r.actor_name,
-  r.subject_type,
-  r.subject_id,
-  r.subject_name,
-  r.outcome,
-  inet_send(r.ip_address) as ip_address,
+  /* include core/record/columns */,
   r.message,
-  r.metadata::text as metadata,
-  r.number_sequence,
-  r.number_value,
-  r.recorded_by_token,
-  r.recorded_by_role,
-  r.redaction::text as redaction
+  r.metadata::text as metadata
 from annals.audit_record r
 where r.project_id = :project_id and r.id = any (:id::uuid[])

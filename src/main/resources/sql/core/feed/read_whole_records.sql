@@ -26,25 +26,9 @@ with recursive whole as (
 select
   null::bigint as sequence_id,
   r.id as record_id,
-  r.id,
-  r."timestamp",
-  r.recorded_at,
-  r.action,
-  r.actor_type,
-  r.actor_id,
-  r.actor_name,
-  r.subject_type,
-  r.subject_id,
-  r.subject_name,
-  r.outcome,
-  inet_send(r.ip_address) as ip_address,
+  /* include core/record/columns */,
   whole.message,
-  whole.metadata,
-  r.number_sequence,
-  r.number_value,
-  r.recorded_by_token,
-  r.recorded_by_role,
-  r.redaction::text as redaction
+  whole.metadata
 from whole
 cross join lateral (
   select * from annals.audit_record where project_id = :project_id and id = whole.id

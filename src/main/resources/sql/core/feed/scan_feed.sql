@@ -33,25 +33,9 @@ select
   place.record_id,
   place.mark,
   (select horizon from head) as horizon,
-  r.id,
-  r."timestamp",
-  r.recorded_at,
-  r.action,
-  r.actor_type,
-  r.actor_id,
-  r.actor_name,
-  r.subject_type,
-  r.subject_id,
-  r.subject_name,
-  r.outcome,
-  inet_send(r.ip_address) as ip_address,
+  /* include core/record/columns */,
   case when octet_length(r.message) <= 2048 then r.message end as message,
-  case when octet_length(r.message) > 2048 or pg_column_size(r.metadata) > 2048 then '' else r.metadata::text end as metadata,
-  r.number_sequence,
-  r.number_value,
-  r.recorded_by_token,
-  r.recorded_by_role,
-  r.redaction::text as redaction
+  case when octet_length(r.message) > 2048 or pg_column_size(r.metadata) > 2048 then '' else r.metadata::text end as metadata
 from (
   -- an ordered subquery: records after the last one that is wanted are never fetched
   select p.sequence_id, p.record_id, p.mark, p.sequence_id * :direction::integer as turn

@@ -19,25 +19,9 @@ select
   place.sequence_id,
   place.record_id,
   null::bytea as entry,
-  r.id,
-  r."timestamp",
-  r.recorded_at,
-  r.action,
-  r.actor_type,
-  r.actor_id,
-  r.actor_name,
-  r.subject_type,
-  r.subject_id,
-  r.subject_name,
-  r.outcome,
-  inet_send(r.ip_address) as ip_address,
+  /* include core/record/columns */,
   r.message,
-  r.metadata::text as metadata,
-  r.number_sequence,
-  r.number_value,
-  r.recorded_by_token,
-  r.recorded_by_role,
-  r.redaction::text as redaction
+  r.metadata::text as metadata
 from wanted
 -- with a subquery as its argument, the function would not be inlined, and be planned anew each time
 cross join lateral annals.places(wanted.project_id, greatest(wanted.first, wanted.horizon + 1), wanted.last) as place
@@ -56,6 +40,9 @@ select
         (select hashes from annals.merkle_tile where project_id = wanted.project_id and level = 0 and tile = (wanted.first - 1) / 256),
         wanted.entries),
       ((place.sequence_id - 1) % 256 * 32)::integer + 1, 32), ''),
-  null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null
+  /* include core/record/columns */,
+  r.message,
+  r.metadata::text
 from wanted
+cross join (select (null::annals.audit_record).*) as r
 cross join lateral generate_series(wanted.first, least(wanted.last, wanted.horizon)) as place (sequence_id)

@@ -36,6 +36,23 @@ final class AppendBatch {
     private static final Sql APPEND_NUMBERED_RECORDS = Sql.named("core/append/append_numbered_records");
     private static final Sql READ_PLACES = Sql.named("core/append/read_places");
 
+    /** A column of a record. */
+    private record Column(String bind, Function<AuditRecord, @Nullable String> value) {}
+
+    /** The columns that are texts, as statements take them. */
+    private static final List<Column> TEXTS = List.of(
+            new Column("action", AuditRecord::action),
+            new Column("actor_type", record -> part(record.actor(), Party::type)),
+            new Column("actor_id", record -> part(record.actor(), Party::id)),
+            new Column("actor_name", record -> part(record.actor(), Party::name)),
+            new Column("subject_type", record -> part(record.subject(), Party::type)),
+            new Column("subject_id", record -> part(record.subject(), Party::id)),
+            new Column("subject_name", record -> part(record.subject(), Party::name)),
+            new Column("outcome", AuditRecord::outcome),
+            new Column("ip_address", AuditRecord::ipAddress),
+            new Column("message", AuditRecord::message),
+            new Column("metadata", AuditRecord::metadata));
+
     /** What the schema allows an append ({@code append_size}). */
     static final int APPEND_SIZE = 256;
 
@@ -170,22 +187,12 @@ final class AppendBatch {
 
     private Binds oneRecord() {
         AuditRecord record = records.get(0);
-        return APPEND_RECORD
+        Binds statement = APPEND_RECORD
                 .bind("project_id", projectIds.get(0))
                 .bind("id", record.id())
-                .bind("timestamp", record.timestamp())
-                .bind("action", record.action())
-                .bind("actor_type", part(record.actor(), Party::type))
-                .bind("actor_id", part(record.actor(), Party::id))
-                .bind("actor_name", part(record.actor(), Party::name))
-                .bind("subject_type", part(record.subject(), Party::type))
-                .bind("subject_id", part(record.subject(), Party::id))
-                .bind("subject_name", part(record.subject(), Party::name))
-                .bind("outcome", record.outcome())
-                .bind("ip_address", record.ipAddress())
-                .bind("message", record.message())
-                .bind("metadata", record.metadata())
-                .bind("recorded_by_token", tokenIds.get(0));
+                .bind("timestamp", record.timestamp());
+        TEXTS.forEach(text -> statement.bind(text.bind, text.value.apply(record)));
+        return statement.bind("recorded_by_token", tokenIds.get(0));
     }
 
     /** Sets the binds that the statements for many records have in common. */
@@ -194,25 +201,15 @@ final class AppendBatch {
         for (Append append : appends) {
             Arrays.fill(placedWith, append.first, append.first + append.size, append.key.id);
         }
-        return statement
-                .bind("id", column(UUID[]::new, AuditRecord::id))
-                .bind("placed_with", placedWith)
-                .bind("timestamp", column(OffsetDateTime[]::new, AuditRecord::timestamp))
-                .bind("action", text(AuditRecord::action))
-                .bind("actor_type", text(record -> part(record.actor(), Party::type)))
-                .bind("actor_id", text(record -> part(record.actor(), Party::id)))
-                .bind("actor_name", text(record -> part(record.actor(), Party::name)))
-                .bind("subject_type", text(record -> part(record.subject(), Party::type)))
-                .bind("subject_id", text(record -> part(record.subject(), Party::id)))
-                .bind("subject_name", text(record -> part(record.subject(), Party::name)))
-                .bind("outcome", text(AuditRecord::outcome))
-                .bind("ip_address", text(AuditRecord::ipAddress))
-                .bind("message", text(AuditRecord::message))
-                .bind("metadata", text(AuditRecord::metadata))
+        statement
                 .bind("append_id", ofLarge(UUID[]::new, append -> append.key.id))
                 .bind("append_first", ofLarge(Integer[]::new, append -> append.first + 1))
                 .bind("append_last", ofLarge(Integer[]::new, append -> append.first + append.size))
-                .bind("recorded_by_token", tokenIds.toArray(UUID[]::new));
+                .bind("id", column(UUID[]::new, AuditRecord::id))
+                .bind("placed_with", placedWith)
+                .bind("timestamp", column(OffsetDateTime[]::new, AuditRecord::timestamp));
+        TEXTS.forEach(text -> statement.bind(text.bind, column(String[]::new, text.value)));
+        return statement.bind("recorded_by_token", tokenIds.toArray(UUID[]::new));
     }
 
     /** A column of the appends that have a row of their own. */
@@ -279,15 +276,7 @@ final class AppendBatch {
         return new Stored(stored, heads);
     }
 
-    private @Nullable String[] text(Function<AuditRecord, @Nullable String> value) {
-        @Nullable String[] column = new String[records.size()];
-        for (int i = 0; i < column.length; i++) {
-            column[i] = value.apply(records.get(i));
-        }
-        return column;
-    }
-
-    private <T> T[] column(Function<Integer, T[]> array, Function<AuditRecord, T> value) {
+    private <T extends @Nullable Object> T[] column(IntFunction<T[]> array, Function<AuditRecord, T> value) {
         T[] column = array.apply(records.size());
         for (int i = 0; i < column.length; i++) {
             column[i] = value.apply(records.get(i));

@@ -101,56 +101,37 @@ public record AuditRecord(
 
     /** This record as one that came as a CloudEvent. */
     public AuditRecord asEvent() {
-        return new AuditRecord(
-                id,
-                idAssigned,
-                action,
-                actor,
-                subject,
-                outcome,
-                ipAddress,
-                message,
-                timestamp,
-                timestampAssigned,
-                metadata,
-                numberSequence,
-                true);
+        Draft draft = new Draft(this);
+        draft.isEvent = true;
+        return draft.record();
     }
 
     /** This record with another id drawn by the service. */
     public AuditRecord withId(UUID drawn) {
-        return new AuditRecord(
-                drawn,
-                true,
-                action,
-                actor,
-                subject,
-                outcome,
-                ipAddress,
-                message,
-                timestamp,
-                timestampAssigned,
-                metadata,
-                numberSequence,
-                isEvent);
+        Draft draft = new Draft(this);
+        draft.id = drawn;
+        draft.idAssigned = true;
+        return draft.record();
+    }
+
+    /** This record with another message and other metadata. */
+    public AuditRecord withTexts(@Nullable String otherMessage, @Nullable String otherMetadata) {
+        Draft draft = new Draft(this);
+        draft.message = otherMessage;
+        draft.metadata = otherMetadata;
+        return draft.record();
     }
 
     /** This record without some of its fields, by the names that docs/leaf-format.md gives them. */
     AuditRecord without(Set<String> fields) {
-        return new AuditRecord(
-                id,
-                idAssigned,
-                action,
-                without("actor.", actor, fields),
-                without("subject.", subject, fields),
-                fields.contains("outcome") ? null : outcome,
-                fields.contains("ip_address") ? null : ipAddress,
-                fields.contains("message") ? null : message,
-                timestamp,
-                timestampAssigned,
-                fields.contains("metadata") ? null : metadata,
-                numberSequence,
-                isEvent);
+        Draft draft = new Draft(this);
+        draft.actor = without("actor.", actor, fields);
+        draft.subject = without("subject.", subject, fields);
+        draft.outcome = fields.contains("outcome") ? null : outcome;
+        draft.ipAddress = fields.contains("ip_address") ? null : ipAddress;
+        draft.message = fields.contains("message") ? null : message;
+        draft.metadata = fields.contains("metadata") ? null : metadata;
+        return draft.record();
     }
 
     private static @Nullable Party without(String prefix, @Nullable Party party, Set<String> fields) {
@@ -183,5 +164,76 @@ public record AuditRecord(
                 && (isEvent
                         ? JsonValues.sameEvent(metadata, stored.metadata)
                         : JsonValues.sameObject(metadata, stored.metadata));
+    }
+
+    /** What is known about a record so far. */
+    static final class Draft {
+        UUID id;
+        boolean idAssigned;
+        String action;
+
+        @Nullable
+        Party actor;
+
+        @Nullable
+        Party subject;
+
+        @Nullable
+        String outcome;
+
+        @Nullable
+        String ipAddress;
+
+        @Nullable
+        String message;
+
+        OffsetDateTime timestamp;
+        boolean timestampAssigned;
+
+        @Nullable
+        String metadata;
+
+        @Nullable
+        String numberSequence;
+
+        boolean isEvent;
+
+        /** A record that has only what none lacks. */
+        Draft(UUID id, String action, OffsetDateTime timestamp) {
+            this.id = id;
+            this.action = action;
+            this.timestamp = timestamp;
+        }
+
+        private Draft(AuditRecord record) {
+            this(record.id, record.action, record.timestamp);
+            idAssigned = record.idAssigned;
+            actor = record.actor;
+            subject = record.subject;
+            outcome = record.outcome;
+            ipAddress = record.ipAddress;
+            message = record.message;
+            timestampAssigned = record.timestampAssigned;
+            metadata = record.metadata;
+            numberSequence = record.numberSequence;
+            isEvent = record.isEvent;
+        }
+
+        AuditRecord record() {
+            return new AuditRecord(
+                    id,
+                    idAssigned,
+                    action,
+                    actor,
+                    subject,
+                    outcome,
+                    ipAddress,
+                    message,
+                    timestamp,
+                    timestampAssigned,
+                    metadata,
+                    numberSequence,
+                    isEvent);
+        }
     }
 }

@@ -18,6 +18,7 @@ import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
@@ -123,7 +124,9 @@ final class RecordParser {
         }
         int errorsBefore = errors.size();
         long start = json.currentTokenLocation().getByteOffset();
-        Draft draft = new Draft();
+        AuditRecord.Draft draft = new AuditRecord.Draft(NIL, "", now);
+        draft.idAssigned = true;
+        draft.timestampAssigned = true;
         Set<Field> seen = EnumSet.noneOf(Field.class);
         while (json.nextToken() == JsonToken.FIELD_NAME) {
             Field field = Field.named(json.currentName());
@@ -139,7 +142,13 @@ final class RecordParser {
         if (!seen.contains(Field.ACTION)) {
             wrongField("action", "is required: a string of 1 to " + MAX_ACTION + " characters");
         }
-        return errors.size() > errorsBefore ? null : draft.finish(guids, now);
+        if (errors.size() > errorsBefore) {
+            return null;
+        }
+        if (draft.idAssigned) {
+            draft.id = guids.next();
+        }
+        return draft.record();
     }
 
     private void checkSize(int start, int end) {
@@ -154,16 +163,24 @@ final class RecordParser {
         }
     }
 
-    private void read(Field field, Draft draft) throws IOException {
+    private void read(Field field, AuditRecord.Draft draft) throws IOException {
         switch (field) {
-            case ID -> draft.id = id();
-            case ACTION -> draft.action = action();
+            case ID -> {
+                UUID id = id();
+                draft.id = id == null ? draft.id : id;
+                draft.idAssigned = id == null;
+            }
+            case ACTION -> draft.action = Objects.requireNonNullElse(action(), "");
             case ACTOR -> draft.actor = party();
             case SUBJECT -> draft.subject = party();
             case OUTCOME -> draft.outcome = string(1, MAX_OUTCOME);
             case IP_ADDRESS -> draft.ipAddress = ipAddress();
             case MESSAGE -> draft.message = string(0, Integer.MAX_VALUE);
-            case TIMESTAMP -> draft.timestamp = timestamp();
+            case TIMESTAMP -> {
+                OffsetDateTime timestamp = timestamp();
+                draft.timestamp = timestamp == null ? now : timestamp;
+                draft.timestampAssigned = timestamp == null;
+            }
             case METADATA -> draft.metadata = metadata();
             case NUMBER -> draft.numberSequence = numberSequence();
             case SEQUENCE_ID, RECORDED_AT -> wrongAndSkipped("is set by the service: leave it out");
@@ -509,55 +526,6 @@ final class RecordParser {
             }
             few[count++] = key;
             return true;
-        }
-    }
-
-    /** What is known about a record so far. */
-    private static final class Draft {
-        @Nullable
-        UUID id;
-
-        @Nullable
-        String action;
-
-        @Nullable
-        Party actor;
-
-        @Nullable
-        Party subject;
-
-        @Nullable
-        String outcome;
-
-        @Nullable
-        String ipAddress;
-
-        @Nullable
-        String message;
-
-        @Nullable
-        OffsetDateTime timestamp;
-
-        @Nullable
-        String metadata;
-
-        @Nullable
-        String numberSequence;
-
-        AuditRecord finish(SequentialGuid guids, OffsetDateTime now) {
-            return new AuditRecord(
-                    id == null ? guids.next() : id,
-                    id == null,
-                    action == null ? "" : action,
-                    actor,
-                    subject,
-                    outcome,
-                    ipAddress,
-                    message,
-                    timestamp == null ? now : timestamp,
-                    timestamp == null,
-                    metadata,
-                    numberSequence);
         }
     }
 }

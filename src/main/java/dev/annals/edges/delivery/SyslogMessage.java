@@ -164,20 +164,8 @@ final class SyslogMessage implements RecordEncoder.Format {
     }
 
     private static StoredRecord shortened(StoredRecord stored) {
-        AuditRecord whole = stored.record();
-        AuditRecord part = new AuditRecord(
-                whole.id(),
-                whole.idAssigned(),
-                whole.action(),
-                whole.actor(),
-                whole.subject(),
-                whole.outcome(),
-                whole.ipAddress(),
-                whole.message() == null ? null : beginning(whole.message()),
-                whole.timestamp(),
-                whole.timestampAssigned(),
-                CUT_METADATA,
-                whole.numberSequence());
+        String message = stored.record().message();
+        AuditRecord part = stored.record().withTexts(message == null ? null : beginning(message), CUT_METADATA);
         return new StoredRecord(
                 part,
                 stored.sequenceId(),

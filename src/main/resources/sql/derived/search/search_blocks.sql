@@ -1,8 +1,5 @@
 -- The blocks in a part of a feed that may have what filters ask for, in the feed's order or against it.
 --
--- :project_id    uuid
--- :direction     integer       1: in the feed's order, -1: against it
--- :from          bigint        the sequence id to begin at; null: at the head
 -- :blocks        integer       how many at most
 -- :stretches     integer       of how many stretches of 1,048,576 places at most
 -- :start         timestamptz   null: any
@@ -10,26 +7,12 @@
 -- :alternatives  integer[]     for each key, to which alternative it belongs: a record has all keys of one of them. At least one
 -- :fields        integer[]     of each key, as annals.search_key() numbers them; a field 6 may have several words
 -- :values        text[]        of each key
+-- and those of indexed_part.sql.
 --
 -- At least one row: head bigint (the feed's last sequence id, or 0), through bigint (up to there blocks are indexed, or
 -- 0), then a block: block bigint (null: there is none), slices bigint (a bit for every 16 places, from the lowest on,
 -- that can hold it; 0: none of them can), places integer[] (besides, places in the block that can hold it, from 0 on; null: none).
-with feed as materialized (
-  select
-    coalesce(
-      (select last_sequence_id from annals.feed_segment
-       where project_id = :project_id order by first_sequence_id desc limit 1), 0) as head,
-    -- An index that was made in another way has other keys: it is not used.
-    coalesce(
-      (select sequence_id from annals.projection_checkpoint
-       where project_id = :project_id and projection = 'search' and mark = annals.search_mark()), 0) as through
-), part as materialized (
-  select feed.*,
-    (least(
-      coalesce(:from::bigint, head),
-      case when :direction::integer > 0 then 9223372036854775807 else through end) - 1) / 1024 as first_block
-  from feed
-), wanted as materialized (
+with /* include derived/search/indexed_part */, wanted as materialized (
   select asked.alternative, array_agg(distinct annals.search_key(:project_id, asked.field, one.value)) as keys
   from unnest(:alternatives::integer[], :fields::integer[], :values::text[]) as asked (alternative, field, value)
   cross join lateral unnest(case when asked.field = 6 then annals.words(asked.value) else array[asked.value] end) as one (value)

@@ -1,30 +1,13 @@
 -- Like search_blocks.sql, for filters on the timestamp alone.
 --
--- :project_id  uuid
--- :direction   integer       1: in the feed's order, -1: against it
--- :from        bigint        the sequence id to begin at; null: at the head
 -- :blocks      integer       how many at most
 -- :stretches   integer       of how many stretches of 1,048,576 places at most
 -- :start       timestamptz   may be null: any
 -- :end         timestamptz   exclusive; may be null: any
+-- and those of indexed_part.sql.
 --
 -- Rows as in search_blocks.sql; slices has all bits set, and places is null.
-with feed as materialized (
-  select
-    coalesce(
-      (select last_sequence_id from annals.feed_segment
-       where project_id = :project_id order by first_sequence_id desc limit 1), 0) as head,
-    -- An index that was made in another way has other keys: it is not used.
-    coalesce(
-      (select sequence_id from annals.projection_checkpoint
-       where project_id = :project_id and projection = 'search' and mark = annals.search_mark()), 0) as through
-), part as materialized (
-  select feed.*,
-    (least(
-      coalesce(:from::bigint, head),
-      case when :direction::integer > 0 then 9223372036854775807 else through end) - 1) / 1024 as first_block
-  from feed
-)
+with /* include derived/search/indexed_part */
 select part.head, part.through, found.block, -1::bigint as slices, null::integer[] as places
 from part
 left join lateral (

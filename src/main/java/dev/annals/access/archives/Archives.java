@@ -34,12 +34,7 @@ class Archives {
     }
 
     Uni<Listed<Archive>> list(Project project, Listed.Part part) {
-        return DatabaseFailure.retried(LIST_ARCHIVES
-                        .bind("project_id", project.id())
-                        .bind("after", part.after())
-                        .bind("most", part.most())
-                        .execute(pool))
-                .map(rows -> part.listed(rows, Archive::of, Archive::id));
+        return part.read(LIST_ARCHIVES.bind("project_id", project.id()), pool, Archive::of, Archive::id);
     }
 
     /** Notes an archive, or leaves it noted. From then on its records may expire. */

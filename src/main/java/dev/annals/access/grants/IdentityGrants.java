@@ -44,12 +44,8 @@ class IdentityGrants {
     }
 
     Uni<Listed<IdentityGrant>> list(Project project, Listed.Part part) {
-        return DatabaseFailure.retried(LIST_IDENTITY_GRANTS
-                        .bind("project_id", project.id())
-                        .bind("after", part.after())
-                        .bind("most", part.most())
-                        .execute(pool))
-                .map(rows -> part.listed(rows, IdentityGrant::of, IdentityGrant::id));
+        return part.read(
+                LIST_IDENTITY_GRANTS.bind("project_id", project.id()), pool, IdentityGrant::of, IdentityGrant::id);
     }
 
     /** Opens a project to whoever has a claim. */
@@ -82,11 +78,7 @@ class IdentityGrants {
     }
 
     Uni<Listed<KnownIdentity>> identities(Listed.Part part) {
-        return DatabaseFailure.retried(LIST_IDENTITIES
-                        .bind("after", part.after())
-                        .bind("most", part.most())
-                        .execute(pool))
-                .map(rows -> part.listed(rows, KnownIdentity::of, KnownIdentity::id));
+        return part.read(LIST_IDENTITIES.binds(), pool, KnownIdentity::of, KnownIdentity::id);
     }
 
     private Uni<IdentityGrant> find(Project project, UUID id) {

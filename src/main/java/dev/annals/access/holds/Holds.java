@@ -36,12 +36,7 @@ class Holds {
     }
 
     Uni<Listed<Hold>> list(Project project, Listed.Part part) {
-        return DatabaseFailure.retried(LIST_HOLDS
-                        .bind("project_id", project.id())
-                        .bind("after", part.after())
-                        .bind("most", part.most())
-                        .execute(pool))
-                .map(rows -> part.listed(rows, Hold::of, Hold::id));
+        return part.read(LIST_HOLDS.bind("project_id", project.id()), pool, Hold::of, Hold::id);
     }
 
     /** Sets a hold. Once this is done, nothing of what it covers is redacted any more. */

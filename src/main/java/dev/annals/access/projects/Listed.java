@@ -1,9 +1,13 @@
 package dev.annals.access.projects;
 
+import dev.annals.kernel.database.Binds;
+import dev.annals.kernel.database.DatabaseFailure;
 import dev.annals.kernel.guid.CanonicalGuid;
 import dev.annals.kernel.http.JsonBody;
 import dev.annals.kernel.http.ProblemException;
 import dev.annals.kernel.http.RequestParameters;
+import io.smallrye.mutiny.Uni;
+import io.vertx.mutiny.sqlclient.Pool;
 import io.vertx.mutiny.sqlclient.Row;
 import io.vertx.mutiny.sqlclient.RowSet;
 import jakarta.ws.rs.core.MultivaluedMap;
@@ -63,12 +67,19 @@ public record Listed<T>(List<T> items, @Nullable UUID next) {
             return Integer.parseInt(text);
         }
 
-        /** One more is read, so that the end of a list is known. */
-        public int most() {
-            return limit + 1;
+        /**
+         * Reads this part.
+         *
+         * @param list a list's statement, of which only {@code :after} and {@code :most} are to be bound
+         */
+        public <T> Uni<Listed<T>> read(Binds list, Pool pool, Function<Row, T> read, Function<T, UUID> id) {
+            // One more is read, so that the end of a list is known.
+            return DatabaseFailure.retried(
+                            list.bind("after", after).bind("most", limit + 1).execute(pool))
+                    .map(rows -> listed(rows, read, id));
         }
 
-        public <T> Listed<T> listed(RowSet<Row> rows, Function<Row, T> read, Function<T, UUID> id) {
+        private <T> Listed<T> listed(RowSet<Row> rows, Function<Row, T> read, Function<T, UUID> id) {
             List<T> items = new ArrayList<>();
             for (Row row : rows) {
                 if (items.size() == limit) {

@@ -114,11 +114,7 @@ public class Projects {
     }
 
     Uni<Listed<Project>> list(Listed.Part part) {
-        return DatabaseFailure.retried(LIST_PROJECTS
-                        .bind("after", part.after())
-                        .bind("most", part.most())
-                        .execute(pool))
-                .map(rows -> part.listed(rows, Project::of, Project::id));
+        return part.read(LIST_PROJECTS.binds(), pool, Project::of, Project::id);
     }
 
     Uni<Project> create(String name, Actor actor) {
@@ -182,12 +178,7 @@ public class Projects {
     }
 
     Uni<Listed<IssuedToken>> tokens(Project project, Listed.Part part) {
-        return DatabaseFailure.retried(LIST_TOKENS
-                        .bind("project_id", project.id())
-                        .bind("after", part.after())
-                        .bind("most", part.most())
-                        .execute(pool))
-                .map(rows -> part.listed(rows, IssuedToken::of, IssuedToken::id));
+        return part.read(LIST_TOKENS.bind("project_id", project.id()), pool, IssuedToken::of, IssuedToken::id);
     }
 
     /**

@@ -153,14 +153,19 @@ public final class Sql {
         return binds.length;
     }
 
+    /** No values yet. */
+    public Binds binds() {
+        return new Binds(this);
+    }
+
     /** Binds the first value. */
     public Binds bind(String bind, @Nullable Object value) {
-        return new Binds(this).bind(bind, value);
+        return binds().bind(bind, value);
     }
 
     /** Runs a statement without binds. */
     public Uni<RowSet<Row>> execute(SqlClient client) {
-        return new Binds(this).execute(client);
+        return binds().execute(client);
     }
 
     /**

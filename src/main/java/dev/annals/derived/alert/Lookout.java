@@ -8,8 +8,8 @@ import dev.annals.kernel.database.DatabaseFailure;
 import dev.annals.kernel.database.Reads;
 import dev.annals.kernel.database.RepeatedLook;
 import dev.annals.kernel.database.Sql;
+import dev.annals.kernel.database.WatchedStates;
 import io.micrometer.core.instrument.Counter;
-import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.quarkus.runtime.ShutdownEvent;
@@ -19,7 +19,6 @@ import io.smallrye.mutiny.Uni;
 import io.vertx.core.Vertx;
 import io.vertx.mutiny.sqlclient.Pool;
 import io.vertx.mutiny.sqlclient.Row;
-import io.vertx.mutiny.sqlclient.RowSet;
 import io.vertx.mutiny.sqlclient.SqlConnection;
 import io.vertx.pgclient.PgException;
 import jakarta.enterprise.context.ApplicationScoped;
@@ -27,9 +26,7 @@ import jakarta.enterprise.event.Observes;
 import jakarta.inject.Inject;
 import java.time.Duration;
 import java.time.OffsetDateTime;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.UUID;
 import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
@@ -50,9 +47,7 @@ class Lookout {
     private static final Sql ADVANCE_ALERT = Sql.named("derived/alert/advance_alert");
     private static final Sql FAIL_ALERT = Sql.named("derived/alert/fail_alert");
     private static final Sql WATCH_ALERTS = Sql.named("derived/alert/watch_alerts");
-    private static final Duration WATCH_INTERVAL = Duration.ofSeconds(15);
     private static final List<String> STATES = List.of("active", "failing", "disabled");
-    private static final String LAG = "lag";
     /** Of a statement that took longer than it may. */
     private static final String QUERY_CANCELED = "57014";
     /** More halvings than any number of records has. */
@@ -76,7 +71,7 @@ class Lookout {
     private final Counter raised;
     private final Counter failures;
     private final RepeatedLook looks;
-    private volatile Map<String, Long> watched = Map.of();
+    private final WatchedStates watched;
 
     @Inject
     Lookout(@Reads Pool pool, AlertConfig config, MeterRegistry metrics) {
@@ -95,17 +90,12 @@ class Lookout {
         this.failures = Counter.builder("annals.alerts.failures")
                 .description("Steps of alerts that failed at this instance")
                 .register(metrics);
-        for (String state : STATES) {
-            Gauge.builder("annals.alerts", this, all -> all.watched(state))
-                    .description("Alerts in each state, at the last look")
-                    .tag("state", state)
-                    .strongReference(true)
-                    .register(metrics);
-        }
-        Gauge.builder("annals.alerts.lag.records", this, all -> all.watched(LAG))
-                .description("Records that the alert which is farthest behind has still to look at, at the last look")
-                .strongReference(true)
-                .register(metrics);
+        this.watched = new WatchedStates(
+                WATCH_ALERTS,
+                STATES,
+                "alerts",
+                "Records that the alert which is farthest behind has still to look at, at the last look",
+                metrics);
     }
 
     /** An instance that {@link #look} drives. */
@@ -159,33 +149,15 @@ class Lookout {
         static final Step NONE = new Step(false, false);
     }
 
-    private double watched(String name) {
-        return watched.getOrDefault(name, 0L);
-    }
-
     void start(@Observes StartupEvent event, Vertx vertx) {
         if (config.enabled()) {
             looks.start();
-            vertx.setPeriodic(WATCH_INTERVAL.toMillis(), tick -> watch());
+            watched.start(pool, vertx, looks::stopped);
         }
     }
 
     void stop(@Observes ShutdownEvent event) {
         looks.stop();
-    }
-
-    private void watch() {
-        if (!looks.stopped()) {
-            WATCH_ALERTS.execute(pool).subscribe().with(this::watched, failure -> LOG.debug("No look", failure));
-        }
-    }
-
-    private void watched(RowSet<Row> rows) {
-        Row row = rows.iterator().next();
-        Map<String, Long> now = new HashMap<>();
-        STATES.forEach(state -> now.put(state, row.getLong(state)));
-        now.put(LAG, row.getLong(LAG));
-        watched = now;
     }
 
     /**

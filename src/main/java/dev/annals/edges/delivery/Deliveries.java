@@ -8,6 +8,7 @@ import dev.annals.core.record.RecordEncoder;
 import dev.annals.kernel.database.Reads;
 import dev.annals.kernel.database.RepeatedLook;
 import dev.annals.kernel.database.Sql;
+import dev.annals.kernel.database.WatchedStates;
 import dev.annals.kernel.http.Bulkhead;
 import dev.annals.kernel.memory.MemoryBudget;
 import io.micrometer.core.instrument.Counter;
@@ -25,7 +26,6 @@ import jakarta.enterprise.context.ApplicationScoped;
 import jakarta.enterprise.event.Observes;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -49,14 +49,12 @@ class Deliveries {
     private static final Sql NOTE_STREAM_DEATHS = Sql.named("edges/delivery/note_stream_deaths");
     private static final Sql RELEASE_STREAMS = Sql.named("edges/delivery/release_streams");
     private static final Sql WATCH_STREAMS = Sql.named("edges/delivery/watch_streams");
-    private static final Duration WATCH_INTERVAL = Duration.ofSeconds(15);
     /** A stream of a hundred thousand projects takes a third of a second to look at: looks take a fifth of the time at most. */
     private static final int PAUSES = 4;
 
     private static final Duration LONGEST_PAUSE = Duration.ofSeconds(2);
     private static final Duration READ_WAIT = Duration.ofSeconds(30);
     private static final List<String> STATES = List.of("active", "failing", "paused", "stopped");
-    private static final String LAG = "lag";
     private static final int LOOKS = 60;
     /** With so many deaths of instances, and no record delivered in between, a stream stops. */
     private static final int MOST_DEATHS = 3;
@@ -84,7 +82,7 @@ class Deliveries {
     private final Counter delivered;
     private final Counter failures;
     private final RepeatedLook looks;
-    private volatile Map<String, Long> watched = Map.of();
+    private final WatchedStates watched;
     /** Whether turns end with their batch, for a stream that is to be delivered with nothing beside it. */
     private volatile boolean makesRoom;
     /** That stream, until its sink has acknowledged a record. */
@@ -119,27 +117,18 @@ class Deliveries {
                 .description("Streams that this instance delivers at this moment")
                 .strongReference(true)
                 .register(metrics);
-        for (String state : STATES) {
-            Gauge.builder("annals.streams", this, all -> all.watched(state))
-                    .description("Streams in each state, at the last look")
-                    .tag("state", state)
-                    .strongReference(true)
-                    .register(metrics);
-        }
-        Gauge.builder("annals.streams.lag.records", this, all -> all.watched(LAG))
-                .description("Records that the stream which is farthest behind has still to pass, at the last look")
-                .strongReference(true)
-                .register(metrics);
-    }
-
-    private double watched(String state) {
-        return watched.getOrDefault(state, 0L);
+        this.watched = new WatchedStates(
+                WATCH_STREAMS,
+                STATES,
+                "streams",
+                "Records that the stream which is farthest behind has still to pass, at the last look",
+                metrics);
     }
 
     void start(@Observes StartupEvent event) {
         if (config.enabled()) {
             looks.start();
-            vertx.setPeriodic(WATCH_INTERVAL.toMillis(), tick -> watch());
+            watched.start(pool, vertx, looks::stopped);
         }
     }
 
@@ -165,20 +154,6 @@ class Deliveries {
     /** Whether turns end with their batch. */
     boolean endsTurns() {
         return makesRoom || looks.stopped();
-    }
-
-    private void watch() {
-        if (!looks.stopped()) {
-            WATCH_STREAMS.execute(pool).subscribe().with(this::watched, failure -> LOG.debug("No look", failure));
-        }
-    }
-
-    private void watched(RowSet<Row> rows) {
-        Row row = rows.iterator().next();
-        Map<String, Long> now = new HashMap<>();
-        STATES.forEach(state -> now.put(state, row.getLong(state)));
-        now.put(LAG, row.getLong(LAG));
-        watched = now;
     }
 
     /** Looks for streams to deliver. There is never more to do: those that are not claimed are another instance's, or wait. */

@@ -2,7 +2,6 @@ package dev.annals.edges.delivery;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import dev.annals.core.feed.Cursor;
 import dev.annals.core.record.EncodedRecord;
 import dev.annals.kernel.http.JsonBody;
 import io.smallrye.mutiny.Uni;
@@ -102,18 +101,6 @@ final class OtlpSink implements Sink {
     }
 
     @Override
-    public Uni<Cursor> begin(Cursor known) {
-        return Uni.createFrom().item(known);
-    }
-
-    @Override
-    public Uni<Outcome> deliver(Batch batch) {
-        return batch.records().isEmpty()
-                ? Uni.createFrom().item(new Outcome.Taken("There was nothing to send."))
-                : test(batch);
-    }
-
-    @Override
     public Uni<Outcome> test(Batch batch) {
         Buffer body = Buffer.buffer().appendBuffer(head);
         boolean first = true;
@@ -155,10 +142,5 @@ final class OtlpSink implements Sink {
     @Override
     public String told(Throwable failure) {
         return http.told(failure);
-    }
-
-    @Override
-    public void close() {
-        // The connections are everybody's.
     }
 }

@@ -243,7 +243,7 @@ final class S3Sink implements Sink {
     @Override
     public Uni<Outcome> deliver(Batch batch) {
         if (batch.records().isEmpty()) {
-            return Uni.createFrom().item(new Outcome.Taken("There was nothing to send."));
+            return Uni.createFrom().item(Outcome.NOTHING);
         }
         return checkpoints
                 .note(stream.projectId(), batch.after().sequenceId())
@@ -320,10 +320,5 @@ final class S3Sink implements Sink {
             return "There is no checkpoint: " + problem.problem().detail();
         }
         return requests.told(failure);
-    }
-
-    @Override
-    public void close() {
-        // The connections are everybody's.
     }
 }

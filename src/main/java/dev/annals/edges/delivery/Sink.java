@@ -17,6 +17,9 @@ sealed interface Sink extends AutoCloseable permits WebhookSink, PostgresSink, K
     /** What came of a delivery. */
     sealed interface Outcome {
 
+        /** There was nothing to deliver. */
+        Outcome NOTHING = new Taken("There was nothing to send.");
+
         /**
          * The sink has all of it.
          *
@@ -44,24 +47,29 @@ sealed interface Sink extends AutoCloseable permits WebhookSink, PostgresSink, K
     }
 
     /**
-     * Where to go on.
+     * Where to go on. A sink that keeps no place of its own goes on where the service knows.
      *
      * @param known where the stream stands as the service knows it
      * @return fails where the sink cannot be asked; {@link #told} says why
      */
-    Uni<Cursor> begin(Cursor known);
+    default Uni<Cursor> begin(Cursor known) {
+        return Uni.createFrom().item(known);
+    }
 
     /** What may be shown of a failure, without a secret. */
     String told(Throwable failure);
 
     /** Delivers a batch. Never fails, and ends within the time limit. */
-    Uni<Outcome> deliver(Batch batch);
+    default Uni<Outcome> deliver(Batch batch) {
+        return batch.records().isEmpty() ? Uni.createFrom().item(Outcome.NOTHING) : test(batch);
+    }
 
     /** Delivers a record for people to see what the sink answers. Never fails. */
     Uni<Outcome> test(Batch batch);
 
+    /** Ends the connections that are this sink's alone. */
     @Override
-    void close();
+    default void close() {}
 
     /**
      * Looks at what somebody says of a sink.

@@ -1,6 +1,5 @@
 package dev.annals.edges.delivery;
 
-import dev.annals.core.feed.Cursor;
 import dev.annals.core.record.EncodedRecord;
 import io.smallrye.mutiny.Uni;
 import io.vertx.core.WorkerExecutor;
@@ -95,28 +94,7 @@ final class SyslogSink implements Sink {
     }
 
     @Override
-    public Uni<Cursor> begin(Cursor known) {
-        return Uni.createFrom().item(known);
-    }
-
-    @Override
-    public Uni<Outcome> deliver(Batch batch) {
-        return batch.records().isEmpty()
-                ? Uni.createFrom().item(new Outcome.Taken("There was nothing to send."))
-                : send(batch);
-    }
-
-    @Override
     public Uni<Outcome> test(Batch batch) {
-        return send(batch);
-    }
-
-    @Override
-    public void close() {
-        // Each batch has a connection of its own.
-    }
-
-    private Uni<Outcome> send(Batch batch) {
         Buffer frames = Buffer.buffer();
         for (EncodedRecord record : batch.records()) {
             frames.appendString(record.length() + " ");

@@ -1,6 +1,5 @@
 package dev.annals.edges.delivery;
 
-import dev.annals.core.feed.Cursor;
 import dev.annals.core.record.EncodedRecord;
 import io.smallrye.mutiny.Uni;
 import io.vertx.core.buffer.Buffer;
@@ -82,28 +81,7 @@ final class WebhookSink implements Sink {
     }
 
     @Override
-    public Uni<Cursor> begin(Cursor known) {
-        return Uni.createFrom().item(known);
-    }
-
-    @Override
     public Uni<Outcome> test(Batch batch) {
-        return send(batch);
-    }
-
-    @Override
-    public void close() {
-        // The connections are everybody's.
-    }
-
-    @Override
-    public Uni<Outcome> deliver(Batch batch) {
-        return batch.records().isEmpty()
-                ? Uni.createFrom().item(new Outcome.Taken("There was nothing to send."))
-                : send(batch);
-    }
-
-    private Uni<Outcome> send(Batch batch) {
         Buffer body = body(batch);
         return http.send(new HttpExchange.Request(HttpMethod.POST, url, headers(batch, body), body))
                 .map(answer -> outcome(batch, answer))

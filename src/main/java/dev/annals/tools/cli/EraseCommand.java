@@ -1,6 +1,7 @@
 package dev.annals.tools.cli;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import dev.annals.derived.proof.LeafRecord;
 import dev.annals.follower.Page;
 import dev.annals.tools.command.Progress;
 import dev.annals.tools.command.Terminals;
@@ -45,17 +46,6 @@ public final class EraseCommand extends ServiceCommand {
     private static final List<String> OF_AN_ACTOR =
             List.of("actor.id", "actor.name", "ip_address", "message", "metadata");
     private static final List<String> OF_A_SUBJECT = List.of("subject.id", "subject.name", "message", "metadata");
-    private static final Set<String> REDACTABLE = Set.of(
-            "actor.type",
-            "actor.id",
-            "actor.name",
-            "subject.type",
-            "subject.id",
-            "subject.name",
-            "outcome",
-            "ip_address",
-            "message",
-            "metadata");
     private static final String RESERVED = "annals.";
     private static final int PAGE = 500;
     /** More causes are counted together. */
@@ -92,10 +82,10 @@ public final class EraseCommand extends ServiceCommand {
             throw new ClientFailure(
                     ClientFailure.USAGE, "The reason stays in the feed: do not repeat in it whom it is about.");
         }
-        if (!REDACTABLE.containsAll(fields)) {
+        if (!LeafRecord.REDACTABLE.containsAll(fields)) {
             throw new ClientFailure(
                     ClientFailure.USAGE,
-                    "--field has to be one of " + String.join(", ", new TreeSet<>(REDACTABLE)) + ".");
+                    "--field has to be one of " + String.join(", ", new TreeSet<>(LeafRecord.REDACTABLE)) + ".");
         }
         if (fields.isEmpty()) {
             fields.addAll(actorId != null ? OF_AN_ACTOR : OF_A_SUBJECT);

@@ -1,0 +1,73 @@
+package dev.annals.kernel.database;
+
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.vertx.core.Vertx;
+import io.vertx.mutiny.sqlclient.Pool;
+import io.vertx.mutiny.sqlclient.Row;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.BooleanSupplier;
+import org.jboss.logging.Logger;
+
+/** Gauges of how many rows are in each state, and of how far the last of them is behind, for which the database is asked again and again. */
+public final class WatchedStates {
+
+    private static final Logger LOG = Logger.getLogger(WatchedStates.class);
+    private static final Duration INTERVAL = Duration.ofSeconds(15);
+    private static final String LAG = "lag";
+
+    private final Sql question;
+    private final List<String> states;
+    private volatile Map<String, Long> last = Map.of();
+
+    /**
+     * Gauges that are 0 until the database has answered.
+     *
+     * @param question answers one row: {@code lag}, and a column for each state
+     * @param what such as {@code alerts}; the gauges are {@code annals.alerts} and {@code annals.alerts.lag.records}
+     * @param lag the description of the latter
+     */
+    public WatchedStates(Sql question, List<String> states, String what, String lag, MeterRegistry metrics) {
+        this.question = question;
+        this.states = states;
+        for (String state : states) {
+            Gauge.builder("annals." + what, this, all -> all.last(state))
+                    .description(Character.toUpperCase(what.charAt(0)) + what.substring(1)
+                            + " in each state, at the last look")
+                    .tag("state", state)
+                    .strongReference(true)
+                    .register(metrics);
+        }
+        Gauge.builder("annals." + what + ".lag.records", this, all -> all.last(LAG))
+                .description(lag)
+                .strongReference(true)
+                .register(metrics);
+    }
+
+    private double last(String name) {
+        return last.getOrDefault(name, 0L);
+    }
+
+    /** Asks from now on, until {@code stopped}. */
+    public void start(Pool pool, Vertx vertx, BooleanSupplier stopped) {
+        vertx.setPeriodic(INTERVAL.toMillis(), tick -> {
+            if (!stopped.getAsBoolean()) {
+                question.execute(pool)
+                        .subscribe()
+                        .with(
+                                rows -> note(rows.iterator().next()),
+                                failure -> LOG.debugf(failure, "%s has no answer", question));
+            }
+        });
+    }
+
+    private void note(Row row) {
+        Map<String, Long> now = new HashMap<>();
+        states.forEach(state -> now.put(state, row.getLong(state)));
+        now.put(LAG, row.getLong(LAG));
+        last = now;
+    }
+}

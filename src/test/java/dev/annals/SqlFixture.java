@@ -196,6 +196,23 @@ public class SqlFixture {
         return connection;
     }
 
+    /** Runs statements as a role, in one transaction: {@code done}, or the SQLSTATE of the first that fails. */
+    public String as(String role, String... statements) throws SQLException {
+        try (Connection connection = connect()) {
+            execute(connection, "set role " + role);
+            try {
+                for (String sql : statements) {
+                    execute(connection, sql);
+                }
+                connection.commit();
+                return "done";
+            } catch (SQLException e) {
+                connection.rollback();
+                return e.getSQLState();
+            }
+        }
+    }
+
     /** A connection as the role that plain SQL writers have. */
     public Connection connectAsWriter() throws SQLException {
         Connection connection = connect();

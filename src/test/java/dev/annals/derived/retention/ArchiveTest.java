@@ -18,6 +18,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -86,19 +87,7 @@ class ArchiveTest {
     }
 
     private String as(String role, String... statements) throws SQLException {
-        try (Connection connection = log.connect()) {
-            SqlFixture.execute(connection, "set role " + role);
-            try {
-                for (String sql : statements) {
-                    SqlFixture.execute(connection, filled(sql));
-                }
-                connection.commit();
-                return "done";
-            } catch (SQLException e) {
-                connection.rollback();
-                return e.getSQLState();
-            }
-        }
+        return log.as(role, Stream.of(statements).map(this::filled).toArray(String[]::new));
     }
 
     private boolean awaits() throws SQLException {

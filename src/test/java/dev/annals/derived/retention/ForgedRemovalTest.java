@@ -18,6 +18,7 @@ import java.sql.SQLException;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -66,19 +67,7 @@ class ForgedRemovalTest {
     }
 
     private String as(String role, String... statements) throws SQLException {
-        try (Connection connection = log.connect()) {
-            SqlFixture.execute(connection, "set role " + role);
-            try {
-                for (String sql : statements) {
-                    SqlFixture.execute(connection, filled(sql));
-                }
-                connection.commit();
-                return "done";
-            } catch (SQLException e) {
-                connection.rollback();
-                return e.getSQLState();
-            }
-        }
+        return log.as(role, Stream.of(statements).map(this::filled).toArray(String[]::new));
     }
 
     private long count() throws SQLException {

@@ -46,16 +46,7 @@ class AllProjectsIT {
     @BeforeEach
     void start() throws Exception {
         receiver = new Receiver();
-        service = ServiceProcess.start(Map.of(
-                        "ANNALS_DATABASE_URL",
-                        database.withPassword(),
-                        "ANNALS_ADMIN_TOKEN",
-                        AuditLogFixture.ADMIN_TOKEN,
-                        "ANNALS_STREAMS_KEY",
-                        AuditLogFixture.STREAMS_KEY,
-                        "ANNALS_STREAMS_ALLOWED_HOSTS",
-                        "127.0.0.1"))
-                .awaitListening();
+        service = StreamingService.start(database);
         addProject();
         addProject();
     }

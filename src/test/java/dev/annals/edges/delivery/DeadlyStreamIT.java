@@ -54,20 +54,7 @@ class DeadlyStreamIT {
     }
 
     private ServiceProcess started() throws Exception {
-        return ServiceProcess.start(Map.of(
-                        "ANNALS_DATABASE_URL",
-                        database.withPassword(),
-                        "ANNALS_ADMIN_TOKEN",
-                        AuditLogFixture.ADMIN_TOKEN,
-                        "ANNALS_STREAMS_KEY",
-                        AuditLogFixture.STREAMS_KEY,
-                        "ANNALS_STREAMS_ALLOWED_HOSTS",
-                        "127.0.0.1",
-                        "ANNALS_STREAMS_LEASE",
-                        "1s",
-                        "ANNALS_STREAMS_INTERVAL",
-                        "50ms"))
-                .awaitListening();
+        return StreamingService.start(database, "ANNALS_STREAMS_LEASE", "1s", "ANNALS_STREAMS_INTERVAL", "50ms");
     }
 
     private Receiver.Answer hang() {

@@ -158,18 +158,10 @@ class KafkaLoginIT {
     }
 
     private static ServiceProcess start(KafkaBroker broker) throws Exception {
-        return ServiceProcess.start(Map.of(
-                        "JAVA_TOOL_OPTIONS",
-                        "-XX:+ExitOnOutOfMemoryError -Djavax.net.ssl.trustStore=" + broker.trustStore()
-                                + " '-Djavax.net.ssl.trustStorePassword=" + KafkaBroker.trustStorePassword() + "'",
-                        "ANNALS_DATABASE_URL",
-                        TestDatabase.createDatabase().withPassword(),
-                        "ANNALS_ADMIN_TOKEN",
-                        AuditLogFixture.ADMIN_TOKEN,
-                        "ANNALS_STREAMS_KEY",
-                        AuditLogFixture.STREAMS_KEY,
-                        "ANNALS_STREAMS_ALLOWED_HOSTS",
-                        "127.0.0.1"))
-                .awaitListening();
+        return StreamingService.start(
+                TestDatabase.createDatabase(),
+                "JAVA_TOOL_OPTIONS",
+                "-XX:+ExitOnOutOfMemoryError -Djavax.net.ssl.trustStore=" + broker.trustStore()
+                        + " '-Djavax.net.ssl.trustStorePassword=" + KafkaBroker.trustStorePassword() + "'");
     }
 }

@@ -7,10 +7,7 @@ import static org.hamcrest.Matchers.equalTo;
 import static org.hamcrest.Matchers.not;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import dev.annals.AuditLogFixture;
-import dev.annals.AuditLogFixture.Project;
 import dev.annals.Await;
 import dev.annals.Slow;
 import dev.annals.TakesLong;
@@ -48,10 +45,9 @@ import org.junit.jupiter.api.Test;
 @QuarkusTest
 @QuarkusTestResource(TestDatabase.class)
 @Slow
-class KafkaSinkTest {
+class KafkaSinkTest extends OneStream {
 
     private static final String STREAM = "/v1/streams/events";
-    private static final ObjectMapper JSON = new ObjectMapper();
     private static KafkaBroker broker;
 
     @Inject
@@ -60,8 +56,6 @@ class KafkaSinkTest {
     @Inject
     Deliveries deliveries;
 
-    private final AuditLogFixture log = new AuditLogFixture();
-    private Project project;
     private String topic;
 
     @BeforeAll
@@ -72,6 +66,10 @@ class KafkaSinkTest {
     @AfterAll
     static void stopIt() throws Exception {
         broker.close();
+    }
+
+    KafkaSinkTest() {
+        super(STREAM);
     }
 
     @BeforeEach
@@ -91,33 +89,11 @@ class KafkaSinkTest {
     }
 
     private Response set(String url, String secret, Map<String, Object> more) {
-        ObjectNode body = JSON.createObjectNode();
-        ObjectNode sink = body.putObject("sink").put("type", "kafka").put("url", url);
-        if (secret != null) {
-            sink.put("secret", secret);
-        }
-        more.forEach((name, value) -> body.set(name, JSON.valueToTree(value)));
-        return project.wrongRequest()
-                .contentType("application/json")
-                .body(body.toString())
-                .put(STREAM);
-    }
-
-    private void append(int count) throws Exception {
-        log.run("insert into annals.audit_record (project_id, action, message) select '" + project.id()
-                + "', 'act', 'Record ' || n from generate_series(1, " + count + ") as n");
-    }
-
-    private Response get() {
-        return project.request().get(STREAM).then().statusCode(200).extract().response();
+        return set("kafka", url, secret, more);
     }
 
     private String group() {
         return "annals-" + get().path("id");
-    }
-
-    private void awaitLag(int lag) throws Exception {
-        Await.until("the lag is " + lag, () -> get().<Integer>path("lag") == lag);
     }
 
     private void awaitError(String text) throws Exception {

@@ -89,24 +89,16 @@ class KafkaTakeoverIT {
     }
 
     private ServiceProcess start() throws Exception {
-        return ServiceProcess.start(Map.of(
-                        "JAVA_TOOL_OPTIONS",
-                        "-Djavax.net.ssl.trustStore=" + broker.trustStore() + " '-Djavax.net.ssl.trustStorePassword="
-                                + KafkaBroker.trustStorePassword() + "'",
-                        "ANNALS_DATABASE_URL",
-                        database.withPassword(),
-                        "ANNALS_ADMIN_TOKEN",
-                        AuditLogFixture.ADMIN_TOKEN,
-                        "ANNALS_STREAMS_KEY",
-                        AuditLogFixture.STREAMS_KEY,
-                        "ANNALS_STREAMS_ALLOWED_HOSTS",
-                        "127.0.0.1",
-                        "ANNALS_STREAMS_LEASE",
-                        "2s",
-                        // So that it takes a while, and there is a middle.
-                        "ANNALS_STREAMS_BATCH_RECORDS",
-                        "10"))
-                .awaitListening();
+        return StreamingService.start(
+                database,
+                "JAVA_TOOL_OPTIONS",
+                "-Djavax.net.ssl.trustStore=" + broker.trustStore() + " '-Djavax.net.ssl.trustStorePassword="
+                        + KafkaBroker.trustStorePassword() + "'",
+                "ANNALS_STREAMS_LEASE",
+                "2s",
+                // So that it takes a while, and there is a middle.
+                "ANNALS_STREAMS_BATCH_RECORDS",
+                "10");
     }
 
     private List<Long> committed() throws Exception {

@@ -7,12 +7,9 @@ import static org.hamcrest.Matchers.equalTo;
 import static org.hamcrest.Matchers.not;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
-import dev.annals.AuditLogFixture;
-import dev.annals.AuditLogFixture.Project;
 import dev.annals.Await;
 import dev.annals.Load;
 import dev.annals.Slow;
@@ -47,18 +44,16 @@ import org.junit.jupiter.api.io.TempDir;
 @QuarkusTest
 @QuarkusTestResource(TestDatabase.class)
 @Slow
-class OtlpSinkTest {
+class OtlpSinkTest extends OneStream {
 
     private static final String STREAM = "/v1/streams/logs";
     private static final String SECRET = "Api-Key: kept to itself";
-    private static final ObjectMapper JSON = new ObjectMapper();
     private static final String REJECTS_ONE =
             "{\"partialSuccess\": {\"rejectedLogRecords\": \"1\", \"errorMessage\": \"no\\n sevens\"}}";
 
     @TempDir
     Path folder;
 
-    private final AuditLogFixture log = new AuditLogFixture();
     private final ExecutorService threads = Executors.newCachedThreadPool();
     /** The log records of all requests that were answered with 200, in the order in which they came. */
     private final List<JsonNode> records = Collections.synchronizedList(new ArrayList<>());
@@ -67,10 +62,13 @@ class OtlpSinkTest {
     private final List<String> keys = Collections.synchronizedList(new ArrayList<>());
     private volatile Function<List<Long>, Answer> behaviour = ids -> new Answer(200, "{}");
     private HttpServer backend;
-    private Project project;
     private Collector collector;
 
     private record Answer(int status, String body) {}
+
+    OtlpSinkTest() {
+        super(STREAM);
+    }
 
     @BeforeEach
     void makeAProjectAndABackend() throws Exception {
@@ -146,29 +144,7 @@ class OtlpSinkTest {
     }
 
     private Response set(String url, String secret, Map<String, Object> more) {
-        ObjectNode body = JSON.createObjectNode();
-        ObjectNode sink = body.putObject("sink").put("type", "otlp").put("url", url);
-        if (secret != null) {
-            sink.put("secret", secret);
-        }
-        more.forEach((name, value) -> body.set(name, JSON.valueToTree(value)));
-        return project.wrongRequest()
-                .contentType("application/json")
-                .body(body.toString())
-                .put(STREAM);
-    }
-
-    private void append(int count) throws Exception {
-        log.run("insert into annals.audit_record (project_id, action, message) select '" + project.id()
-                + "', 'act', 'Record ' || n from generate_series(1, " + count + ") as n");
-    }
-
-    private Response get() {
-        return project.request().get(STREAM).then().statusCode(200).extract().response();
-    }
-
-    private void awaitLag(int lag) throws Exception {
-        Await.until("the lag is " + lag, () -> get().<Integer>path("lag") == lag);
+        return set("otlp", url, secret, more);
     }
 
     @Test

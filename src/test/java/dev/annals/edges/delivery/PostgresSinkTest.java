@@ -6,8 +6,6 @@ import static org.hamcrest.Matchers.containsString;
 import static org.hamcrest.Matchers.equalTo;
 import static org.hamcrest.Matchers.not;
 
-import dev.annals.AuditLogFixture;
-import dev.annals.AuditLogFixture.Project;
 import dev.annals.Await;
 import dev.annals.SqlFixture;
 import dev.annals.kernel.database.DatabaseUrl;
@@ -26,15 +24,17 @@ import org.junit.jupiter.api.Test;
 /** Another database has every record of the feed exactly once, whatever the service knows of it. */
 @QuarkusTest
 @QuarkusTestResource(TestDatabase.class)
-class PostgresSinkTest {
+class PostgresSinkTest extends OneStream {
 
     private static final String STREAM = "/v1/streams/warehouse";
     private static final String WRITTEN =
             "select coalesce(string_agg(sequence_id::text, ',' order by number), '') from written";
 
-    private final AuditLogFixture log = new AuditLogFixture();
-    private Project project;
     private DatabaseUrl sink;
+
+    PostgresSinkTest() {
+        super(STREAM);
+    }
 
     @BeforeEach
     void makeAProjectAndADatabase() throws Exception {
@@ -81,19 +81,6 @@ class PostgresSinkTest {
                 .body("{\"sink\": {\"type\": \"postgresql\", \"url\": \"" + url() + "\", \"secret\": \"" + password
                         + "\"}, \"max_refusals\": 1}")
                 .put(STREAM);
-    }
-
-    private void append(int count) throws Exception {
-        log.run("insert into annals.audit_record (project_id, action, message) select '" + project.id()
-                + "', 'act', 'Record ' || n from generate_series(1, " + count + ") as n");
-    }
-
-    private Response get() {
-        return project.request().get(STREAM).then().statusCode(200).extract().response();
-    }
-
-    private void awaitLag(int lag) throws Exception {
-        Await.until("the lag is " + lag, () -> get().<Integer>path("lag") == lag);
     }
 
     private static String ids(long from, long to) {

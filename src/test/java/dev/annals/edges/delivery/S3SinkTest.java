@@ -6,10 +6,7 @@ import static org.hamcrest.Matchers.containsString;
 import static org.hamcrest.Matchers.equalTo;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
 import com.sun.net.httpserver.HttpServer;
-import dev.annals.AuditLogFixture;
-import dev.annals.AuditLogFixture.Project;
 import dev.annals.Await;
 import dev.annals.Slow;
 import dev.annals.core.feed.Cursor;
@@ -41,17 +38,18 @@ import org.junit.jupiter.api.io.TempDir;
 @Slow
 @QuarkusTest
 @QuarkusTestResource(TestDatabase.class)
-class S3SinkTest {
+class S3SinkTest extends OneStream {
 
     private static final String STREAM = "/v1/streams/archive";
-    private static final ObjectMapper JSON = new ObjectMapper();
 
     @TempDir
     Path directory;
 
-    private final AuditLogFixture log = new AuditLogFixture();
-    private Project project;
     private ObjectStore store;
+
+    S3SinkTest() {
+        super(STREAM);
+    }
 
     @BeforeEach
     void start() throws Exception {
@@ -77,17 +75,10 @@ class S3SinkTest {
         set(store.url("bucket/logs/audit"), ObjectStore.KEYS).then().statusCode(201);
     }
 
-    private void append(int count) throws Exception {
+    @Override
+    void append(int count) throws Exception {
         log.run("insert into annals.audit_record (project_id, action, message) select '" + project.id()
                 + "', 'act', 'Record ' || n || ' — \"x\"' from generate_series(1, " + count + ") as n");
-    }
-
-    private Response get() {
-        return project.request().get(STREAM).then().statusCode(200).extract().response();
-    }
-
-    private void awaitEnd() throws Exception {
-        Await.until("the end is reached", () -> get().<Integer>path("lag") == 0);
     }
 
     /** The files of a generation, in the order of their names. */
@@ -141,9 +132,9 @@ class S3SinkTest {
     void eachRecordIsInOneObjectAndEachObjectNamesTheOneBefore() throws Exception {
         append(2_500);
         set();
-        awaitEnd();
+        awaitLag(0);
         append(10);
-        awaitEnd();
+        awaitLag(0);
         List<Path> objects = objects(0);
         assertThat(ids(objects)).isEqualTo(range(1, 2_510));
         assertThat(objects).hasSizeGreaterThanOrEqualTo(4);
@@ -169,13 +160,13 @@ class S3SinkTest {
     void whereTheServiceKnowsLessThanTheStoreNothingIsWrittenTwice() throws Exception {
         append(1_500);
         set();
-        awaitEnd();
+        awaitLag(0);
         int objects = objects(0).size();
         for (String cursor : List.of("0", "700")) {
             log.run("update annals.stream_progress set cursor = '" + cursor + "' where stream_id = '" + get().path("id")
                     + "'");
             append(300);
-            awaitEnd();
+            awaitLag(0);
         }
         assertThat(ids(objects(0))).isEqualTo(range(1, 2_100));
         assertThat(objects(0)).hasSize(objects + 2);
@@ -186,7 +177,7 @@ class S3SinkTest {
     void oneWhoComesSecondLearnsWhereTheChainEnds() throws Exception {
         append(500);
         set();
-        awaitEnd();
+        awaitLag(0);
         Path first = objects(0).get(0);
         byte[] bytes = Files.readAllBytes(first);
         project.request().post(STREAM + "/pause").then().statusCode(200);
@@ -199,7 +190,7 @@ class S3SinkTest {
                 .body("sequence_id", equalTo(501));
         assertThat(objects(0)).hasSize(1);
         project.request().post(STREAM + "/resume").then().statusCode(200);
-        awaitEnd();
+        awaitLag(0);
         assertThat(Files.readAllBytes(first)).isEqualTo(bytes);
         assertThat(ids(objects(0))).isEqualTo(range(1, 550));
     }
@@ -221,7 +212,7 @@ class S3SinkTest {
         assertThat(objects(0)).isEmpty();
         get().then().body("lag", equalTo(600)).body("failures", equalTo(0)).body("state", equalTo("active"));
         append(500);
-        awaitEnd();
+        awaitLag(0);
         assertThat(ids(objects(0).subList(0, 1))).isEqualTo(range(1, 1_000));
         assertThat(ids(objects(0))).isEqualTo(range(1, 1_100));
     }
@@ -230,14 +221,14 @@ class S3SinkTest {
     void oneThatIsRewoundBeginsAnotherGeneration() throws Exception {
         append(20);
         set();
-        awaitEnd();
+        awaitLag(0);
         project.request()
                 .contentType("application/json")
                 .body("{\"cursor\": \"15\"}")
                 .post(STREAM + "/rewind")
                 .then()
                 .statusCode(200);
-        awaitEnd();
+        awaitLag(0);
         assertThat(ids(objects(0))).isEqualTo(range(1, 20));
         assertThat(ids(objects(1))).isEqualTo(range(16, 20));
         assertThat(head(objects(1).get(0)).path("previous").isNull()).isTrue();
@@ -255,7 +246,7 @@ class S3SinkTest {
             Await.until("that is known", () -> "failing".equals(get().path("state")));
             store.start();
         }
-        awaitEnd();
+        awaitLag(0);
         assertThat(ids(objects(0))).isEqualTo(range(1, 30_000));
     }
 

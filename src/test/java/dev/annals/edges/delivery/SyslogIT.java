@@ -19,7 +19,6 @@ import java.sql.Connection;
 import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Objects;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -57,20 +56,8 @@ class SyslogIT {
 
     private void start(String driver) throws Exception {
         rsyslog = new Rsyslog(directory, driver);
-        service = ServiceProcess.start(Map.of(
-                        "ANNALS_DATABASE_URL",
-                        database.withPassword(),
-                        "ANNALS_ADMIN_TOKEN",
-                        AuditLogFixture.ADMIN_TOKEN,
-                        "ANNALS_STREAMS_KEY",
-                        AuditLogFixture.STREAMS_KEY,
-                        "ANNALS_STREAMS_ALLOWED_HOSTS",
-                        "127.0.0.1",
-                        "ANNALS_STREAMS_RETRY_DELAY",
-                        "100ms",
-                        "JAVA_TOOL_OPTIONS",
-                        rsyslog.certificate.trusting()))
-                .awaitListening();
+        service = StreamingService.start(
+                database, "ANNALS_STREAMS_RETRY_DELAY", "100ms", "JAVA_TOOL_OPTIONS", rsyslog.certificate.trusting());
         project = service.newProject(AuditLogFixture.ADMIN_TOKEN, "read", "write", "stream");
     }
 

@@ -76,18 +76,7 @@ class TakeoverIT {
     }
 
     private ServiceProcess start() throws Exception {
-        return ServiceProcess.start(Map.of(
-                        "ANNALS_DATABASE_URL",
-                        database.withPassword(),
-                        "ANNALS_ADMIN_TOKEN",
-                        AuditLogFixture.ADMIN_TOKEN,
-                        "ANNALS_STREAMS_KEY",
-                        AuditLogFixture.STREAMS_KEY,
-                        "ANNALS_STREAMS_ALLOWED_HOSTS",
-                        "127.0.0.1",
-                        "ANNALS_STREAMS_LEASE",
-                        "2s"))
-                .awaitListening();
+        return StreamingService.start(database, "ANNALS_STREAMS_LEASE", "2s");
     }
 
     private void set(String name, String type, String url, String secret) {

@@ -13,7 +13,6 @@ import static org.hamcrest.Matchers.notNullValue;
 import static org.hamcrest.Matchers.nullValue;
 
 import dev.annals.AuditLogFixture;
-import dev.annals.AuditLogFixture.Project;
 import dev.annals.Await;
 import dev.annals.tools.embedded.TestDatabase;
 import io.quarkus.test.common.QuarkusTestResource;
@@ -33,13 +32,15 @@ import org.junit.jupiter.api.Test;
 /** A webhook gets every record of the feed, in its order, whatever it answers in between. */
 @QuarkusTest
 @QuarkusTestResource(TestDatabase.class)
-class WebhookTest {
+class WebhookTest extends OneStream {
 
     private static final String STREAM = "/v1/streams/siem";
 
-    private final AuditLogFixture log = new AuditLogFixture();
-    private Project project;
     private Receiver receiver;
+
+    WebhookTest() {
+        super(STREAM);
+    }
 
     @BeforeEach
     void makeAProjectAndAReceiver() throws Exception {
@@ -55,7 +56,8 @@ class WebhookTest {
         log.checkFeed(project.id());
     }
 
-    private void append(int count) throws Exception {
+    @Override
+    void append(int count) throws Exception {
         log.run("insert into annals.audit_record (project_id, action, outcome, message) select '" + project.id()
                 + "', case n % 2 when 0 then 'even' else 'odd' end, 'success', 'Record \"' || n || '\"\n</script>'"
                 + " from generate_series(1, " + count + ") as n");
@@ -67,10 +69,6 @@ class WebhookTest {
                 .body("{\"sink\": {\"type\": \"webhook\", \"url\": \"" + receiver.url() + "\", \"secret\": \""
                         + Receiver.SECRET + "\"}" + more + "}")
                 .put(STREAM);
-    }
-
-    private Response get() {
-        return project.request().get(STREAM).then().statusCode(200).extract().response();
     }
 
     private Response post(String verb) {
@@ -98,7 +96,7 @@ class WebhookTest {
         awaitTaken(250);
         append(70);
         awaitTaken(320);
-        Await.until("that is known", () -> get().<Integer>path("lag") == 0);
+        awaitLag(0);
         get().then()
                 .body("delivered", equalTo(320))
                 .body("failures", equalTo(0))
@@ -212,7 +210,7 @@ class WebhookTest {
         append(20);
         receiver.behaviour = request -> Receiver.Answer.of(has(request, 7) || has(request, 8) ? 400 : 204);
         set(", \"max_refusals\": 2, \"on_refusal\": \"dead_letter\"").then().statusCode(201);
-        Await.until("the end is reached", () -> get().<Integer>path("lag") == 0);
+        awaitLag(0);
         assertThat(receiver.taken())
                 .isEqualTo(LongStream.rangeClosed(1, 20)
                         .filter(id -> id != 7 && id != 8)
@@ -256,7 +254,7 @@ class WebhookTest {
         append(10);
         set("").then().statusCode(201);
         awaitTaken(10);
-        Await.until("that is known", () -> get().<Integer>path("lag") == 0);
+        awaitLag(0);
         post("pause").then().statusCode(200).body("state", equalTo("paused"));
         append(10);
         project.request()
@@ -288,7 +286,7 @@ class WebhookTest {
         set(", \"q\": \"action:EV* -(\\\"record 104\\\" OR outcome:denied)\", \"cursor\": \"100\"")
                 .then()
                 .statusCode(201);
-        Await.until("the end is reached", () -> get().<Integer>path("lag") == 0);
+        awaitLag(0);
         assertThat(receiver.requests.stream().flatMap(request -> request.sequenceIds().stream()))
                 .isEqualTo(LongStream.rangeClosed(101, 300)
                         .filter(id -> id % 2 == 0 && id != 104)
@@ -304,7 +302,7 @@ class WebhookTest {
                 .then()
                 .statusCode(201)
                 .body("filter.action", equalTo("even"));
-        Await.until("the end is reached", () -> get().<Integer>path("lag") == 0);
+        awaitLag(0);
         get().then().body("delivered", equalTo(100));
         Receiver.Delivered first = receiver.requests.get(0);
         assertThat(first.contentType()).isEqualTo("application/cloudevents-batch+json");
@@ -312,7 +310,7 @@ class WebhookTest {
         assertThat(first.body().path(0).path("sequence").asText()).endsWith("000102");
         set(", \"action\": \"even\", \"format\": \"ocsf\"").then().statusCode(200);
         append(2);
-        Await.until("the end is reached", () -> get().<Integer>path("lag") == 0);
+        awaitLag(0);
         assertThat(receiver.requests
                         .get(receiver.requests.size() - 1)
                         .body()
@@ -333,7 +331,7 @@ class WebhookTest {
                 .body("sequence_id", nullValue());
         append(5);
         awaitTaken(5);
-        Await.until("that is known", () -> get().<Integer>path("lag") == 0);
+        awaitLag(0);
         receiver.behaviour = request -> Receiver.Answer.of(418);
         post("pause").then().statusCode(200);
         append(1);

@@ -13,7 +13,6 @@ import io.restassured.path.json.JsonPath;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -31,22 +30,14 @@ class WebhookTlsIT {
         try (Receiver trusted = Receiver.with(certificate);
                 Receiver otherName = Receiver.with(certificate);
                 Receiver untrusted = Receiver.with(stranger);
-                ServiceProcess service = ServiceProcess.start(Map.of(
-                                "ANNALS_DATABASE_URL",
-                                TestDatabase.createDatabase().withPassword(),
-                                "ANNALS_ADMIN_TOKEN",
-                                AuditLogFixture.ADMIN_TOKEN,
-                                "ANNALS_STREAMS_KEY",
-                                AuditLogFixture.STREAMS_KEY,
-                                "ANNALS_STREAMS_ALLOWED_HOSTS",
-                                "127.0.0.1",
-                                "ANNALS_STREAMS_RETRY_DELAY",
-                                "100ms",
-                                "ANNALS_STREAMS_MAX_RETRY_DELAY",
-                                "200ms",
-                                "JAVA_TOOL_OPTIONS",
-                                certificate.trusting()))
-                        .awaitListening()) {
+                ServiceProcess service = StreamingService.start(
+                        TestDatabase.createDatabase(),
+                        "ANNALS_STREAMS_RETRY_DELAY",
+                        "100ms",
+                        "ANNALS_STREAMS_MAX_RETRY_DELAY",
+                        "200ms",
+                        "JAVA_TOOL_OPTIONS",
+                        certificate.trusting())) {
             Project project = service.newProject(AuditLogFixture.ADMIN_TOKEN, "read", "write", "stream");
             set(service, project, "trusted", "https://localhost:" + trusted.port() + "/");
             set(service, project, "other-name", "https://127.0.0.1:" + otherName.port() + "/");

@@ -248,6 +248,14 @@ public final class ServiceProcess implements AutoCloseable {
         throw new AssertionError("The service ended:\n" + String.join("\n", output));
     }
 
+    /** Sends it a signal, such as {@code STOP}. */
+    public void signal(String name) throws IOException, InterruptedException {
+        assertThat(new ProcessBuilder("kill", "-" + name, Long.toString(process.pid()))
+                        .start()
+                        .waitFor())
+                .isZero();
+    }
+
     /** Reads what it prints until it ends, and waits for that. Gives its exit code. */
     public int awaitEnd() throws InterruptedException {
         if (drain == null) {

@@ -223,6 +223,23 @@ public class SqlFixture {
         return connection;
     }
 
+    /**
+     * Inserts records as plain SQL writers do, in one transaction.
+     *
+     * @param actionAndMessage two expressions, in which {@code n} is the number of the record
+     */
+    public void insertAsWriter(UUID project, String actionAndMessage, int count) throws SQLException {
+        try (Connection connection = connectAsWriter();
+                PreparedStatement insert = connection.prepareStatement(
+                        "insert into annals.audit_record (project_id, action, message) select ?, " + actionAndMessage
+                                + " from generate_series(1, ?) n")) {
+            insert.setObject(1, project);
+            insert.setInt(2, count);
+            insert.executeUpdate();
+            connection.commit();
+        }
+    }
+
     /** How many transactions wait for the lock of a feed: the first of them holds the tuple lock, the others await it. */
     public static final String WAITING_COMMITS = """
             select count(distinct pid) from pg_locks join pg_database d on d.oid = database and datname = current_database()

@@ -1,6 +1,5 @@
 package dev.annals.hostile;
 
-import static dev.annals.Tools.need;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.annals.AuditLogFixture;
@@ -15,10 +14,8 @@ import java.util.Base64;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.TreeMap;
 import java.util.UUID;
-import org.eclipse.microprofile.config.ConfigProvider;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -32,10 +29,7 @@ class IdentityAccessTest extends CallsOfTheContract {
 
     @BeforeEach
     void needTheProvider() throws Exception {
-        Optional<String> issuer = ConfigProvider.getConfig().getOptionalValue("annals.openid.issuer", String.class);
-        need(issuer.isPresent(), "Node 20 or newer, with npm and its registry");
-        provider = new OpenIdProvider(issuer.orElseThrow());
-        provider.become("up");
+        provider = OpenIdProvider.needed();
     }
 
     @Test

@@ -205,7 +205,8 @@ public record AuditRecord(
             this.timestamp = timestamp;
         }
 
-        private Draft(AuditRecord record) {
+        /** A copy. */
+        Draft(AuditRecord record) {
             this(record.id, record.action, record.timestamp);
             idAssigned = record.idAssigned;
             actor = record.actor;

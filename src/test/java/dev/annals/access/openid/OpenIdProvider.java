@@ -1,5 +1,7 @@
 package dev.annals.access.openid;
 
+import static dev.annals.Tools.need;
+
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.BufferedReader;
@@ -18,6 +20,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
+import org.eclipse.microprofile.config.ConfigProvider;
 
 /**
  * A real OpenID provider in a process of its own: npm's oidc-provider, as src/test/openid-provider/provider.mjs sets it up.
@@ -41,6 +44,15 @@ public record OpenIdProvider(String issuer) {
         public void close() {
             process.destroyForcibly();
         }
+    }
+
+    /** That of the test's profile; without it, the test is skipped. */
+    public static OpenIdProvider needed() throws Exception {
+        Optional<String> issuer = ConfigProvider.getConfig().getOptionalValue("annals.openid.issuer", String.class);
+        need(issuer.isPresent(), "Node 20 or newer, with npm and its registry");
+        OpenIdProvider provider = new OpenIdProvider(issuer.orElseThrow());
+        provider.become("up");
+        return provider;
     }
 
     /** Starts one, if Node is here and its registry can be reached; it ends with this process. */

@@ -1,6 +1,5 @@
 package dev.annals.access.openid;
 
-import static dev.annals.Tools.need;
 import static io.restassured.RestAssured.given;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -10,9 +9,7 @@ import io.restassured.response.ValidatableResponse;
 import io.restassured.specification.RequestSpecification;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.UUID;
-import org.eclipse.microprofile.config.ConfigProvider;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 
@@ -24,10 +21,7 @@ public abstract class OpenIdTest {
 
     @BeforeEach
     void needTheProvider() throws Exception {
-        Optional<String> issuer = ConfigProvider.getConfig().getOptionalValue("annals.openid.issuer", String.class);
-        need(issuer.isPresent(), "Node 20 or newer, with npm and its registry");
-        provider = new OpenIdProvider(issuer.orElseThrow());
-        provider.become("up");
+        provider = OpenIdProvider.needed();
     }
 
     /** What the administration's feed says is what its tables say. */

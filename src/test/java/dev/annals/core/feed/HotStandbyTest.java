@@ -8,7 +8,6 @@ import dev.annals.Load;
 import dev.annals.SqlFixture;
 import dev.annals.tools.embedded.InstalledPostgres;
 import dev.annals.tools.embedded.StandbyPair;
-import dev.annals.tools.embedded.TestDatabase;
 import dev.annals.tools.ops.Verify;
 import java.io.PrintWriter;
 import java.io.StringWriter;
@@ -50,10 +49,7 @@ class HotStandbyTest {
 
     @BeforeEach
     void startBoth() throws Exception {
-        servers = StandbyPair.start(directory);
-        TestDatabase.migrate(servers.primary().url("postgres"));
-        sql(servers.primary()).run("select annals.create_project('copied', '" + project + "')");
-        servers.startStandby();
+        servers = StandbyPair.start(directory, project);
     }
 
     @AfterEach

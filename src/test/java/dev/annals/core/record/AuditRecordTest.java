@@ -112,20 +112,9 @@ class AuditRecordTest {
     }
 
     private static AuditRecord numbered(String sequence) {
-        AuditRecord r = sent();
-        return new AuditRecord(
-                r.id(),
-                false,
-                r.action(),
-                r.actor(),
-                r.subject(),
-                r.outcome(),
-                r.ipAddress(),
-                r.message(),
-                r.timestamp(),
-                r.timestampAssigned(),
-                r.metadata(),
-                sequence);
+        AuditRecord.Draft draft = new AuditRecord.Draft(sent());
+        draft.numberSequence = sequence;
+        return draft.record();
     }
 
     private static void assertDiffers(UnaryOperator<AuditRecord> change) {
@@ -141,16 +130,9 @@ class AuditRecordTest {
     }
 
     private static AuditRecord at(AuditRecord r, OffsetDateTime timestamp, boolean assigned) {
-        return new AuditRecord(
-                r.id(),
-                r.action(),
-                r.actor(),
-                r.subject(),
-                r.outcome(),
-                r.ipAddress(),
-                r.message(),
-                timestamp,
-                assigned,
-                r.metadata());
+        AuditRecord.Draft draft = new AuditRecord.Draft(r);
+        draft.timestamp = timestamp;
+        draft.timestampAssigned = assigned;
+        return draft.record();
     }
 }

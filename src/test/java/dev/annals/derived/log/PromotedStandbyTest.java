@@ -15,7 +15,6 @@ import dev.annals.derived.proof.MerkleTree;
 import dev.annals.kernel.database.PoolFixture;
 import dev.annals.tools.embedded.InstalledPostgres;
 import dev.annals.tools.embedded.StandbyPair;
-import dev.annals.tools.embedded.TestDatabase;
 import dev.annals.tools.ops.LogCommands;
 import io.vertx.mutiny.sqlclient.Pool;
 import java.nio.file.Files;
@@ -48,10 +47,7 @@ class PromotedStandbyTest {
 
     @BeforeEach
     void startBoth() throws Exception {
-        servers = StandbyPair.start(directory);
-        TestDatabase.migrate(servers.primary().url("postgres"));
-        sql(servers.primary()).run("select annals.create_project('copied', '" + project + "')");
-        servers.startStandby();
+        servers = StandbyPair.start(directory, project);
     }
 
     @AfterEach

@@ -17,8 +17,6 @@ import dev.annals.core.record.StoredRecord;
 import dev.annals.derived.projection.TestProjector;
 import dev.annals.kernel.database.PoolFixture;
 import io.vertx.mutiny.sqlclient.Pool;
-import java.sql.Connection;
-import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.time.OffsetDateTime;
 import java.time.ZoneOffset;
@@ -103,7 +101,7 @@ class QueryPagesTest {
     @Test
     void manyPhrasesInLongMessagesAreAnswered() throws SQLException, QueryException {
         UUID project = log.insertProject();
-        insert(project, "'hay', repeat('x ', 8000)", 1_000);
+        log.insertAsWriter(project, "'hay', repeat('x ', 8000)", 1_000);
         StringBuilder text = new StringBuilder("\"x y0\"");
         for (int i = 1; i < 75; i++) {
             text.append(" OR \"x y").append(i).append('"');
@@ -118,9 +116,9 @@ class QueryPagesTest {
     @Test
     void theIndexIsUsedForWordsAndWholeValues() throws SQLException, QueryException {
         UUID project = log.insertProject();
-        insert(project, "'hay', 'Much of it'", 3_000);
-        insert(project, "'Needle', 'The needle, in a haystack!'", 1);
-        insert(project, "'hay', 'Much of it'", 3_000);
+        log.insertAsWriter(project, "'hay', 'Much of it'", 3_000);
+        log.insertAsWriter(project, "'Needle', 'The needle, in a haystack!'", 1);
+        log.insertAsWriter(project, "'hay', 'Much of it'", 3_000);
         SearchIndex index = new SearchIndex(pool, new Limits(1_200, 4096));
         FeedReader reader = new FeedReader(pool, index);
         new TestProjector(pool, List.of(index), 10_000).catchUp();
@@ -171,17 +169,5 @@ class QueryPagesTest {
             head = page.head();
         } while (cursor != null);
         return found;
-    }
-
-    private void insert(UUID project, String actionAndMessage, int count) throws SQLException {
-        try (Connection connection = log.connectAsWriter();
-                PreparedStatement insert = connection.prepareStatement(
-                        "insert into annals.audit_record (project_id, action, message) select ?, " + actionAndMessage
-                                + " from generate_series(1, ?) n")) {
-            insert.setObject(1, project);
-            insert.setInt(2, count);
-            insert.executeUpdate();
-            connection.commit();
-        }
     }
 }

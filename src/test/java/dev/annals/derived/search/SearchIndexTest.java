@@ -21,7 +21,6 @@ import dev.annals.kernel.database.PoolFixture;
 import dev.annals.kernel.database.Sql;
 import io.vertx.mutiny.sqlclient.Pool;
 import java.sql.Connection;
-import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.time.OffsetDateTime;
 import java.util.ArrayList;
@@ -118,7 +117,7 @@ class SearchIndexTest {
     void theIndexIsUsedAndLeavesTheRestOut() throws SQLException {
         UUID project = log.insertProject();
         append(project, 3_000, new Random(1));
-        insert(log, project, "'needle', 'The Needle, in a haystack!'", 1);
+        log.insertAsWriter(project, "'needle', 'The Needle, in a haystack!'", 1);
         append(project, 3_000, new Random(2));
         SearchIndex index = new SearchIndex(pool, new Limits(1200, 4096));
         FeedReader reader = new FeedReader(pool, index);
@@ -141,8 +140,8 @@ class SearchIndexTest {
     void aValueThatOneRecordOfABlockHasCostsALookAtOneRecord() throws SQLException {
         UUID project = log.insertProject();
         for (int i = 0; i < 6; i++) {
-            insert(log, project, "'common', 'Again and again'", 1_023);
-            insert(log, project, "'rare', 'Now, for once'", 1);
+            log.insertAsWriter(project, "'common', 'Again and again'", 1_023);
+            log.insertAsWriter(project, "'rare', 'Now, for once'", 1);
         }
         SearchIndex index = new SearchIndex(pool, new Limits(20, 4096));
         FeedReader reader = new FeedReader(pool, index);
@@ -162,7 +161,7 @@ class SearchIndexTest {
     @Test
     void aPlanForACountHasAsManyPlacesAsItMayHave() throws SQLException {
         UUID project = log.insertProject();
-        insert(log, project, "'a', null", 300);
+        log.insertAsWriter(project, "'a', null", 300);
         SearchIndex index = new SearchIndex(pool, new Limits(1200, 4096));
         ScanPlan plan = index.planBack(project, 301, Filter.NONE, 250).await().indefinitely();
         assertThat(plan.places()).isEqualTo(250);
@@ -186,8 +185,8 @@ class SearchIndexTest {
         SearchIndex index = new SearchIndex(pool, new Limits(6000, 4096));
         FeedReader reader = new FeedReader(pool, index);
         for (int i = 0; i < 6; i++) {
-            insert(log, project, "'common', null", 1000);
-            insert(log, project, "'rare', 'Word'", 1);
+            log.insertAsWriter(project, "'common', null", 1000);
+            log.insertAsWriter(project, "'rare', 'Word'", 1);
         }
         new TestProjector(pool, List.of(index), 10_000).catchUp();
         List<Long> expected = new ArrayList<>();
@@ -228,9 +227,9 @@ class SearchIndexTest {
                         "derived/facets/count_facets narrowed: '" + project + "', '{145000}', '{150000}', 'hour', 7"
                                 + terms,
                         "derived/facets/read_facets: '" + project + "', '{150000}', '{1}', '{7}', '{1}', 7",
-                        "derived/search/search_blocks: '" + project + "', 1, 1, 8, 256" + keys,
-                        "derived/search/search_blocks: '" + project + "', -1, null, 8, 256" + keys,
-                        "derived/search/search_blocks_by_time: '" + project + "', 1, 1, 8, 256, '2030-01-01', null",
+                        "derived/search/search_blocks: 8, 256" + keys + ", '" + project + "', 1, 1",
+                        "derived/search/search_blocks: 8, 256" + keys + ", '" + project + "', -1, null",
+                        "derived/search/search_blocks_by_time: 8, 256, '2030-01-01', null, '" + project + "', 1, 1",
                         "core/feed/read_feed: '" + project + "', 150000, 201",
                         "core/feed/read_whole_records: '" + project + "', array['" + project + "'::uuid], 1000000")) {
                     String name = call.substring(0, call.indexOf(':'));
@@ -255,7 +254,7 @@ class SearchIndexTest {
         if (large == null) {
             SqlFixture log = SqlFixture.ofTheSchemaAlone();
             UUID project = log.insertProject();
-            insert(log, project, "case when n % 1000 = 0 then 'rare' else 'common' end, null", 80_000);
+            log.insertAsWriter(project, "case when n % 1000 = 0 then 'rare' else 'common' end, null", 80_000);
             Pool pool = pool(log);
             new TestProjector(pool, List.of(new SearchIndex(pool, new Limits(5000, 4096))), 10_000).catchUp();
             pool.close().await().indefinitely();
@@ -281,8 +280,8 @@ class SearchIndexTest {
             case "count_facets.sql" -> " (uuid, bigint[], bigint[], text, bigint, " + filters;
             case "read_facets.sql" -> " (uuid, bigint[], integer[], bigint[], integer[], bigint)";
             case "search_blocks.sql" ->
-                " (uuid, integer, bigint, integer, integer, timestamptz, timestamptz, integer[], integer[], text[])";
-            case "search_blocks_by_time.sql" -> " (uuid, integer, bigint, integer, integer, timestamptz, timestamptz)";
+                " (integer, integer, timestamptz, timestamptz, integer[], integer[], text[], uuid, integer, bigint)";
+            case "search_blocks_by_time.sql" -> " (integer, integer, timestamptz, timestamptz, uuid, integer, bigint)";
             case "read_whole_records.sql" -> " (uuid, uuid[], bigint)";
             default -> " (uuid, bigint, integer)";
         };
@@ -371,18 +370,6 @@ class SearchIndexTest {
             connection.commit();
         } catch (SQLException e) {
             throw new AssertionError(e);
-        }
-    }
-
-    private static void insert(SqlFixture log, UUID project, String actionAndMessage, int count) throws SQLException {
-        try (Connection connection = log.connectAsWriter();
-                PreparedStatement insert = connection.prepareStatement(
-                        "insert into annals.audit_record (project_id, action, message) select ?, " + actionAndMessage
-                                + " from generate_series(1, ?) n")) {
-            insert.setObject(1, project);
-            insert.setInt(2, count);
-            insert.executeUpdate();
-            connection.commit();
         }
     }
 }

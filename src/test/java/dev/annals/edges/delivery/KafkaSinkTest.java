@@ -164,12 +164,7 @@ class KafkaSinkTest extends OneStream {
         append(20);
         set(url(), null, Map.of()).then().statusCode(201);
         awaitLag(0);
-        project.request()
-                .contentType("application/json")
-                .body("{\"cursor\": \"15\"}")
-                .post(STREAM + "/rewind")
-                .then()
-                .statusCode(200);
+        rewind("15");
         awaitLag(0);
         assertThat(ids(broker.committed(topic)))
                 .containsExactlyElementsOf(
@@ -195,7 +190,7 @@ class KafkaSinkTest extends OneStream {
     @Test
     void whoeverTakesOverEndsWhatIsUnderWayAndGoesOnBehindWhatIsCommitted() throws Exception {
         set(url(), null, Map.of()).then().statusCode(201);
-        project.request().post(STREAM + "/pause").then().statusCode(200);
+        post("pause").then().statusCode(200);
         append(30);
         NamedStream stream = streams.find(project.id(), "events").await().indefinitely();
         try (Sink frozen = deliveries.open(stream);
@@ -217,15 +212,10 @@ class KafkaSinkTest extends OneStream {
         append(10);
         set(url(), null, Map.of()).then().statusCode(201);
         awaitLag(0);
-        project.request().post(STREAM + "/pause").then().statusCode(200);
+        post("pause").then().statusCode(200);
         NamedStream before = streams.find(project.id(), "events").await().indefinitely();
-        project.request()
-                .contentType("application/json")
-                .body("{\"cursor\": \"4\"}")
-                .post(STREAM + "/rewind")
-                .then()
-                .statusCode(200);
-        project.request().post(STREAM + "/resume").then().statusCode(200);
+        rewind("4");
+        post("resume").then().statusCode(200);
         awaitLag(0);
         try (Sink old = deliveries.open(before)) {
             Cursor begun = old.begin(before.progress().cursor()).await().indefinitely();
@@ -309,11 +299,10 @@ class KafkaSinkTest extends OneStream {
     void aTestLeavesNothingThatWasCommitted() throws Exception {
         append(1);
         set(url(), null, Map.of("action", "later")).then().statusCode(201);
-        project.request().post(STREAM + "/pause").then().statusCode(200);
+        post("pause").then().statusCode(200);
         set(url(), null, Map.of("cursor", "0")).then().statusCode(200);
         log.run("update annals.stream_progress set cursor = '0' where stream_id = '" + get().path("id") + "'");
-        project.request()
-                .post(STREAM + "/test")
+        post("test")
                 .then()
                 .statusCode(200)
                 .body("outcome", equalTo("delivered"))
@@ -388,7 +377,7 @@ class KafkaSinkTest extends OneStream {
                     .statusCode(201);
             String id = get().path("id");
             awaitError("It refuses the login.");
-            project.request().post(STREAM + "/pause").then().statusCode(200);
+            post("pause").then().statusCode(200);
             Await.until("all is closed", () -> threads(id) == 0);
         }
     }
@@ -452,7 +441,7 @@ class KafkaSinkTest extends OneStream {
             String id = get().path("id");
             Await.until("it waits", () -> threads(id) >= 2);
             awaitError("It did not answer within");
-            project.request().post(STREAM + "/pause").then().statusCode(200);
+            post("pause").then().statusCode(200);
             Await.until("all is closed", () -> threads(id) == 0);
         }
     }

@@ -135,21 +135,11 @@ class KafkaTakeoverIT {
 
     @Test
     void oneThatWasFrozenWritesNothingAnyMore() throws Exception {
-        signal("STOP");
+        first.signal("STOP");
         int before = committed().size();
         assertThat(before).as("records before the end").isLessThan(RECORDS);
         Await.until("the other one delivers", () -> committed().size() > before + 100);
-        signal("CONT");
+        first.signal("CONT");
         assertEverythingIsThereOnce();
-    }
-
-    private void signal(String name) throws Exception {
-        assertThat(new ProcessBuilder(
-                                "kill",
-                                "-" + name,
-                                Long.toString(first.process().pid()))
-                        .start()
-                        .waitFor())
-                .isZero();
     }
 }

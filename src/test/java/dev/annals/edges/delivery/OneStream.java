@@ -6,6 +6,7 @@ import dev.annals.AuditLogFixture;
 import dev.annals.AuditLogFixture.Project;
 import dev.annals.Await;
 import io.restassured.response.Response;
+import io.restassured.response.ValidatableResponse;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -45,6 +46,20 @@ abstract class OneStream {
     void append(int count) throws Exception {
         log.run("insert into annals.audit_record (project_id, action, message) select '" + project.id()
                 + "', 'act', 'Record ' || n from generate_series(1, " + count + ") as n");
+    }
+
+    /** Asks for something to be done with the stream, such as {@code pause}. */
+    Response post(String verb) {
+        return project.request().post(path + "/" + verb);
+    }
+
+    ValidatableResponse rewind(String cursor) {
+        return project.request()
+                .contentType("application/json")
+                .body("{\"cursor\": \"" + cursor + "\"}")
+                .post(path + "/rewind")
+                .then()
+                .statusCode(200);
     }
 
     Response get() {

@@ -118,12 +118,7 @@ class PostgresSinkTest extends OneStream {
         append(20);
         set(sink.password()).then().statusCode(201);
         awaitLag(0);
-        project.request()
-                .contentType("application/json")
-                .body("{\"cursor\": \"15\"}")
-                .post(STREAM + "/rewind")
-                .then()
-                .statusCode(200);
+        rewind("15");
         awaitLag(0);
         assertThat(texts(WRITTEN)).containsExactly(ids(1, 20) + "," + ids(16, 20));
         assertThat(texts("select count(*)::text from annals_record")).containsExactly("20");
@@ -135,16 +130,15 @@ class PostgresSinkTest extends OneStream {
         set("wrong " + sink.password()).then().statusCode(201);
         Await.until("it fails", () -> "failing".equals(get().path("state")));
         get().then().body("last_error", containsString("28P01"));
-        project.request().post(STREAM + "/pause").then().statusCode(200);
+        post("pause").then().statusCode(200);
         set(sink.password()).then().statusCode(200).body("state", equalTo("paused"));
-        project.request()
-                .post(STREAM + "/test")
+        post("test")
                 .then()
                 .statusCode(200)
                 .body("outcome", equalTo("delivered"))
                 .body("sequence_id", equalTo(1));
         assertThat(texts("select count(*)::text from written")).containsExactly("0");
-        project.request().post(STREAM + "/resume").then().statusCode(200);
+        post("resume").then().statusCode(200);
         awaitLag(0);
         assertThat(texts(WRITTEN)).containsExactly("1");
     }

@@ -180,16 +180,15 @@ class S3SinkTest extends OneStream {
         awaitLag(0);
         Path first = objects(0).get(0);
         byte[] bytes = Files.readAllBytes(first);
-        project.request().post(STREAM + "/pause").then().statusCode(200);
+        post("pause").then().statusCode(200);
         append(50);
-        project.request()
-                .post(STREAM + "/test")
+        post("test")
                 .then()
                 .statusCode(200)
                 .body("outcome", equalTo("delivered"))
                 .body("sequence_id", equalTo(501));
         assertThat(objects(0)).hasSize(1);
-        project.request().post(STREAM + "/resume").then().statusCode(200);
+        post("resume").then().statusCode(200);
         awaitLag(0);
         assertThat(Files.readAllBytes(first)).isEqualTo(bytes);
         assertThat(ids(objects(0))).isEqualTo(range(1, 550));
@@ -222,12 +221,7 @@ class S3SinkTest extends OneStream {
         append(20);
         set();
         awaitLag(0);
-        project.request()
-                .contentType("application/json")
-                .body("{\"cursor\": \"15\"}")
-                .post(STREAM + "/rewind")
-                .then()
-                .statusCode(200);
+        rewind("15");
         awaitLag(0);
         assertThat(ids(objects(0))).isEqualTo(range(1, 20));
         assertThat(ids(objects(1))).isEqualTo(range(16, 20));

@@ -232,22 +232,12 @@ class StreamsSoakIT {
                 sink.start().run();
             });
             faults.add(() -> {
-                signal(instances[other], "STOP");
+                instances[other].signal("STOP");
                 Thread.sleep(FROZEN_MILLIS);
-                signal(instances[other], "CONT");
+                instances[other].signal("CONT");
             });
         }
         return faults;
-    }
-
-    private static void signal(ServiceProcess service, String name) throws Exception {
-        assertThat(new ProcessBuilder(
-                                "kill",
-                                "-" + name,
-                                Long.toString(service.process().pid()))
-                        .start()
-                        .waitFor())
-                .isZero();
     }
 
     @Test

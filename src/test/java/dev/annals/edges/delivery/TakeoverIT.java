@@ -137,10 +137,10 @@ class TakeoverIT {
     @Test
     @TakesLong
     void oneThatWasFrozenNeitherGoesOnNorMovesTheCursor() throws Exception {
-        signal("STOP");
+        first.signal("STOP");
         int before = receiver.requests.size();
         Await.until("the other one delivers", () -> receiver.requests.size() > before + 3);
-        signal("CONT");
+        first.signal("CONT");
         assertEverythingIsThere();
         assertThat(receiver.requests.stream()
                         .collect(Collectors.groupingBy(Receiver.Delivered::id, Collectors.counting()))
@@ -150,15 +150,5 @@ class TakeoverIT {
                         .count())
                 .as("batches that came twice")
                 .isLessThanOrEqualTo(1);
-    }
-
-    private void signal(String name) throws Exception {
-        assertThat(new ProcessBuilder(
-                                "kill",
-                                "-" + name,
-                                Long.toString(first.process().pid()))
-                        .start()
-                        .waitFor())
-                .isZero();
     }
 }

@@ -71,10 +71,6 @@ class WebhookTest extends OneStream {
                 .put(STREAM);
     }
 
-    private Response post(String verb) {
-        return project.request().post(STREAM + "/" + verb);
-    }
-
     private void awaitState(String state) throws Exception {
         Await.until("the stream is " + state, () -> get().path("state").equals(state));
     }
@@ -257,15 +253,7 @@ class WebhookTest extends OneStream {
         awaitLag(0);
         post("pause").then().statusCode(200).body("state", equalTo("paused"));
         append(10);
-        project.request()
-                .contentType("application/json")
-                .body("{\"cursor\": \"4\"}")
-                .post(STREAM + "/rewind")
-                .then()
-                .statusCode(200)
-                .body("cursor", equalTo("4"))
-                .body("lag", equalTo(16))
-                .body("state", equalTo("paused"));
+        rewind("4").body("cursor", equalTo("4")).body("lag", equalTo(16)).body("state", equalTo("paused"));
         receiver.requests.clear();
         post("resume").then().statusCode(200);
         Await.until("the rest comes", () -> receiver.requests.size() == 1);
@@ -410,12 +398,7 @@ class WebhookTest extends OneStream {
         set("").then().statusCode(201);
         awaitTaken(10);
         // The cursor of a record that another history of the feed had at this place.
-        project.request()
-                .contentType("application/json")
-                .body("{\"cursor\": \"5-00000000\"}")
-                .post(STREAM + "/rewind")
-                .then()
-                .statusCode(200);
+        rewind("5-00000000");
         awaitState("stopped");
         assertThat(receiver.taken()).hasSize(10);
         assertThat(get().<String>path("stop_reason")).isNotBlank();

@@ -4,6 +4,7 @@ import dev.annals.Await;
 import dev.annals.SqlFixture;
 import java.nio.file.Path;
 import java.util.Objects;
+import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /** A server, and a hot standby that follows it. */
@@ -21,6 +22,16 @@ public final class StandbyPair implements AutoCloseable {
     /** Makes a cluster in {@code directory} and starts it; its standby has to be started. */
     public static StandbyPair start(Path directory) throws Exception {
         return new StandbyPair(directory, InstalledPostgres.start(directory));
+    }
+
+    /** Starts both, with the schema and a project. */
+    public static StandbyPair start(Path directory, UUID project) throws Exception {
+        StandbyPair servers = start(directory);
+        TestDatabase.migrate(servers.primary().url("postgres"));
+        SqlFixture.on(servers.primary().url("postgres"))
+                .run("select annals.create_project('copied', '" + project + "')");
+        servers.startStandby();
+        return servers;
     }
 
     /** Copies the primary, with what is in it by now. */

@@ -139,7 +139,7 @@ final class Serve implements Runnable {
         Runtime.getRuntime()
                 .addShutdownHook(new Thread(() -> stopAfter(stopped, database), "annals-embedded-database"));
         System.setProperty(DatabaseUrlConfigSource.DATABASE_URL, database.url().withPassword());
-        System.setProperty("annals.embedded", "true");
+        StartSettings.useOwnDatabase();
         InQuarkus.serve(stopped::countDown);
     }
 

@@ -1,7 +1,12 @@
 package dev.annals;
 
+import dev.annals.core.append.AppendBounds;
 import io.quarkus.test.junit.QuarkusTestProfile;
+import jakarta.enterprise.inject.Alternative;
+import jakarta.inject.Singleton;
+import java.time.Duration;
 import java.util.Map;
+import java.util.Set;
 
 /**
  * The service in which nothing happens until a test wants it: nothing is projected in the background, and the few requests
@@ -17,14 +22,35 @@ public class NothingByItself implements QuarkusTestProfile {
     public Map<String, String> getConfigOverrides() {
         return Map.of(
                 "annals.projection.enabled", "false",
-                "annals.append.held-wait", "5M",
-                "annals.append.held-requests", Integer.toString(HELD_REQUESTS),
-                "annals.append.bulk-records", Integer.toString(BATCH),
                 "annals.memory.bytes", "33554432",
-                "annals.memory.caller-percent", "50",
-                "annals.memory.caller-bytes", "1048576",
+                "annals.memory.caller-bytes", "16777216",
                 "annals.memory.max-wait", "20s",
                 "annals.feed.page-bytes", "4194304",
                 "annals.feed.idle", "2s");
+    }
+
+    @Override
+    public Set<Class<?>> getEnabledAlternatives() {
+        return Set.of(FewHeld.class);
+    }
+
+    @Alternative
+    @Singleton
+    static class FewHeld extends AppendBounds {
+
+        @Override
+        public Duration heldWait() {
+            return Duration.ofMinutes(5);
+        }
+
+        @Override
+        public int heldRequests() {
+            return HELD_REQUESTS;
+        }
+
+        @Override
+        public int bulkRecords() {
+            return BATCH;
+        }
     }
 }

@@ -99,12 +99,10 @@ public final class StreamsPart implements Part {
                             "127.0.0.1",
                             "ANNALS_STREAMS_BATCH_RECORDS",
                             "" + PAGE,
-                            "ANNALS_STREAMS_BATCH_BYTES",
-                            "1048576",
                             "ANNALS_STREAMS_OBJECT_AGE",
                             "1s",
-                            "ANNALS_STREAMS_CONCURRENT_PER_PROJECT",
-                            "8"))) {
+                            "ANNALS_STREAMS_CONCURRENT",
+                            "16"))) {
                 int records = settings.choose(50_000, 200_000);
                 load(annals, database, records);
                 set(annals, "webhook", "http://127.0.0.1:" + port + "/", SECRET);

@@ -13,6 +13,7 @@ import io.smallrye.mutiny.Uni;
 import io.vertx.core.Vertx;
 import jakarta.enterprise.context.ApplicationScoped;
 import jakarta.enterprise.event.Observes;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Locale;
@@ -68,27 +69,35 @@ public class Provider {
         AlgorithmFactoryFactory.getInstance().getJwsAlgorithmFactory().registerAlgorithm(new Ed25519());
     }
 
+    /** The least time between two attempts to fetch keys, whatever keys tokens name, so that no caller makes the service ask for more. */
+    private static final Duration KEY_INTERVAL = Duration.ofSeconds(10);
+    /** A person who signs in waits for it. */
+    private static final Duration TIMEOUT = Duration.ofSeconds(5);
+
     private final OpenIdConfig config;
+    private final Duration keyInterval;
     private final ProviderClient client;
     private final CachedFetch<ProviderMetadata> metadata;
     private final CachedFetch<List<JsonWebKey>> keys;
 
     Provider(OpenIdConfig config, Vertx vertx) {
         this.config = config;
-        this.client = new ProviderClient(vertx, config.timeout());
+        Duration fifth = config.keyTime().dividedBy(5);
+        this.keyInterval = fifth.compareTo(KEY_INTERVAL) < 0 ? fifth : KEY_INTERVAL;
+        this.client = new ProviderClient(vertx, TIMEOUT);
         this.metadata = new CachedFetch<>(
                 "The description of the OpenID provider",
                 this::fetchMetadata,
                 config.keyTime(),
                 config.keyOutage(),
-                config.keyInterval(),
+                keyInterval,
                 System::nanoTime);
         this.keys = new CachedFetch<>(
                 "The keys of the OpenID provider",
                 this::fetchKeys,
                 config.keyTime(),
                 config.keyOutage(),
-                config.keyInterval(),
+                keyInterval,
                 System::nanoTime);
     }
 
@@ -244,7 +253,7 @@ public class Provider {
                 wrong == null
                         ? "The token is signed by a key that the provider does not name. If it is a new one, send the token"
                                 + " again in "
-                                + Math.max(1, config.keyInterval().toSeconds()) + " seconds."
+                                + Math.max(1, keyInterval.toSeconds()) + " seconds."
                         : told(wrong));
     }
 
@@ -303,7 +312,7 @@ public class Provider {
                         ProblemType.UNAVAILABLE,
                         "The OpenID provider cannot be reached, so its tokens cannot be checked. Send the request again"
                                 + " later. Tokens of the service itself still count.")
-                .withRetryAfter(config.keyInterval()));
+                .withRetryAfter(keyInterval));
     }
 
     private Uni<ProviderMetadata> fetchMetadata() {

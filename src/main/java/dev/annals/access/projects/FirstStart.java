@@ -2,6 +2,7 @@ package dev.annals.access.projects;
 
 import dev.annals.access.tokens.AccessTokens;
 import dev.annals.kernel.config.AnnalsConfig;
+import dev.annals.kernel.config.StartSettings;
 import io.quarkus.runtime.ShutdownEvent;
 import io.quarkus.vertx.http.HttpServerStart;
 import jakarta.enterprise.context.ApplicationScoped;
@@ -59,7 +60,7 @@ class FirstStart {
                 .orElse(config.dataDir().resolve("first-tokens"))
                 .toAbsolutePath()
                 .normalize();
-        this.administered = AccessTokens.ofSettings(config).isPresent() && !config.embedded();
+        this.administered = AccessTokens.ofSettings(config).isPresent() && !StartSettings.usesOwnDatabase();
         if (config.adminToken().isPresent() && AccessTokens.ofSettings(config).isEmpty()) {
             LOG.warn(
                     "ANNALS_ADMIN_TOKEN is a token that Annals has issued, and no setting: it counts as the database says,"

@@ -35,6 +35,9 @@ import org.jspecify.annotations.Nullable;
 @ApplicationScoped
 class RequestLog {
 
+    /** How many lines may wait to be written: some seconds' worth of a busy service, and a few MiB. Further ones are left out. */
+    private static final int QUEUE = 8_192;
+
     private static final Logger LOG = Logger.getLogger(RequestLog.class);
 
     /** Asked every few seconds by load balancers and container platforms, and logged only if they fail. */
@@ -72,7 +75,7 @@ class RequestLog {
                 .description("HTTP server request processing time")
                 .serviceLevelObjectives(BUCKETS)
                 .withRegistry(metrics);
-        this.queue = new LogQueue(config.queue(), System.out);
+        this.queue = new LogQueue(QUEUE, System.out);
         FunctionCounter.builder("annals.requests.log.dropped", queue, LogQueue::dropped)
                 .description("Lines of the log that were left out because standard output was behind")
                 .register(metrics);

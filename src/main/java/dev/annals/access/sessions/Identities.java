@@ -9,6 +9,7 @@ import dev.annals.access.openid.ProvenToken;
 import dev.annals.access.openid.Provider;
 import dev.annals.access.openid.SignIn;
 import dev.annals.access.tokens.AccessTokens;
+import dev.annals.access.tokens.LookUpBounds;
 import dev.annals.access.tokens.TokenConfig;
 import dev.annals.access.tokens.TokenHash;
 import dev.annals.kernel.database.DatabaseFailure;
@@ -58,13 +59,19 @@ public class Identities {
     private record Known(Identity identity, long changes) {}
 
     Identities(
-            Provider provider, SignIn signIn, AccessTokens tokens, @Reads Pool reads, Pool pool, TokenConfig limits) {
+            Provider provider,
+            SignIn signIn,
+            AccessTokens tokens,
+            @Reads Pool reads,
+            Pool pool,
+            TokenConfig limits,
+            LookUpBounds bounds) {
         this.provider = provider;
         this.signIn = signIn;
         this.tokens = tokens;
         this.reads = reads;
         this.pool = pool;
-        this.lane = new Bulkhead(limits.lookUps(), limits.waitingLookUps(), limits.lookUpWait(), TOO_MANY);
+        this.lane = new Bulkhead(bounds.atATime(), bounds.waiting(), LookUpBounds.WAIT, TOO_MANY);
         this.known = Caffeine.newBuilder()
                 .maximumSize(KNOWN)
                 .expireAfterWrite(limits.recheck())

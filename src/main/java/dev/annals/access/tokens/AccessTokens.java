@@ -39,6 +39,9 @@ import org.jspecify.annotations.Nullable;
 @ApplicationScoped
 public class AccessTokens {
 
+    /** How many look-ups may wait from addresses with too many failures; these are made one at a time, so that few suffice. */
+    private static final int WAITING_SUSPECTS = 16;
+
     private static final Sql FIND_TOKEN = Sql.named("access/tokens/find_token");
     private static final Sql FIND_ADMINISTRATION = Sql.named("access/tokens/find_administration");
     private static final int KNOWN = 10_000;
@@ -73,12 +76,10 @@ public class AccessTokens {
     /** For addresses with too many failures, because a valid token may come from there, too. */
     private final Bulkhead suspectLane;
 
-    private final Duration recheckWait;
-
     /** Queries in flight: requests with the same token share one query. */
     private final Map<TokenHash, Uni<@Nullable Caller>> lookUps = new ConcurrentHashMap<>();
 
-    AccessTokens(@Reads Pool reads, AnnalsConfig config, TokenConfig limits) {
+    AccessTokens(@Reads Pool reads, AnnalsConfig config, TokenConfig limits, LookUpBounds lookUps) {
         this.reads = reads;
         this.configuredAdmin = ofSettings(config).map(TokenHash::of);
         this.known = Caffeine.newBuilder()
@@ -87,12 +88,11 @@ public class AccessTokens {
                 .build();
         this.unknown = Caffeine.newBuilder()
                 .maximumSize(10_000)
-                .expireAfterWrite(limits.unknownTime())
+                .expireAfterWrite(limits.recheck())
                 .build();
-        this.recheckWait = limits.lookUpWait();
         this.failures = new TokenFailures(limits);
-        this.lane = new Bulkhead(limits.lookUps(), limits.waitingLookUps(), limits.lookUpWait(), TOO_MANY);
-        this.suspectLane = new Bulkhead(1, limits.waitingSuspects(), limits.lookUpWait(), TOO_MANY);
+        this.lane = new Bulkhead(lookUps.atATime(), lookUps.waiting(), LookUpBounds.WAIT, TOO_MANY);
+        this.suspectLane = new Bulkhead(1, WAITING_SUSPECTS, LookUpBounds.WAIT, TOO_MANY);
     }
 
     /**
@@ -177,7 +177,7 @@ public class AccessTokens {
      * would be refused only because its token is due to be looked up again.
      */
     private Uni<@Nullable Caller> lookUp(TokenHash hash) {
-        return found(hash, DatabaseFailure.retriedFor(recheckWait, find(hash)))
+        return found(hash, DatabaseFailure.retriedFor(LookUpBounds.WAIT, find(hash)))
                 .onTermination()
                 .invoke(() -> lookUps.remove(hash))
                 .memoize()

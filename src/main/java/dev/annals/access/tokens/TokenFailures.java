@@ -11,16 +11,19 @@ import java.util.concurrent.atomic.AtomicInteger;
 /** Counts, by address, the requests without a valid token. */
 final class TokenFailures {
 
+    /** The time over which the failures of an address are counted; an address that has too many waits for so long. */
+    private static final Duration TIME = Duration.ofMinutes(1);
+    /** For so many addresses at a time, which take a MiB; an attacker with more of them is beyond what counting can stop. */
+    private static final int MAX_ADDRESSES = 10_000;
+
     private final Cache<String, AtomicInteger> failures;
     private final int most;
-    private final Duration time;
 
     TokenFailures(TokenConfig config) {
         this.most = config.failures();
-        this.time = config.failureTime();
         this.failures = Caffeine.newBuilder()
-                .maximumSize(config.addresses())
-                .expireAfterWrite(time)
+                .maximumSize(MAX_ADDRESSES)
+                .expireAfterWrite(TIME)
                 .build();
     }
 
@@ -40,6 +43,6 @@ final class TokenFailures {
         return new ProblemException(Problem.of(
                         ProblemType.TOO_MANY_FAILURES,
                         "Too many requests from this address had no valid token. Send a valid one, or try again later.")
-                .withRetryAfter(time));
+                .withRetryAfter(TIME));
     }
 }

@@ -44,7 +44,7 @@ public class AppendResource {
     private final RequestBodies bodies;
     private final TokenWatch tokens;
     private final Usage usage;
-    private final AppendConfig config;
+    private final AppendBounds bounds;
     private final Vertx vertx;
     private final AppendedCounters imports;
     private final Appends.Form one;
@@ -56,7 +56,7 @@ public class AppendResource {
             RequestBodies bodies,
             TokenWatch tokens,
             Usage usage,
-            AppendConfig config,
+            AppendBounds bounds,
             BodyConfig limits,
             Vertx vertx) {
         this.vertx = vertx;
@@ -65,7 +65,7 @@ public class AppendResource {
         this.usage = usage;
         this.appends = appends;
         this.reader = reader;
-        this.config = config;
+        this.bounds = bounds;
         this.imports = appends.counters("import");
         this.one = new Appends.Form(
                 "one",
@@ -115,7 +115,7 @@ public class AppendResource {
                 NDJSON,
                 "Send one JSON record per line, with the header Content-Type: application/x-ndjson; one record as JSON"
                         + " goes to POST " + FeedLinks.PATH + ", several to POST " + FeedLinks.PATH + "/batch.");
-        RequestBodies.Held held = bodies.held(caller.projectId(), NdjsonUpload.mostBytes(config));
+        RequestBodies.Held held = bodies.held(caller.projectId(), NdjsonUpload.mostBytes(bounds));
         NdjsonUpload upload = new NdjsonUpload(
                 bodies.parts(http),
                 held,
@@ -125,7 +125,7 @@ public class AppendResource {
                 reader,
                 appends.queues(),
                 imports,
-                config);
+                bounds);
         return tokens.whileValid(caller, http, Uni.createFrom().completionStage(upload::run))
                 .onTermination()
                 .invoke(held::close)

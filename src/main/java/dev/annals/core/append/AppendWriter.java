@@ -47,6 +47,7 @@ class AppendWriter implements ProjectQueues.Flush {
     private final SequentialGuid guids;
     private final HeadWatch heads;
     private final AppendConfig config;
+    private final AppendBounds bounds;
     private final ServicePool pools;
     private final Duration lockTimeout;
     private final HeldRequests held;
@@ -60,6 +61,7 @@ class AppendWriter implements ProjectQueues.Flush {
             SequentialGuid guids,
             HeadWatch heads,
             AppendConfig config,
+            AppendBounds bounds,
             AnnalsConfig annals,
             MeterRegistry metrics) {
         this.pool = pool;
@@ -67,8 +69,9 @@ class AppendWriter implements ProjectQueues.Flush {
         this.guids = guids;
         this.heads = heads;
         this.config = config;
+        this.bounds = bounds;
         this.lockTimeout = annals.database().lockTimeout();
-        this.held = new HeldRequests(this::waiters, this::writeReleased, config, metrics);
+        this.held = new HeldRequests(this::waiters, this::writeReleased, bounds, metrics);
     }
 
     /**
@@ -87,7 +90,7 @@ class AppendWriter implements ProjectQueues.Flush {
                     List<AppendRequest> open = AppendRequest.open(requests);
                     return open.isEmpty()
                             ? ended()
-                            : store(writers(), open, config.lockTimeout())
+                            : store(writers(), open, bounds.lockTimeout())
                                     .onFailure(
                                             failure -> AppendFailure.of(failure).isOfSingleRequests())
                                     .recoverWithUni(failure -> storeWhatCanBe(open, failure));
@@ -176,7 +179,7 @@ class AppendWriter implements ProjectQueues.Flush {
      */
     private Uni<Runnable> writeNumbered(UUID projectId, List<AppendRequest> requests, int attempt) {
         if (attempt == 0) {
-            return store(pool, requests, config.lockTimeout())
+            return store(pool, requests, bounds.lockTimeout())
                     .onFailure()
                     .recoverWithUni(failure -> afterFailure(projectId, requests, attempt, failure));
         }
@@ -270,7 +273,7 @@ class AppendWriter implements ProjectQueues.Flush {
     /** The connections for transactions that do not wait for locks. Nothing else takes them away. */
     private synchronized Pool writers() {
         if (writers == null) {
-            writers = pools.openForWriters(config.writers(), config.lockTimeout());
+            writers = pools.openForWriters(config.writers(), bounds.lockTimeout());
         }
         return writers;
     }
@@ -288,7 +291,7 @@ class AppendWriter implements ProjectQueues.Flush {
     /** The connections that look whether ids are still held. */
     private synchronized Pool waiters() {
         if (waiters == null) {
-            waiters = pools.openForWriters(HeldRequests.CONNECTIONS, config.lockTimeout());
+            waiters = pools.openForWriters(HeldRequests.CONNECTIONS, bounds.lockTimeout());
         }
         return waiters;
     }
@@ -323,7 +326,7 @@ class AppendWriter implements ProjectQueues.Flush {
                         .voidItem()
                         .onItem()
                         .delayIt()
-                        .by(DatabaseFailure.backOff(config.retryDelay(), config.maxRetryDelay(), attempt))
+                        .by(DatabaseFailure.backOff(bounds.retryDelay(), bounds.maxRetryDelay(), attempt))
                         .chain(() -> write(projectId, requests, attempt + 1));
             }
             case HELD ->

@@ -49,8 +49,9 @@ public class Appends {
             RequestBodies bodies,
             Usage usage,
             AppendConfig config,
+            AppendBounds bounds,
             MeterRegistry metrics) {
-        this.queues = new ProjectQueues(writer, config, metrics);
+        this.queues = new ProjectQueues(writer, config, bounds, metrics);
         this.links = links;
         this.bodies = bodies;
         this.usage = usage;

@@ -39,7 +39,7 @@ final class HeldRequests {
     private final AtomicInteger size = new AtomicInteger();
     private final Supplier<Pool> pool;
     private final Consumer<List<AppendRequest>> released;
-    private final AppendConfig config;
+    private final AppendBounds bounds;
 
     /** A request and its ids, first of all the one that was found to be held. */
     private static final class Held {
@@ -71,10 +71,10 @@ final class HeldRequests {
      * @param released takes requests of one lane, in the order in which they came, that are to be written now
      */
     HeldRequests(
-            Supplier<Pool> pool, Consumer<List<AppendRequest>> released, AppendConfig config, MeterRegistry metrics) {
+            Supplier<Pool> pool, Consumer<List<AppendRequest>> released, AppendBounds bounds, MeterRegistry metrics) {
         this.pool = pool;
         this.released = released;
-        this.config = config;
+        this.bounds = bounds;
         metrics.gauge("annals.append.held.requests", size);
     }
 
@@ -83,13 +83,13 @@ final class HeldRequests {
         // A lane stays in the map for as long as somebody looks again.
         boolean first = !lanes.containsKey(request.lane);
         List<Held> others = lanes.computeIfAbsent(request.lane, lane -> new ArrayList<>());
-        if (others.size() >= config.heldRequests()) {
+        if (others.size() >= bounds.heldRequests()) {
             request.fail(
                     new AppendOutcome.Unavailable("Transactions that are still open hold the ids of too many records"
                             + " of this project, so nothing was stored. Send the request again."));
             return;
         }
-        request.hold(config.heldWait());
+        request.hold(bounds.heldWait());
         others.add(new Held(request));
         size.incrementAndGet();
         if (first) {
@@ -118,7 +118,7 @@ final class HeldRequests {
                 .voidItem()
                 .onItem()
                 .delayIt()
-                .by(DatabaseFailure.backOff(config.retryDelay(), LONGEST_PAUSE, tries))
+                .by(DatabaseFailure.backOff(bounds.retryDelay(), LONGEST_PAUSE, tries))
                 .map(now -> giveUpOverdue(lane))
                 .chain(waiting -> findHeldIds(lane, waiting).invoke(ids -> release(lane, waiting, ids)))
                 .onItemOrFailure()

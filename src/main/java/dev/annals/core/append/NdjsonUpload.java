@@ -73,7 +73,7 @@ final class NdjsonUpload {
     private final RecordReader reader;
     private final ProjectQueues queues;
     private final AppendedCounters counters;
-    private final AppendConfig config;
+    private final AppendBounds bounds;
     private final CompletableFuture<Summary> answer = new CompletableFuture<>();
     private final List<Refusal> refusals = new ArrayList<>();
 
@@ -117,7 +117,7 @@ final class NdjsonUpload {
             RecordReader reader,
             ProjectQueues queues,
             AppendedCounters counters,
-            AppendConfig config) {
+            AppendBounds bounds) {
         this.request = request;
         this.memory = memory;
         this.context = context;
@@ -126,12 +126,12 @@ final class NdjsonUpload {
         this.reader = reader;
         this.queues = queues;
         this.counters = counters;
-        this.config = config;
+        this.bounds = bounds;
     }
 
     /** How much of a body is held at a time at most: what is in flight, what is being gathered, and the incomplete line. */
-    static long mostBytes(AppendConfig config) {
-        return (BATCHES_IN_FLIGHT + 2) * config.bulkBytes() + 2L * MAX_LINE_BYTES;
+    static long mostBytes(AppendBounds bounds) {
+        return (BATCHES_IN_FLIGHT + 2) * bounds.bulkBytes() + 2L * MAX_LINE_BYTES;
     }
 
     /** A line that was not stored, counted from 1. */
@@ -312,8 +312,8 @@ final class NdjsonUpload {
 
     private void appendWhatIsEnough() {
         Caller now = caller.get();
-        if (gathering.records.size() >= Math.min(config.bulkRecords(), Usage.most(now, Limit.RECORDS_PER_SECOND))
-                || gathering.bytes >= Math.min(config.bulkBytes(), Usage.most(now, Limit.BYTES_PER_SECOND))) {
+        if (gathering.records.size() >= Math.min(bounds.bulkRecords(), Usage.most(now, Limit.RECORDS_PER_SECOND))
+                || gathering.bytes >= Math.min(bounds.bulkBytes(), Usage.most(now, Limit.BYTES_PER_SECOND))) {
             append(gathering);
             gathering = new Lines();
         }
@@ -374,7 +374,7 @@ final class NdjsonUpload {
         }
         long now = System.nanoTime();
         waitingSince = waitingSince == 0 ? now : waitingSince;
-        if (now - waitingSince + tooSoon.delay().toNanos() > config.limitWait().toNanos()) {
+        if (now - waitingSince + tooSoon.delay().toNanos() > bounds.limitWait().toNanos()) {
             // Only once it is known what became of the lines before.
             if (inFlight.isEmpty()) {
                 fail(tooSoon.problem());

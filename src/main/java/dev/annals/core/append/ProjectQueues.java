@@ -98,11 +98,13 @@ final class ProjectQueues {
     private final AtomicLong totalBytes = new AtomicLong();
     private final Flush flush;
     private final AppendConfig config;
+    private final AppendBounds bounds;
     private volatile boolean stopping;
 
-    ProjectQueues(Flush flush, AppendConfig config, MeterRegistry metrics) {
+    ProjectQueues(Flush flush, AppendConfig config, AppendBounds bounds, MeterRegistry metrics) {
         this.flush = flush;
         this.config = config;
+        this.bounds = bounds;
         this.writers = new Semaphore(config.writers());
         metrics.gauge("annals.append.queue.bytes", totalBytes);
         metrics.gaugeMapSize("annals.append.queue.projects", List.of(), queues);
@@ -144,8 +146,8 @@ final class ProjectQueues {
 
     /** Adds a request to a queue; returns why that is not possible, or null. An empty queue takes a request of any size. */
     private @Nullable String enqueue(Queue queue, AppendRequest request) {
-        if (queue.waiting.size() >= config.queueRequests()
-                || (!queue.waiting.isEmpty() && queue.bytes + request.bytes > config.queueBytes())) {
+        if (queue.waiting.size() >= bounds.queueRequests()
+                || (!queue.waiting.isEmpty() && queue.bytes + request.bytes > bounds.queueBytes())) {
             return "Too many records of this project are waiting to be written.";
         }
         long total = totalBytes.addAndGet(request.bytes);
@@ -162,7 +164,7 @@ final class ProjectQueues {
     private void isReady(Lane lane) {
         if (lane.numbered() || flush.isApart(lane)) {
             List<AppendRequest> requests = new ArrayList<>();
-            take(lane, requests, config.batchRecords());
+            take(lane, requests, bounds.batchRecords());
             writeApart(lane, requests, null);
         } else {
             ready.add(lane);
@@ -186,13 +188,13 @@ final class ProjectQueues {
     /** Takes what has gathered, lane by lane, up to the limits of one flush. */
     private List<AppendRequest> takeReady() {
         List<AppendRequest> taken = new ArrayList<>();
-        for (int lanes = 0; lanes < config.batchProjects(); lanes++) {
+        for (int lanes = 0; lanes < bounds.batchProjects(); lanes++) {
             Lane lane = ready.poll();
             if (lane == null) {
                 break;
             }
             int before = taken.size();
-            take(lane, taken, before == 0 ? config.batchRecords() : SHARED_RECORDS);
+            take(lane, taken, before == 0 ? bounds.batchRecords() : SHARED_RECORDS);
             if (taken.size() == before) {
                 // Its next request is too large for this flush, and goes into the next one.
                 ready.addFirst(lane);
@@ -220,8 +222,8 @@ final class ProjectQueues {
      */
     private void take(Lane lane, List<AppendRequest> taken, int maxRecords) {
         queues.computeIfPresent(lane, (same, queue) -> {
-            int left = Math.min(maxRecords, config.batchRecords() - records(taken, 0));
-            long bytesLeft = config.batchBytes();
+            int left = Math.min(maxRecords, bounds.batchRecords() - records(taken, 0));
+            long bytesLeft = bounds.batchBytes();
             for (AppendRequest other : taken) {
                 bytesLeft -= other.bytes;
             }

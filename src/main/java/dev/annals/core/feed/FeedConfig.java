@@ -14,35 +14,29 @@ import java.time.Duration;
 @RegisterForReflection(fields = false)
 public interface FeedConfig {
 
-    /** How many records a page has if the reader gives no limit. */
-    @WithDefault("200")
-    @Min(1)
-    @Max(1000)
-    int defaultLimit();
-
-    /** How many records a page may have. */
-    @WithDefault("1000")
-    @Min(1)
-    @Max(10_000)
-    int maxLimit();
-
     /**
-     * How many bytes the records of a page may have as JSON. If the next record would exceed that, the page ends before it,
-     * with a {@code next}. A record that is larger by itself gets a page of its own.
+     * Bytes of JSON of a page, unless a single record has more. An export reads half as many at a time, a stream an eighth.
+     *
+     * <p>If the next record would exceed that, the page ends before it, with a {@code next}.
      */
     @WithDefault("2097152")
     @Min(65_536)
     @Max(67_108_864)
     int pageBytes();
 
-    /** How long a client that is being sent a page or a record may read nothing before its connection is closed. */
+    /**
+     * How long a client may read nothing of a page, a record or a stream; twice as long of an export.
+     *
+     * <p>Then its connection is closed. A stream's is checked at heartbeats.
+     */
     @WithDefault("30s")
     @Durations(min = "100ms", max = "1H")
     Duration idle();
 
     /**
-     * How many bytes of records are kept in memory for those who read the ends of feeds. Each such page then costs the database
-     * a proof that the records still stand there, one for all who read at the same time, and not the page. 0 keeps none.
+     * Bytes of records kept in memory for readers of the ends of feeds.
+     *
+     * <p>Each such page then costs the database a proof that the records still stand there, one for all who read at the same time, and not the page. 0 keeps none.
      */
     @WithDefault("16777216")
     @Min(0)

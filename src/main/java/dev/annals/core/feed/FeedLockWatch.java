@@ -1,6 +1,5 @@
 package dev.annals.core.feed;
 
-import dev.annals.kernel.config.AnnalsConfig;
 import dev.annals.kernel.database.Reads;
 import dev.annals.kernel.database.Sql;
 import dev.annals.kernel.database.WatchedNumber;
@@ -13,6 +12,7 @@ import io.vertx.core.Vertx;
 import io.vertx.mutiny.sqlclient.Pool;
 import jakarta.enterprise.context.ApplicationScoped;
 import jakarta.enterprise.event.Observes;
+import java.time.Duration;
 
 /**
  * Watches how long commits wait for the lock of their feed. The gauge {@code annals_feed_lock_wait_seconds} shows the
@@ -22,11 +22,12 @@ import jakarta.enterprise.event.Observes;
 @ApplicationScoped
 public class FeedLockWatch {
 
-    private final AnnalsConfig config;
+    /** Several looks fall into the time that a commit waits for a lock before it fails. */
+    private static final Duration INTERVAL = Duration.ofSeconds(5);
+
     private final WatchedNumber seconds;
 
-    FeedLockWatch(@Reads Pool pool, Vertx vertx, AnnalsConfig config, MeterRegistry metrics) {
-        this.config = config;
+    FeedLockWatch(@Reads Pool pool, Vertx vertx, MeterRegistry metrics) {
         this.seconds = new WatchedNumber(Sql.named("core/feed/read_lock_wait"), pool, vertx);
         Gauge.builder("annals.feed.lock.wait.seconds", seconds::last)
                 .description("How long the longest wait for the lock of a feed has lasted")
@@ -34,7 +35,7 @@ public class FeedLockWatch {
     }
 
     void start(@Observes StartupEvent event) {
-        seconds.start(config.database().lockWatchInterval());
+        seconds.start(INTERVAL);
     }
 
     void stop(@Observes ShutdownEvent event) {

@@ -47,6 +47,11 @@ public final class FeedParameters {
     public static final List<String> FILTERS =
             List.of("start", "end", "action", "actor", "subject", "outcome", "ip_address", "q", "recorded_by");
 
+    /** As the contract of the API says; one page costs the database little then. */
+    private static final int DEFAULT_LIMIT = 200;
+    /** As the contract of the API says; readers who want more follow {@code next}. */
+    private static final int MAX_LIMIT = 1_000;
+
     private static final List<String> KNOWN = Stream.concat(
                     Stream.of(CURSOR, LIMIT, ORDER, WAIT, PROOF), FILTERS.stream())
             .toList();
@@ -216,15 +221,15 @@ public final class FeedParameters {
     private int limit() {
         String limit = parameters.getFirst(LIMIT);
         if (limit == null) {
-            return config.defaultLimit();
+            return DEFAULT_LIMIT;
         }
         if (LIMIT_TEXT.matcher(limit).matches()) {
             int value = Integer.parseInt(limit);
-            if (value >= 1 && value <= config.maxLimit()) {
+            if (value >= 1 && value <= MAX_LIMIT) {
                 return value;
             }
         }
-        throw RequestParameters.invalid(LIMIT, "It is a number from 1 to " + config.maxLimit() + ".");
+        throw RequestParameters.invalid(LIMIT, "It is a number from 1 to " + MAX_LIMIT + ".");
     }
 
     /**

@@ -1,6 +1,7 @@
 package dev.annals.core.live;
 
 import dev.annals.core.feed.Cursor;
+import dev.annals.core.feed.FeedConfig;
 import dev.annals.core.feed.FeedPage;
 import dev.annals.core.feed.FeedQuery;
 import dev.annals.core.live.HeadWatch.Kind;
@@ -21,6 +22,7 @@ import jakarta.ws.rs.core.HttpHeaders;
 import jakarta.ws.rs.core.MediaType;
 import jakarta.ws.rs.core.Response;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
@@ -36,6 +38,11 @@ import org.jspecify.annotations.Nullable;
  */
 final class FeedStream extends Follower {
 
+    /** A stream reads such a part of a page at a time, because it holds what a slow client has not taken. */
+    private static final int PARTS_OF_A_PAGE = 8;
+    /** How long clients are asked to wait before they reopen a broken stream: long enough for another instance to take over. */
+    private static final Duration REOPEN = Duration.ofSeconds(1);
+
     private static final long RETRY_MILLIS = 1000;
     /** Timers are no more exact than that. */
     private static final long MILLISECOND_NANOS = 1_000_000;
@@ -44,6 +51,7 @@ final class FeedStream extends Follower {
     private final HttpServerResponse response;
     private final Context context;
     private final LiveConfig config;
+    private final Duration stall;
     private final UniEmitter<? super Response> answer;
     private final MemoryBudget memory;
     private final long openedAt = System.nanoTime();
@@ -73,14 +81,16 @@ final class FeedStream extends Follower {
             HeadWatch watch,
             ReadCoalescer<SharedPage.Key, SharedPage> reads,
             LiveConfig config,
+            FeedConfig pages,
             MemoryBudget memory,
             Context context,
             UniEmitter<? super Response> answer) {
-        super(Kind.STREAM, projectId, query.atMost(config.streamBytes()), filter, watch, reads, context);
+        super(Kind.STREAM, projectId, query.atMost(pages.pageBytes() / PARTS_OF_A_PAGE), filter, watch, reads, context);
         this.request = request;
         this.response = request.response();
         this.context = context;
         this.config = config;
+        this.stall = pages.idle();
         this.answer = answer;
         this.memory = memory;
         // The stream has ended, or the client has gone.
@@ -125,7 +135,7 @@ final class FeedStream extends Follower {
                     }
                 });
         told = query().cursor() == null ? Cursor.START : query().cursor();
-        write("retry: " + config.retry().toMillis() + "\n\n");
+        write("retry: " + REOPEN.toMillis() + "\n\n");
         beatAfter(config.heartbeat().toNanos());
     }
 
@@ -181,7 +191,7 @@ final class FeedStream extends Follower {
             return;
         }
         if (full) {
-            if (System.nanoTime() - fullSince >= config.stall().toNanos()) {
+            if (System.nanoTime() - fullSince >= stall.toNanos()) {
                 abort();
             }
             return;

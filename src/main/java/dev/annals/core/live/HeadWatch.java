@@ -47,6 +47,14 @@ import org.jboss.logging.Logger;
 @ApplicationScoped
 public class HeadWatch {
 
+    /**
+     * The pause between two looks at the heads of the awaited feeds. A record from a plain SQL writer, or from another instance, can
+     * take that long to be noticed, which no reader notices; one instance reads forty times a second then, and only while clients wait.
+     */
+    private static final Duration TICK = Duration.ofMillis(25);
+    /** How many heads one statement reads: it takes milliseconds then. */
+    static final int HEADS_PER_STATEMENT = 1_000;
+
     private static final Logger LOG = Logger.getLogger(HeadWatch.class);
     private static final Sql READ_HEADS = Sql.named("core/feed/read_heads");
     private static final Duration TICK_AFTER_FAILURE = Duration.ofSeconds(1);
@@ -153,7 +161,7 @@ public class HeadWatch {
     }
 
     private int projectLimit(Kind kind) {
-        return kind == Kind.STREAM ? config.projectStreams() : config.projectWaits();
+        return Math.max(1, limit(kind) / 2);
     }
 
     private static ProblemException tooMany(Kind kind) {
@@ -184,7 +192,7 @@ public class HeadWatch {
         project.waiting.add(waiter);
         if (!ticking) {
             ticking = true;
-            context.runOnContext(now -> schedule(config.tick()));
+            context.runOnContext(now -> schedule(TICK));
         }
         return true;
     }
@@ -250,7 +258,7 @@ public class HeadWatch {
                 .iterable(awaited)
                 .group()
                 .intoLists()
-                .of(config.headsPerStatement())
+                .of(HEADS_PER_STATEMENT)
                 .onItem()
                 .transformToUniAndConcatenate(this::readHeads)
                 .subscribe()
@@ -303,7 +311,7 @@ public class HeadWatch {
             failing = false;
             LOG.info("The heads of feeds can be read again");
         }
-        schedule(config.tick());
+        schedule(TICK);
     }
 
     private void afterFailure(Throwable failure) {

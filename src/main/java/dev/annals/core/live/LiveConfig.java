@@ -14,85 +14,33 @@ import java.time.Duration;
 @RegisterForReflection(fields = false)
 public interface LiveConfig {
 
-    /**
-     * How long to wait after reading the heads of the awaited feeds before reading them again. A record from a plain SQL
-     * writer, or from another instance, can take that long to be noticed. While no client waits, nothing is read.
-     */
-    @WithDefault("25ms")
-    @Durations(min = "1ms", max = "1s")
-    Duration tick();
-
-    /** How many heads of feeds one statement reads. */
-    @WithDefault("1000")
-    @Min(1)
-    @Max(10_000)
-    int headsPerStatement();
-
-    /** How many pages are read for waiting clients at a time; each takes a connection from the pool. */
-    @WithDefault("8")
-    @Min(1)
-    @Max(1_000)
-    int pageReads();
-
-    /** How many bytes of pages that were just read are kept for those who ask for the same page a moment later. */
-    @WithDefault("8388608")
-    @Min(0)
-    @Max(1_073_741_824)
-    long keptBytes();
-
-    /** How many long polls may wait. */
+    /** Long polls that may wait; half of them of one project. */
     @WithDefault("20000")
     @Min(1)
     @Max(1_000_000)
     int waits();
 
-    /** How many long polls of one project may wait. */
-    @WithDefault("10000")
-    @Min(1)
-    @Max(1_000_000)
-    int projectWaits();
-
-    /** How many streams may be open. */
+    /** Event streams that may be open; half of them of one project. */
     @WithDefault("5000")
     @Min(1)
     @Max(1_000_000)
     int streams();
 
-    /** How many streams of one project may be open. */
-    @WithDefault("2500")
-    @Min(1)
-    @Max(1_000_000)
-    int projectStreams();
-
-    /** How long a stream may be silent. Then it sends a comment, or the cursor that it has reached. */
+    /**
+     * How long a stream may be silent: less than proxies allow.
+     *
+     * <p>Then it sends a comment, or the cursor that it has reached.
+     */
     @WithDefault("15s")
     @Durations(min = "10ms", max = "5M")
     Duration heartbeat();
 
     /**
-     * How long the client of a stream may read nothing while there is more to send. Then the stream is closed. Checked at
-     * heartbeats.
+     * After this time a stream ends, so that its client shows its token again.
+     *
+     * <p>Checked at heartbeats.
      */
-    @WithDefault("30s")
-    @Durations(min = "10ms", max = "10M")
-    Duration stall();
-
-    /** After how long a stream is ended, so that its client reopens it and shows its token again. Checked at heartbeats. */
     @WithDefault("1h")
     @Durations(min = "10ms", max = "7D")
     Duration streamAge();
-
-    /** How long clients are asked to wait before they reopen a broken stream. */
-    @WithDefault("1s")
-    @Durations(min = "1ms", max = "10M")
-    Duration retry();
-
-    /**
-     * How many bytes of records, as JSON, are read for a stream at a time, unless a single record has more. A stream holds
-     * that many for a slow client.
-     */
-    @WithDefault("262144")
-    @Min(1_024)
-    @Max(67_108_864)
-    int streamBytes();
 }

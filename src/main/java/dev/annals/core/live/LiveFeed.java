@@ -1,5 +1,6 @@
 package dev.annals.core.live;
 
+import dev.annals.core.feed.FeedConfig;
 import dev.annals.core.feed.FeedPage;
 import dev.annals.core.feed.FeedQuery;
 import dev.annals.core.feed.FeedReader;
@@ -19,10 +20,16 @@ import java.util.function.Supplier;
 @ApplicationScoped
 class LiveFeed {
 
+    /** How many pages are read for waiting clients at a time: half of the connections for reads by default. */
+    private static final int PAGE_READS = 8;
+    /** Pages that were just read, for those who ask for the same page a moment later: four of the largest by default. */
+    private static final long KEPT_BYTES = 8_388_608;
+
     private final FeedReader reader;
     private final HeadWatch watch;
     private final ReadCoalescer<SharedPage.Key, SharedPage> reads;
     private final LiveConfig config;
+    private final FeedConfig pages;
     private final MemoryBudget memory;
     private final Vertx vertx;
 
@@ -30,21 +37,23 @@ class LiveFeed {
             FeedReader reader,
             HeadWatch watch,
             LiveConfig config,
+            FeedConfig pages,
             MemoryBudget memory,
             Vertx vertx,
             MeterRegistry metrics) {
         this.reader = reader;
         this.watch = watch;
         this.config = config;
+        this.pages = pages;
         this.memory = memory;
         this.vertx = vertx;
         this.reads = new ReadCoalescer<>(
                 this::read,
-                config.pageReads(),
+                PAGE_READS,
                 vertx.getOrCreateContext(),
                 metrics.timer("annals.live.pages"),
                 SharedPage::size,
-                config.keptBytes());
+                KEPT_BYTES);
     }
 
     private Uni<SharedPage> read(SharedPage.Key key, long beganAt) {
@@ -90,6 +99,7 @@ class LiveFeed {
                                 watch,
                                 reads,
                                 config,
+                                pages,
                                 memory,
                                 vertx.getOrCreateContext(),
                                 answer)

@@ -1,12 +1,10 @@
 package dev.annals.derived.alert;
 
-import dev.annals.kernel.config.ConfigLimits.Durations;
 import dev.annals.kernel.config.ConfigLimits.Max;
 import dev.annals.kernel.config.ConfigLimits.Min;
 import io.quarkus.runtime.annotations.RegisterForReflection;
 import io.smallrye.config.ConfigMapping;
 import io.smallrye.config.WithDefault;
-import java.time.Duration;
 
 /** Alerts: how many there may be, and how much is counted at a time. */
 @ConfigMapping(prefix = "annals.alerts")
@@ -14,16 +12,11 @@ import java.time.Duration;
 @RegisterForReflection(fields = false)
 public interface AlertConfig {
 
-    /** Whether this instance counts for alerts. If no instance does, alerts stand still. */
+    /** Whether this instance counts for alerts. If none does, alerts stand still. */
     @WithDefault("true")
     boolean enabled();
 
-    /** How long to wait after looking at the alerts and finding nothing new. */
-    @WithDefault("1s")
-    @Durations(min = "10ms", max = "10M")
-    Duration interval();
-
-    /** How many alerts a project may have. */
+    /** Alerts that a project may have. */
     @WithDefault("20")
     @Min(1)
     @Max(1_000)

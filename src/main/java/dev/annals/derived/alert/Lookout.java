@@ -53,6 +53,8 @@ class Lookout {
     /** More halvings than any number of records has. */
     private static final int MAX_HALVINGS = 30;
 
+    /** The wait after a look that found nothing new: an alert may be late by that much, and an idle service asks once a second. */
+    private static final Duration INTERVAL = Duration.ofSeconds(1);
     /** How many alerts one look covers; if more are behind, those that wait longest come first. Its query takes milliseconds then. */
     private static final int PER_LOOK = 100;
     /** How many steps an alert that is behind takes before the others have their turn. */
@@ -83,7 +85,7 @@ class Lookout {
         this.config = config;
         this.records = records;
         this.retryDelay = retryDelay;
-        this.looks = new RepeatedLook(this::look, config.interval(), retryDelay, LOG, "Alerts");
+        this.looks = new RepeatedLook(this::look, INTERVAL, retryDelay, LOG, "Alerts");
         this.raised = Counter.builder("annals.alerts.raised")
                 .description("Events of alerts that this instance has appended")
                 .register(metrics);

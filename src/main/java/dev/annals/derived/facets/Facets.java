@@ -64,6 +64,8 @@ class Facets {
     /** PostgreSQL's query_canceled. */
     private static final String CANCELLED = "57014";
 
+    /** How long a request may look at records; its answer is incomplete then. A reader of the viewer waits for it. */
+    private static final Duration TIME = Duration.ofSeconds(5);
     /**
      * How long one statement may look at records: it looks at a few thousand at most, which takes milliseconds; one that takes longer is
      * repeated with fewer.
@@ -179,7 +181,7 @@ class Facets {
         private final long through;
         private final long horizon;
         private final long seed = random.nextLong();
-        private final long deadline = System.nanoTime() + config.time().toNanos();
+        private final long deadline = System.nanoTime() + TIME.toNanos();
 
         private @Nullable ScanPlan plan;
         /** The records that the plan is for are before this one. */

@@ -20,58 +20,57 @@ import java.util.Optional;
 public interface LogConfig {
 
     /**
-     * With what the origin of each log begins, such as {@code audit.example.org}. Readers know their log by it, and its key is
-     * derived from it: never change it while logs go on. Without this setting it is that of {@code ANNALS_PUBLIC_URL}, or
-     * {@code localhost}.
+     * With what the origins of logs begin. Readers know their logs by it: never change it. Default: the host of {@code ANNALS_PUBLIC_URL}, or {@code localhost}.
+     *
+     * <p>Keys of logs are derived from it.
      */
     @Texts("[0-9a-z.-]{1,253}(:[0-9]{1,5})?(/[0-9A-Za-z._~-]+){0,5}")
     Optional<String> host();
 
     /**
-     * A file with the secret from which the keys of all logs are derived, as {@code annals log keygen} makes it. Only the
-     * service may be able to read it; keep a copy where no copy of the database is. Beside it, in a directory of the same name
-     * with {@code .seen}, the service notes what it has signed. Without a key, the service with its own database makes one in
-     * its data directory; with another database, logs are not signed.
+     * A file with the secret behind the keys of all logs, from {@code annals log keygen}; keep a copy apart from the database's. Default: with its own database the service makes one; else logs are not signed.
+     *
+     * <p>Only the service may be able to read it. Beside it, in a directory of the same name with {@code .seen}, the service notes what it has signed.
      */
     Optional<Path> keyFile();
 
     /**
-     * The secret itself, in place of a {@link #keyFile()}. What was signed is then noted nowhere but in the database, so that a
-     * restored one may not be noticed.
+     * The secret itself, in place of {@link #keyFile()}. A restored database may then not be noticed.
+     *
+     * <p>What was signed is noted nowhere but in the database.
      */
     @Texts("annals-log-key/1:[0-9A-Za-z_-]{43}")
     @Secret
     Optional<String> key();
 
-    /**
-     * A file with the secret that was used before. While it is set, both sign, so that readers who know the old keys have time to
-     * learn the new ones.
-     */
+    /** A file with the secret that was used before: both sign while readers learn the new keys. */
     Optional<Path> previousKeyFile();
 
-    /** How old a checkpoint may be that a reader gets: those who ask within this time share a signature. */
+    /** How old a checkpoint may be; readers within this time share a signature. */
     @WithDefault("200ms")
     @Durations(min = "1ms", max = "1M")
     Duration interval();
 
     /**
-     * Whether logs go on by themselves after a standby was promoted or the database was moved. Only where replication is
-     * synchronous is it certain that nothing was lost that had been signed; otherwise an operator has to decide.
+     * Whether logs go on by themselves after a standby was promoted. Only synchronous replication makes that safe.
+     *
+     * <p>Also after the database was moved. Otherwise something that had been signed may be lost, and an operator has to decide.
      */
     @WithDefault("false")
     boolean trustPromotion();
 
     /**
-     * Witnesses, who cosign checkpoints of logs that only grow: up to 16, separated by commas. Each is a key of type 4 and, behind
-     * a space, the URL below which {@code add-checkpoint} is: {@code https}, or {@code http} on this machine's loopback. See
-     * {@code docs/operating.md}.
+     * Up to 16 witnesses that cosign checkpoints: each a key and, behind a space, its URL ([how](operating.md)).
+     *
+     * <p>A key is of type 4. The URL is the one below which {@code add-checkpoint} is: {@code https}, or {@code http} on this machine's loopback.
      */
     @Texts("[^+\\s,]{1,255}\\+[0-9a-f]{8}\\+[0-9A-Za-z+/=]{1,64} +https?://[!-+.-~/-]{1,1000}")
     Optional<List<String>> witnesses();
 
     /**
-     * How many witnesses have to have cosigned the checkpoint where a checkpoint, or the proof of a record, is asked for without
-     * the parameter {@code witnesses}; with 0 it is the newest one, cosigned or not.
+     * How many of them a checkpoint needs unless a reader asks for another number; with 0 it is the newest one, cosigned or not.
+     *
+     * <p>The reader's parameter is {@code witnesses}; proofs of records need as many.
      */
     @WithDefault("0")
     @Min(0)
@@ -82,9 +81,4 @@ public interface LogConfig {
     @WithDefault("10s")
     @Durations(min = "100ms", max = "24H")
     Duration witnessInterval();
-
-    /** How long a witness may take for its answer. */
-    @WithDefault("5s")
-    @Durations(min = "10ms", max = "1M")
-    Duration witnessTimeout();
 }

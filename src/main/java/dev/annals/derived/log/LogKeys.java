@@ -6,6 +6,7 @@ import dev.annals.derived.proof.MasterKey;
 import dev.annals.derived.proof.SigningKey;
 import dev.annals.derived.proof.VerifierKey;
 import dev.annals.kernel.config.AnnalsConfig;
+import dev.annals.kernel.config.StartSettings;
 import jakarta.enterprise.context.ApplicationScoped;
 import jakarta.inject.Inject;
 import java.io.IOException;
@@ -45,7 +46,7 @@ public class LogKeys {
         this.host = config.host()
                 .orElseGet(() -> service.publicUrl().map(LogKeys::withoutScheme).orElse("localhost"));
         this.file = config.keyFile()
-                .orElseGet(() -> service.embedded() && config.key().isEmpty()
+                .orElseGet(() -> StartSettings.usesOwnDatabase() && config.key().isEmpty()
                         ? service.dataDir().resolve(OWN_KEY)
                         : null);
         if (file != null && config.keyFile().isEmpty()) {

@@ -57,6 +57,9 @@ public class Witnesses {
     /** How long a log is not offered to a witness that does not cosign it. */
     private static final Duration REFUSED = Duration.ofMinutes(1);
 
+    /** How long a witness may take for its answer: it writes a note to its disk, and a reader waits for it. */
+    static final Duration TIMEOUT = Duration.ofSeconds(5);
+
     private static final Duration FIRST_PAUSE = Duration.ofSeconds(1);
     private static final Duration LONGEST_PAUSE = Duration.ofMinutes(5);
     /** Another instance may be offering the same log. */
@@ -86,11 +89,15 @@ public class Witnesses {
 
     @Inject
     Witnesses(LogConfig config, Pool pool, @Reads Pool reads, Vertx vertx, MeterRegistry metrics) {
+        this(config, TIMEOUT, pool, reads, vertx, metrics);
+    }
+
+    Witnesses(LogConfig config, Duration timeout, Pool pool, Pool reads, Vertx vertx, MeterRegistry metrics) {
         this.pool = pool;
         this.reads = reads;
         this.needed = config.witnessesNeeded();
         this.all = Witness.of(config).stream()
-                .map(witness -> new Asked(witness, new WitnessClient(witness, vertx, config.witnessTimeout())))
+                .map(witness -> new Asked(witness, new WitnessClient(witness, vertx, timeout)))
                 .toList();
         this.policy =
                 new WitnessPolicy(all.stream().map(asked -> asked.witness.key()).toList(), needed);

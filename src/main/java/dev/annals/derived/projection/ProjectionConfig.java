@@ -11,8 +11,9 @@ import io.smallrye.config.WithDefault;
 public interface ProjectionConfig {
 
     /**
-     * Whether this instance does such work. If no instance does, statistics stand still, and pages with filters look at
-     * every record.
+     * Whether this instance keeps statistics, the search index and logs. If none does, they stand still.
+     *
+     * <p>Pages with filters then look at every record.
      */
     @WithDefault("true")
     boolean enabled();

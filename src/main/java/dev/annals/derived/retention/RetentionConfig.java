@@ -12,11 +12,11 @@ import java.time.Duration;
 @RegisterForReflection(fields = false)
 public interface RetentionConfig {
 
-    /** Whether this instance removes records that have expired. If no instance does, they stay. */
+    /** Whether this instance removes records that have expired. If none does, they stay. */
     @WithDefault("true")
     boolean enabled();
 
-    /** How often to look for records that have expired. Each look that finds some leaves at least one event for their project. */
+    /** How often to look for them. Each look that finds some leaves an event. */
     @WithDefault("1H")
     @Durations(min = "100ms", max = "24H")
     Duration interval();

@@ -12,21 +12,9 @@ import io.smallrye.config.WithDefault;
 @RegisterForReflection(fields = false)
 public interface SearchConfig {
 
-    /**
-     * How many records a page with filters may look at, not counting those that the index rules out. After that the page
-     * comes back short, with a {@code next}.
-     */
+    /** Records that a page with filters may look at, besides those that the index rules out. Then it comes back short, with a {@code next}. */
     @WithDefault("5000")
     @Min(1)
     @Max(1_000_000)
     int scanLimit();
-
-    /**
-     * The longest message, in bytes of UTF-8, whose words are indexed, if it has at most 256. A page that searches for words
-     * looks at all others. A change applies to new blocks of the index; a rebuild applies it to all.
-     */
-    @WithDefault("4096")
-    @Min(0)
-    @Max(65_535)
-    int indexedMessageBytes();
 }

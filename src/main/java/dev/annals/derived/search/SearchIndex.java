@@ -59,6 +59,8 @@ public class SearchIndex implements Projection, FeedIndex {
 
     private static final int STRETCH_BITS = 20;
 
+    /** Messages of people and programs are shorter, and dividing a long one into words takes milliseconds. */
+    private static final int INDEXED_BYTES = 4_096;
     /** Words of a message at most; the index would grow with each, and a message with more is rare and is looked at instead. */
     private static final int INDEXED_WORDS = 256;
 
@@ -66,22 +68,26 @@ public class SearchIndex implements Projection, FeedIndex {
 
     private final Pool pool;
     private final SearchConfig config;
+    private final int indexedBytes;
     private final int indexedWords;
 
     /** The index as the service keeps it. */
     @Inject
     public SearchIndex(@Reads Pool pool, SearchConfig config) {
-        this(pool, config, INDEXED_WORDS);
+        this(pool, config, INDEXED_BYTES, INDEXED_WORDS);
     }
 
     /**
      * An index of other messages.
      *
-     * @param indexedWords how many words a message may have; one with more is looked at by each page that searches for words
+     * @param indexedBytes how many bytes of UTF-8 a message may have whose words are indexed; a page that searches for words looks at
+     *     every longer one
+     * @param indexedWords how many words such a message may have
      */
-    public SearchIndex(Pool pool, SearchConfig config, int indexedWords) {
+    public SearchIndex(Pool pool, SearchConfig config, int indexedBytes, int indexedWords) {
         this.pool = pool;
         this.config = config;
+        this.indexedBytes = indexedBytes;
         this.indexedWords = indexedWords;
     }
 
@@ -95,7 +101,7 @@ public class SearchIndex implements Projection, FeedIndex {
         return PROJECT_SEARCH
                 .bind("project_id", projectId)
                 .bind("sequence_id", sequenceId)
-                .bind("bytes", config.indexedMessageBytes())
+                .bind("bytes", indexedBytes)
                 .bind("words", indexedWords)
                 .execute(connection)
                 .map(rows -> rows.iterator().next().getLong("sequence_id"));
@@ -215,7 +221,7 @@ public class SearchIndex implements Projection, FeedIndex {
 
     @Override
     public FeedIndex readBy(Pool other) {
-        return new SearchIndex(other, config, indexedWords);
+        return new SearchIndex(other, config, indexedBytes, indexedWords);
     }
 
     @Override

@@ -13,9 +13,9 @@ import io.smallrye.config.WithDefault;
 public interface StatisticsConfig {
 
     /**
-     * How many combinations of action and outcome a project's day may have, and besides, how many of action, actor and outcome. The
-     * records of further ones are counted together, without any of the three; otherwise a writer that makes up an actor for
-     * every record would double the database. A change needs a rebuild if there are statistics already.
+     * Combinations of action, outcome and actor that statistics keep per project and day; further ones are counted together. A change needs a rebuild.
+     *
+     * <p>So many of action and outcome, and besides as many of action, actor and outcome. Otherwise a writer that makes up an actor for every record would double the database.
      */
     @WithDefault("10000")
     @Min(1)

@@ -53,6 +53,15 @@ class Deliveries {
     private static final int PAUSES = 4;
 
     private static final Duration LONGEST_PAUSE = Duration.ofSeconds(2);
+    /** How often to look for streams that have something to deliver: records may be late by that much, and an idle service asks twice a second. */
+    private static final Duration INTERVAL = Duration.ofMillis(500);
+    /** How many pages of streams are read from the database at a time, so that streams leave readers most connections of the pool. */
+    private static final int READING = 3;
+    /** Bytes of JSON of a batch, unless a single record has more: receivers take that much without a limit of their own. */
+    static final int BATCH_BYTES = 262_144;
+    /** Bytes of an object before it is compressed, unless a single record has more: it is in memory as a whole. */
+    private static final int OBJECT_BYTES = 4_194_304;
+
     private static final Duration READ_WAIT = Duration.ofSeconds(30);
     private static final List<String> STATES = List.of("active", "failing", "paused", "stopped");
     private static final int LOOKS = 60;
@@ -104,9 +113,9 @@ class Deliveries {
         this.streams = streams;
         this.vertx = vertx;
         this.config = config;
-        this.looks = new RepeatedLook(this::look, config.interval(), Duration.ZERO, LOG, "Streams");
+        this.looks = new RepeatedLook(this::look, INTERVAL, Duration.ZERO, LOG, "Streams");
         this.reading = new Bulkhead(
-                config.reading(), config.concurrent(), READ_WAIT, "Too many streams read at a time: they try again.");
+                READING, config.concurrent(), READ_WAIT, "Too many streams read at a time: they try again.");
         this.delivered = Counter.builder("annals.streams.delivered.records")
                 .description("Records that sinks have acknowledged to this instance")
                 .register(metrics);
@@ -197,7 +206,7 @@ class Deliveries {
                 .bind(
                         "full",
                         ofProjects().entrySet().stream()
-                                .filter(project -> project.getValue() >= config.concurrentPerProject())
+                                .filter(project -> project.getValue() >= concurrentPerProject())
                                 .map(Map.Entry::getKey)
                                 .toArray(UUID[]::new))
                 .bind("most", room)
@@ -228,7 +237,7 @@ class Deliveries {
             int ofProject = ofProjects().getOrDefault(stream.ownerId(), 0);
             Delivery delivery = new Delivery(this, pool, stream, asked, vertx, config);
             if (looks.stopped()
-                    || ofProject >= config.concurrentPerProject()
+                    || ofProject >= concurrentPerProject()
                     || running.putIfAbsent(Turn.of(stream), delivery) != null) {
                 delivery.release()
                         .subscribe()
@@ -272,6 +281,11 @@ class Deliveries {
         return answer.emitOn(command -> vertx.runOnContext(ready -> command.run()));
     }
 
+    /** So that a project whose sinks are slow leaves others their turn. */
+    private int concurrentPerProject() {
+        return Math.max(1, config.concurrent() / 2);
+    }
+
     /** What a stream reads of its feed; from where on and how much, the caller says. */
     FeedQuery query(NamedStream stream) {
         return new FeedQuery(
@@ -279,7 +293,7 @@ class Deliveries {
                 null,
                 null,
                 batchRecords(stream),
-                gathers(stream) ? config.objectBytes() : config.batchBytes(),
+                gathers(stream) ? OBJECT_BYTES : BATCH_BYTES,
                 streams.filter(stream));
     }
 

@@ -35,6 +35,11 @@ import org.jspecify.annotations.Nullable;
  */
 final class Delivery {
 
+    /** How many batches a stream delivers before others that wait have their turn: some seconds, mostly. */
+    private static final int TURN = 50;
+    /** The first wait is such a part of the longest: a second of a quarter of an hour. */
+    private static final int FIRST_RETRY = 900;
+
     private static final Logger LOG = Logger.getLogger(Delivery.class);
     private static final Sql ADVANCE_STREAM = Sql.named("edges/delivery/advance_stream");
     private static final Sql RENEW_STREAM_LEASE = Sql.named("edges/delivery/renew_stream_lease");
@@ -182,7 +187,7 @@ final class Delivery {
                 .recoverWithItem(failure -> new Begun(null, opened.told(failure)))
                 .chain(begun -> begun.at() == null
                         ? failed(new Sink.Outcome.Failed(String.valueOf(begun.why()), null), false)
-                        : batches(opened, query, begun.at(), config.turn()));
+                        : batches(opened, query, begun.at(), TURN));
     }
 
     /**
@@ -351,7 +356,8 @@ final class Delivery {
     private Duration pause(@Nullable Duration asked) {
         // Of this series, unless something was delivered in this turn.
         int before = failedBefore ? stream.progress().failures() : 0;
-        Duration pause = DatabaseFailure.backOff(config.retryDelay(), config.maxRetryDelay(), before);
+        Duration pause =
+                DatabaseFailure.backOff(config.maxRetryDelay().dividedBy(FIRST_RETRY), config.maxRetryDelay(), before);
         // Streams that failed at the same moment try again at different ones.
         long millis = pause.toMillis() + ThreadLocalRandom.current().nextLong(pause.toMillis() / 4 + 1);
         if (asked != null) {

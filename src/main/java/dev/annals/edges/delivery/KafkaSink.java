@@ -88,7 +88,12 @@ final class KafkaSink implements Sink {
         this.url = KafkaUrl.parse(stream.url());
         this.limit = config.timeout();
         this.clients = new KafkaClients(
-                url, login, targets, limit, config.batchBytes(), 2 * config.batchBytes() + FeedQuery.LARGEST_RECORD);
+                url,
+                login,
+                targets,
+                limit,
+                Deliveries.BATCH_BYTES,
+                2 * Deliveries.BATCH_BYTES + FeedQuery.LARGEST_RECORD);
         this.key = stream.projectId().toString().getBytes(StandardCharsets.UTF_8);
         this.context = vertx.getOrCreateContext();
         this.thread = Executors.newSingleThreadExecutor(work -> {

@@ -3,6 +3,7 @@ package dev.annals.edges.delivery;
 import dev.annals.derived.log.KeyFile;
 import dev.annals.derived.proof.Hkdf;
 import dev.annals.kernel.config.AnnalsConfig;
+import dev.annals.kernel.config.StartSettings;
 import dev.annals.kernel.http.ProblemException;
 import dev.annals.kernel.http.ProblemType;
 import io.quarkus.runtime.StartupEvent;
@@ -55,7 +56,7 @@ class SinkSecrets {
     @Inject
     SinkSecrets(DeliveryConfig config, AnnalsConfig service) {
         Path file = config.keyFile()
-                .orElseGet(() -> service.embedded() && config.key().isEmpty()
+                .orElseGet(() -> StartSettings.usesOwnDatabase() && config.key().isEmpty()
                         ? service.dataDir().resolve(OWN_KEY)
                         : null);
         if (file != null && config.keyFile().isEmpty()) {

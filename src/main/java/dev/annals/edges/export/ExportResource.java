@@ -46,7 +46,6 @@ public class ExportResource {
     private final TokenWatch tokens;
     private final Usage usage;
     private final OperationEvents operations;
-    private final ExportConfig config;
 
     ExportResource(
             FeedReader reader,
@@ -56,8 +55,7 @@ public class ExportResource {
             MemoryBudget memory,
             TokenWatch tokens,
             Usage usage,
-            OperationEvents operations,
-            ExportConfig config) {
+            OperationEvents operations) {
         this.reader = reader;
         this.exports = exports;
         this.links = links;
@@ -66,7 +64,6 @@ public class ExportResource {
         this.tokens = tokens;
         this.usage = usage;
         this.operations = operations;
-        this.config = config;
     }
 
     /** The records behind a cursor that match the filters, up to the head that the feed has now. */
@@ -86,7 +83,7 @@ public class ExportResource {
         requireChunks(routing.request());
         boolean bodyless = routing.request().method().equals(HttpMethod.HEAD);
         Runnable place = bodyless ? () -> {} : place(caller);
-        return memory.take(projectId, ExportStream.memory(config))
+        return memory.take(projectId, ExportStream.memory(feedConfig))
                 .onFailure()
                 .invoke(place)
                 .onCancellation()
@@ -140,7 +137,7 @@ public class ExportResource {
         return exports.bounds(projectId)
                 .chain(bounds -> reader.read(
                                 projectId,
-                                ExportStream.pages(asked.query(), config)
+                                ExportStream.pages(asked.query(), feedConfig)
                                         .seeing(bounds.head().sequenceId()),
                                 asked.format().of(projectId))
                         .map(page -> {
@@ -151,7 +148,14 @@ public class ExportResource {
                             }
                             long head = bounds.head().sequenceId();
                             return answer.entity(new ExportStream(
-                                            request.response(), reader, projectId, asked, page, head, config, release))
+                                            request.response(),
+                                            reader,
+                                            projectId,
+                                            asked,
+                                            page,
+                                            head,
+                                            feedConfig,
+                                            release))
                                     .build();
                         }));
     }

@@ -1,6 +1,7 @@
 package dev.annals.edges.export;
 
 import dev.annals.core.feed.Cursor;
+import dev.annals.core.feed.FeedConfig;
 import dev.annals.core.feed.FeedPage;
 import dev.annals.core.feed.FeedQuery;
 import dev.annals.core.feed.FeedReader;
@@ -35,6 +36,8 @@ final class ExportStream implements PacedBody {
 
     /** How much goes to the network at a time. */
     private static final int PIECE_BYTES = 32 * 1024;
+    /** How many records are read at a time: a page of them takes the database as long as the network takes for it. */
+    private static final int PAGE_RECORDS = 500;
 
     private final HttpServerResponse response;
     private final FeedReader reader;
@@ -43,7 +46,7 @@ final class ExportStream implements PacedBody {
     private final FeedQuery query;
     private final FeedPage firstPage;
     private final long head;
-    private final ExportConfig config;
+    private final FeedConfig config;
     private final Runnable release;
     private final ByteArrayOutputStream made = new ByteArrayOutputStream();
     private final boolean gzip;
@@ -72,7 +75,7 @@ final class ExportStream implements PacedBody {
             ExportRequest request,
             FeedPage firstPage,
             long head,
-            ExportConfig config,
+            FeedConfig config,
             Runnable release) {
         this.response = response;
         this.reader = reader;
@@ -87,14 +90,14 @@ final class ExportStream implements PacedBody {
     }
 
     /** The pages of an export; the first one is read before the answer begins. */
-    static FeedQuery pages(FeedQuery query, ExportConfig config) {
+    static FeedQuery pages(FeedQuery query, FeedConfig config) {
         return new FeedQuery(
-                Order.ASCENDING, query.cursor(), null, config.pageRecords(), config.pageBytes(), query.filter());
+                Order.ASCENDING, query.cursor(), null, PAGE_RECORDS, config.pageBytes() / 2, query.filter());
     }
 
     /** The memory an export takes while it runs: for a page that is read and one that is written. */
-    static long memory(ExportConfig config) {
-        return 4L * config.pageBytes() + FeedQuery.LARGEST_RECORD;
+    static long memory(FeedConfig config) {
+        return 2L * config.pageBytes() + FeedQuery.LARGEST_RECORD;
     }
 
     @Override
@@ -193,7 +196,7 @@ final class ExportStream implements PacedBody {
     }
 
     private void arm() {
-        idleTimer = eventLoop().owner().setTimer(config.idle().toMillis(), late -> {
+        idleTimer = eventLoop().owner().setTimer(2 * config.idle().toMillis(), late -> {
             if (!ended) {
                 LOG.infof("An export of project %s is given up: its client reads nothing", projectId);
                 abort();

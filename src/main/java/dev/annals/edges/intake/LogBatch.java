@@ -1,7 +1,7 @@
 package dev.annals.edges.intake;
 
 import dev.annals.access.caller.Caller;
-import dev.annals.core.append.AppendConfig;
+import dev.annals.core.append.AppendBounds;
 import dev.annals.core.append.Appends;
 import dev.annals.core.record.AuditRecord;
 import dev.annals.core.record.RecordReader;
@@ -38,7 +38,7 @@ final class LogBatch {
     private final List<Place> places;
     private final LogMapping mapping;
     private final Appends appends;
-    private final AppendConfig config;
+    private final AppendBounds bounds;
     private final Executor loop;
     private final CompletableFuture<Refused> done = new CompletableFuture<>();
     private final TreeMap<Integer, String> named = new TreeMap<>();
@@ -52,7 +52,7 @@ final class LogBatch {
             List<Place> places,
             LogMapping mapping,
             Appends appends,
-            AppendConfig config,
+            AppendBounds bounds,
             Executor loop) {
         this.caller = caller;
         this.encoding = encoding;
@@ -60,13 +60,13 @@ final class LogBatch {
         this.places = places;
         this.mapping = mapping;
         this.appends = appends;
-        this.config = config;
+        this.bounds = bounds;
         this.loop = loop;
     }
 
     /** How many bytes of records are made at a time at most. */
-    static long mostBytes(AppendConfig config) {
-        return config.bulkBytes() + RecordReader.MAX_SENT_BYTES;
+    static long mostBytes(AppendBounds bounds) {
+        return bounds.bulkBytes() + RecordReader.MAX_SENT_BYTES;
     }
 
     /** What became of those that are not stored: how many there are, and what is wrong with the first. */
@@ -106,8 +106,8 @@ final class LogBatch {
         try {
             Some some = new Some();
             while (at < places.size()
-                    && some.records.size() < config.bulkRecords()
-                    && some.bytes < config.bulkBytes()) {
+                    && some.records.size() < bounds.bulkRecords()
+                    && some.bytes < bounds.bulkBytes()) {
                 Place place = places.get(at);
                 try {
                     some.add(mapping.record(encoding.read(body, place), place.shared()), at, place.length());

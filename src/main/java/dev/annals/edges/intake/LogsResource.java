@@ -4,7 +4,7 @@ import dev.annals.access.caller.Access;
 import dev.annals.access.caller.Caller;
 import dev.annals.access.caller.Requires;
 import dev.annals.access.limits.Usage;
-import dev.annals.core.append.AppendConfig;
+import dev.annals.core.append.AppendBounds;
 import dev.annals.core.append.Appends;
 import dev.annals.core.record.RecordReader;
 import dev.annals.edges.intake.LogRecord.Place;
@@ -44,6 +44,9 @@ public class LogsResource {
 
     static final String PATH = "/v1/logs";
 
+    /** How many log records one request may have: collectors send batches of some thousand. */
+    private static final int MAX_RECORDS = 20_000;
+
     private static final String TYPES =
             "Send an ExportLogsServiceRequest of OTLP, with the header Content-Type: application/x-protobuf or application/json.";
     /** How many times the longest body the records may have that are made of one, with what they share repeated in each. */
@@ -56,7 +59,7 @@ public class LogsResource {
     private final LogMapping mapping;
     private final RequestBodies bodies;
     private final Usage usage;
-    private final AppendConfig config;
+    private final AppendBounds bounds;
     private final BodyConfig limits;
     private final Vertx vertx;
 
@@ -65,14 +68,14 @@ public class LogsResource {
             RecordReader reader,
             RequestBodies bodies,
             Usage usage,
-            AppendConfig config,
+            AppendBounds bounds,
             BodyConfig limits,
             Vertx vertx) {
         this.appends = appends;
         this.mapping = new LogMapping(reader);
         this.bodies = bodies;
         this.usage = usage;
-        this.config = config;
+        this.bounds = bounds;
         this.limits = limits;
         this.vertx = vertx;
     }
@@ -109,7 +112,7 @@ public class LogsResource {
     }
 
     private Uni<Response> store(Caller caller, LogEncoding encoding, byte[] body, Executor loop) {
-        List<Place> places = encoding.places(body, config.logRecords());
+        List<Place> places = encoding.places(body, MAX_RECORDS);
         long bytes = 0;
         for (Place place : places) {
             bytes += place.length();
@@ -121,12 +124,12 @@ public class LogsResource {
                             + " bytes with what each has of its resource and scope: send fewer at a time.");
         }
         usage.append(caller, places.size(), bytes);
-        RequestBodies.Held memory = bodies.held(caller.projectId(), LogBatch.mostBytes(config));
-        if (!memory.cover(Math.min(bytes, LogBatch.mostBytes(config)))) {
+        RequestBodies.Held memory = bodies.held(caller.projectId(), LogBatch.mostBytes(bounds));
+        if (!memory.cover(Math.min(bytes, LogBatch.mostBytes(bounds)))) {
             memory.close();
             throw RequestBodies.noMemory();
         }
-        return new LogBatch(caller, encoding, body, places, mapping, appends, config, loop)
+        return new LogBatch(caller, encoding, body, places, mapping, appends, bounds, loop)
                 .store()
                 .onTermination()
                 .invoke(memory::close)

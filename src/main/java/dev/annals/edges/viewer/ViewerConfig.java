@@ -12,10 +12,7 @@ import java.util.Optional;
 @RegisterForReflection(fields = false)
 public interface ViewerConfig {
 
-    /**
-     * The origins of pages that may show the viewer in a frame, such as {@code https://app.example.org}, separated by commas.
-     * Without it, none may.
-     */
+    /** The origins of pages that may show the viewer in a frame. Default: none. */
     @Texts("https?://[A-Za-z0-9.-]{1,253}(:[0-9]{1,5})?")
     Optional<List<String>> frameAncestors();
 }

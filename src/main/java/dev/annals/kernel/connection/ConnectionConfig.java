@@ -17,45 +17,35 @@ import java.time.Duration;
 @RegisterForReflection(fields = false)
 public interface ConnectionConfig {
 
-    /** How many connections may be open; 0 means one per 32 KiB of the heap, but at most 32,768. */
+    /** Open connections of each port; 0 means one per 32 KiB of the heap, at most 32,768. */
     @WithDefault("0")
     @Min(0)
     @Max(1_000_000)
     int max();
 
-    /**
-     * How many connections from one address may be open. Of an IPv6 address the first 64 bits count. This does not apply to
-     * {@code annals.trusted-proxies}, since all clients behind a proxy come from its address.
-     */
+    /** Open connections from one address (of IPv6, one /64); {@code annals.trusted-proxies} have no such limit. */
     @WithDefault("2048")
     @Min(1)
     @Max(1_000_000)
     int perAddress();
 
-    /** How long the head of a request may take, from its first byte. */
+    /** How long the head of a request may take. */
     @WithDefault("10s")
     @Durations(min = "100ms", max = "5M")
     Duration headTime();
 
-    /** How long a connection may stay open without a request, and how long a client may take nothing of an answer. Pages, exports and
-     * streams have limits of their own. */
+    /** How long a connection may stay open without a request, and how long a client may take nothing of an answer that has no limit of its own. */
     @WithDefault("75s")
     @Durations(min = "1s", max = "1H")
     Duration idleTime();
 
     /**
-     * How many bytes of answers may wait in memory until their clients take them, on all connections together; 0 means an eighth of the
-     * heap. If there are more, the clients that have taken nothing for the longest are cut off. What is the same for all clients, such
-     * as the viewer's files, does not count.
+     * Bytes of all answers that wait for their clients; 0 means an eighth of the heap. Beyond that the slowest clients are cut off.
+     *
+     * <p>What is the same for all clients, such as the viewer's files, does not count.
      */
     @WithDefault("0")
     @Min(0)
     @Max(1_099_511_627_776L)
     long unsentBytes();
-
-    /** How many requests may have sent more than 4 KiB of a head that is not yet complete. */
-    @WithDefault("128")
-    @Min(1)
-    @Max(100_000)
-    int largeHeads();
 }

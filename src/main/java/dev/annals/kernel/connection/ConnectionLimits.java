@@ -39,6 +39,9 @@ public final class ConnectionLimits extends GuardedTransport {
                 new TrustedProxies(config().getConfigMapping(AnnalsConfig.class)));
     }
 
+    /** How many requests may have sent more than 4 KiB of a head that is not yet complete: each takes up to 96 KiB. */
+    static final int LARGE_HEADS = 128;
+
     /** Counts the connections of one port. */
     private static final class Port implements ConnectionRules {
 
@@ -131,7 +134,7 @@ public final class ConnectionLimits extends GuardedTransport {
 
         @Override
         public int largeHeads() {
-            return config.largeHeads();
+            return LARGE_HEADS;
         }
 
         @Override

@@ -27,7 +27,7 @@ class DatabaseHealth implements AsyncHealthCheck {
 
     DatabaseHealth(@Reads Pool pool, AnnalsConfig config) {
         this.pool = pool;
-        this.limit = config.database().readyTimeout();
+        this.limit = config.database().connectTimeout();
     }
 
     @Override

@@ -31,6 +31,11 @@ import org.jspecify.annotations.Nullable;
 @Singleton
 public class ServicePool implements PgPoolCreator {
 
+    /** How many requests may wait for a connection of each pool: more than it serves within the time that they wait. */
+    private static final int POOL_QUEUE = 1_024;
+    /** Statements of a transaction follow one another at once: only a frozen instance takes that long, and must not keep its locks. */
+    private static final Duration TRANSACTION_IDLE_TIMEOUT = Duration.ofSeconds(10);
+
     private static final Sql CHECK_SESSION = Sql.named("kernel/database/check_session");
 
     private final AnnalsConfig annals;
@@ -76,7 +81,7 @@ public class ServicePool implements PgPoolCreator {
     private Pool create(
             Input given, DatabaseUrl url, List<PgConnectOptions> named, PoolOptions poolOptions, Duration lockTimeout) {
         PoolOptions options = poolOptions
-                .setMaxWaitQueueSize(limits.poolQueue())
+                .setMaxWaitQueueSize(POOL_QUEUE)
                 .setConnectionTimeout(Math.toIntExact(limits.poolWait().toMillis()))
                 .setConnectionTimeoutUnit(TimeUnit.MILLISECONDS);
         List<PgConnectOptions> servers =
@@ -268,7 +273,7 @@ public class ServicePool implements PgPoolCreator {
                 "lock_timeout", lockTimeout,
                 "statement_timeout", limits.statementTimeout(),
                 // An instance that is frozen in the middle of a transaction loses its locks to the others.
-                "idle_in_transaction_session_timeout", limits.transactionIdleTimeout());
+                "idle_in_transaction_session_timeout", TRANSACTION_IDLE_TIMEOUT);
     }
 
     private static String milliseconds(Duration duration) {

@@ -14,27 +14,13 @@ import java.time.Duration;
 @RegisterForReflection(fields = false)
 public interface BodyConfig {
 
-    /** How many bytes a JSON body may have. NDJSON has no such limit: it is processed as it streams in. */
+    /** Bytes of a JSON body; NDJSON has no such limit. */
     @WithDefault("16777216")
     @Min(65_536)
     @Max(268_435_456)
     int maxBytes();
 
-    /**
-     * How many times its compressed size a gzip body may have when it is unpacked. The first MiB is always unpacked. All
-     * other limits apply to the unpacked bytes.
-     */
-    @WithDefault("100")
-    @Min(10)
-    @Max(1_100)
-    int maxUnpackRatio();
-
-    /** How long a whole body may take to arrive. Does not apply to NDJSON. */
-    @WithDefault("2M")
-    @Durations(min = "1s", max = "1H")
-    Duration time();
-
-    /** The lowest rate, in bytes per second, at which a body may arrive while the service is reading it. */
+    /** The lowest rate at which a body may arrive, in bytes per second. */
     @WithDefault("1024")
     @Min(1)
     @Max(16_777_216)

@@ -19,6 +19,9 @@ import org.jspecify.annotations.Nullable;
  */
 public final class BodyParts {
 
+    /** How many times its compressed size a gzip body may have when it is unpacked, beyond the first MiB: made-up bodies reach 1,000. */
+    private static final int MAX_UNPACK_RATIO = 100;
+
     /** How long a client may continue to send a body that is not wanted. */
     private static final long LINGER_MILLIS = 5_000;
 
@@ -52,7 +55,7 @@ public final class BodyParts {
         this.watch = watch;
         this.config = config;
         boolean packed = isGzip(request);
-        this.gunzip = packed ? new Gunzip(config.maxUnpackRatio()) : null;
+        this.gunzip = packed ? new Gunzip(MAX_UNPACK_RATIO) : null;
         this.unpacked = new byte[packed ? UNPACKED_BYTES : 0];
     }
 

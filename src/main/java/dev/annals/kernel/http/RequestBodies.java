@@ -11,6 +11,7 @@ import jakarta.enterprise.context.ApplicationScoped;
 import jakarta.ws.rs.core.HttpHeaders;
 import jakarta.ws.rs.core.MediaType;
 import java.nio.charset.Charset;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -30,6 +31,9 @@ public class RequestBodies {
      * database.
      */
     static final int BYTES_HELD_PER_BYTE = 4;
+
+    /** How long a whole body may take to arrive, NDJSON apart: the largest one by default needs 140 KB/s then. */
+    private static final Duration TIME = Duration.ofMinutes(2);
 
     /** The most that a body has which holds no records. */
     private static final int MAX_COMMAND_BYTES = 65_536;
@@ -88,7 +92,7 @@ public class RequestBodies {
             parts.drop();
             throw whole.tooLarge();
         }
-        parts.timeLimit(config.time());
+        parts.timeLimit(TIME);
         parts.read(whole::add, whole::end, whole.body::completeExceptionally);
         return Uni.createFrom()
                 .completionStage(whole.body)

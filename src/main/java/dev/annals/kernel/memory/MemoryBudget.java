@@ -6,6 +6,7 @@ import io.smallrye.mutiny.subscription.UniEmitter;
 import io.vertx.core.Context;
 import io.vertx.core.Vertx;
 import jakarta.enterprise.context.ApplicationScoped;
+import jakarta.inject.Inject;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -34,18 +35,30 @@ public class MemoryBudget {
     private final int maxWaiting;
     private final Duration maxWait;
 
+    /** The rest of the heap is for everything else that requests need, such as parsed records on their way to the database. */
+    private static final int HEAP_PERCENT = 35;
+    /** What one JSON body of 16 MiB takes. */
+    private static final long LARGEST_BODY = 67_108_864;
+    /** Those that wait take little, and a client gives up when it waits behind more. */
+    private static final int MAX_WAITING = 1_024;
+
     private final AtomicLong held = new AtomicLong();
     private final Map<Object, Long> heldBy = new ConcurrentHashMap<>();
     private final ArrayDeque<Waiter> waiters = new ArrayDeque<>();
     /** The size of {@link #waiters}, to be read without their lock. */
     private volatile int waiting;
 
+    @Inject
     MemoryBudget(MemoryConfig config, Vertx vertx, MeterRegistry metrics) {
+        this(config, MAX_WAITING, vertx, metrics);
+    }
+
+    MemoryBudget(MemoryConfig config, int maxWaiting, Vertx vertx, MeterRegistry metrics) {
         this.vertx = vertx;
-        this.limit =
-                config.bytes() > 0 ? config.bytes() : Runtime.getRuntime().maxMemory() / 100 * config.heapPercent();
-        this.holderLimit = Math.min(limit, Math.max(config.callerBytes(), limit / 100 * config.callerPercent()));
-        this.maxWaiting = config.waiting();
+        this.limit = config.bytes() > 0 ? config.bytes() : Runtime.getRuntime().maxMemory() / 100 * HEAP_PERCENT;
+        this.holderLimit =
+                Math.min(limit, config.callerBytes() > 0 ? config.callerBytes() : Math.max(LARGEST_BODY, limit / 4));
+        this.maxWaiting = maxWaiting;
         this.maxWait = config.maxWait();
         metrics.gauge("annals.memory.held.bytes", held);
     }

@@ -14,35 +14,17 @@ import java.time.Duration;
 @RegisterForReflection(fields = false)
 public interface MemoryConfig {
 
-    /** How many bytes they may hold altogether; 0 means {@link #heapPercent()} of the heap. */
+    /** Bytes that requests and answers may hold in memory; 0 means 35 % of the heap. */
     @WithDefault("0")
     @Min(0)
     @Max(1_099_511_627_776L)
     long bytes();
 
-    /** The share of the Java heap that they may hold, in percent. The rest is for everything else that requests need. */
-    @WithDefault("35")
-    @Min(5)
-    @Max(80)
-    int heapPercent();
-
-    /** The share of that total that one caller may hold, in percent. */
-    @WithDefault("25")
-    @Min(1)
-    @Max(100)
-    int callerPercent();
-
-    /** How many bytes one caller may hold in any case, within the total: enough for one body of the greatest size. */
-    @WithDefault("67108864")
-    @Min(1_048_576)
+    /** How many of them one caller may hold; 0 means a quarter, at least 64 MiB. */
+    @WithDefault("0")
+    @Min(0)
     @Max(1_099_511_627_776L)
     long callerBytes();
-
-    /** How many requests may wait for memory; the next one fails at once. */
-    @WithDefault("1024")
-    @Min(1)
-    @Max(100_000)
-    int waiting();
 
     /** How long a request waits for memory. */
     @WithDefault("5s")

@@ -87,7 +87,7 @@ public final class RestoreArchive implements Callable<Integer> {
             Runtime.getRuntime().addShutdownHook(new Thread(own::close, "annals-embedded-database"));
             database = own.url();
             System.setProperty(DatabaseUrlConfigSource.DATABASE_URL, database.withPassword());
-            System.setProperty("annals.embedded", "true");
+            StartSettings.useOwnDatabase();
         }
         System.setProperty("annals.database.migrate-at-start", "true");
         InQuarkus.run(() -> restore(database, files, keys));

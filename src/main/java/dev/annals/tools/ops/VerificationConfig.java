@@ -14,21 +14,21 @@ import java.time.Duration;
 @RegisterForReflection(fields = false)
 public interface VerificationConfig {
 
-    /** Whether this instance verifies feeds in the background. It takes a connection of its own for as long as it does. */
+    /** Whether this instance verifies feeds in the background, on a connection of its own. */
     @WithDefault("true")
     boolean enabled();
 
-    /** How often to verify the records that a feed has taken in since, and the schema. */
+    /** How often to verify new records and the schema. */
     @WithDefault("1H")
     @Durations(min = "1s", max = "24H")
     Duration interval();
 
-    /** How long after a round through all records of a feed the next round begins. */
+    /** How long after a round through all records of a feed the next one begins. */
     @WithDefault("168H")
     @Durations(min = "1s", max = "8760H")
     Duration round();
 
-    /** How many records to verify per second at most. */
+    /** Records verified per second. */
     @WithDefault("5000")
     @Min(1)
     @Max(1_000_000)

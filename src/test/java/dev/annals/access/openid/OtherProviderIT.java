@@ -79,8 +79,7 @@ class OtherProviderIT {
                         Map.entry("ANNALS_OPENID_CLIENT_ID", "annals-viewer"),
                         Map.entry("ANNALS_OPENID_SCOPES", "openid email"),
                         Map.entry("ANNALS_OPENID_KEY_TIME", "1s"),
-                        Map.entry("ANNALS_OPENID_KEY_OUTAGE", "1s"),
-                        Map.entry("ANNALS_OPENID_KEY_INTERVAL", "200ms")))
+                        Map.entry("ANNALS_OPENID_KEY_OUTAGE", "1s")))
                 .awaitListening();
         project = service.newProject(ADMIN, "read");
     }

@@ -39,9 +39,7 @@ public class WithOpenId implements QuarkusTestProfile {
                             Map.entry("annals.openid.client-id", "annals-viewer"),
                             Map.entry("annals.openid.key-time", "1s"),
                             Map.entry("annals.openid.key-outage", "5s"),
-                            Map.entry("annals.openid.key-interval", "200ms"),
                             Map.entry("annals.openid.clock-skew", "0s"),
-                            Map.entry("annals.openid.timeout", "2s"),
                             Map.entry("annals.token.failures", "1000000")))
                     .orElse(Map.of());
         }

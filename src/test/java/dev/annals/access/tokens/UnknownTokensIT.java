@@ -49,7 +49,7 @@ class UnknownTokensIT extends ProjectTest {
     void onlyAFewAreLookedUpAtATimeAndKnownOnesPassThemBy() throws Exception {
         assertThat(read(project.token(), "192.0.2.1").statusCode()).isEqualTo(200);
         int sent = 10;
-        int admitted = 1 + TightLimits.WAITING_LOOK_UPS;
+        int admitted = 1 + FewLookUps.WAITING;
         ExecutorService threads = Executors.newFixedThreadPool(sent);
         try {
             CompletionService<ExtractableResponse<Response>> answers = new ExecutorCompletionService<>(threads);

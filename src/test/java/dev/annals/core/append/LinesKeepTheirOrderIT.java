@@ -14,6 +14,8 @@ import io.quarkus.test.junit.QuarkusTest;
 import io.quarkus.test.junit.QuarkusTestProfile;
 import io.quarkus.test.junit.TestProfile;
 import io.restassured.path.json.JsonPath;
+import jakarta.enterprise.inject.Alternative;
+import jakarta.inject.Singleton;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -21,6 +23,7 @@ import java.net.http.HttpResponse;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -62,13 +65,42 @@ class LinesKeepTheirOrderIT extends ProjectTest {
     public static class SmallBatches implements QuarkusTestProfile {
         @Override
         public Map<String, String> getConfigOverrides() {
-            return Map.of(
-                    "annals.append.bulk-records", Integer.toString(BATCH),
-                    "annals.append.queue-requests", "2",
-                    "annals.append.batch-records", Integer.toString(2 * BATCH),
-                    "annals.append.retries", "3",
-                    "annals.append.retry-delay", "1ms",
-                    "annals.append.max-retry-delay", "2ms");
+            return Map.of("annals.append.retries", "3");
+        }
+
+        @Override
+        public Set<Class<?>> getEnabledAlternatives() {
+            return Set.of(Small.class);
+        }
+    }
+
+    @Alternative
+    @Singleton
+    static class Small extends AppendBounds {
+
+        @Override
+        public int bulkRecords() {
+            return BATCH;
+        }
+
+        @Override
+        public int queueRequests() {
+            return 2;
+        }
+
+        @Override
+        public int batchRecords() {
+            return 2 * BATCH;
+        }
+
+        @Override
+        public Duration retryDelay() {
+            return Duration.ofMillis(1);
+        }
+
+        @Override
+        public Duration maxRetryDelay() {
+            return Duration.ofMillis(2);
         }
     }
 

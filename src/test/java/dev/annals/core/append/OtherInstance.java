@@ -31,6 +31,7 @@ public final class OtherInstance implements AutoCloseable {
     public OtherInstance() {
         ServicePool pools = instance(ServicePool.class);
         AppendConfig config = instance(AppendConfig.class);
+        AppendBounds bounds = instance(AppendBounds.class);
         SimpleMeterRegistry metrics = new SimpleMeterRegistry();
         pool = pools.open(POOL_SIZE);
         writer = new AppendWriter(
@@ -39,9 +40,10 @@ public final class OtherInstance implements AutoCloseable {
                 new SequentialGuid(),
                 instance(HeadWatch.class),
                 config,
+                bounds,
                 instance(AnnalsConfig.class),
                 metrics);
-        queues = new ProjectQueues(writer, config, metrics);
+        queues = new ProjectQueues(writer, config, bounds, metrics);
     }
 
     private static <T> T instance(Class<T> type) {

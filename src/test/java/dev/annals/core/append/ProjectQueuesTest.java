@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.annals.core.record.AuditRecord;
 import dev.annals.core.record.StoredRecord;
+import dev.annals.kernel.config.Settings;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
-import io.smallrye.config.SmallRyeConfigBuilder;
 import io.smallrye.mutiny.Uni;
 import java.time.OffsetDateTime;
 import java.time.ZoneOffset;
@@ -50,6 +50,7 @@ class ProjectQueuesTest {
                 return Uni.createFrom().completionStage(flush.end());
             }),
             config(),
+            new Small(),
             metrics);
 
     /** Does the same with requests that are written together and apart. */
@@ -89,18 +90,36 @@ class ProjectQueuesTest {
     }
 
     private static AppendConfig config() {
-        Map<String, String> limits = Map.of(
-                "annals.append.queue-requests", Integer.toString(QUEUE),
-                "annals.append.queue-bytes", "100000",
-                "annals.append.total-queue-bytes", "150000",
-                "annals.append.batch-records", "20",
-                "annals.append.batch-bytes", "90000",
-                "annals.append.batch-projects", "3",
-                "annals.append.writers", "2");
-        SmallRyeConfigBuilder builder =
-                new SmallRyeConfigBuilder().addDiscoveredConverters().withMapping(AppendConfig.class);
-        limits.forEach(builder::withDefaultValue);
-        return builder.build().getConfigMapping(AppendConfig.class);
+        return Settings.of(
+                AppendConfig.class, Map.of("annals.append.total-queue-bytes", "150000", "annals.append.writers", "2"));
+    }
+
+    private static final class Small extends AppendBounds {
+
+        @Override
+        public int queueRequests() {
+            return QUEUE;
+        }
+
+        @Override
+        public long queueBytes() {
+            return 100_000;
+        }
+
+        @Override
+        public int batchRecords() {
+            return 20;
+        }
+
+        @Override
+        public long batchBytes() {
+            return 90_000;
+        }
+
+        @Override
+        public int batchProjects() {
+            return 3;
+        }
     }
 
     private AppendRequest request(UUID projectId, int records, long bytes, boolean numbered) {
@@ -438,6 +457,7 @@ class ProjectQueuesTest {
                     throw new IllegalStateException("of the test");
                 }),
                 config(),
+                new Small(),
                 metrics);
         for (int i = 0; i < 3; i++) {
             assertThat(throwing.append(request(project, 1, 100, false)))
@@ -507,6 +527,7 @@ class ProjectQueuesTest {
                                         database));
                     }),
                     config(),
+                    new Small(),
                     metrics);
             List<Future<List<AppendRequest>>> sent = new ArrayList<>();
             for (int writer = 0; writer < 8; writer++) {

@@ -1,7 +1,11 @@
 package dev.annals.core.append;
 
 import io.quarkus.test.junit.QuarkusTestProfile;
+import jakarta.enterprise.inject.Alternative;
+import jakarta.inject.Singleton;
+import java.time.Duration;
 import java.util.Map;
+import java.util.Set;
 
 /**
  * The service under a public URL, with queues that are soon full, with a wait of half a second for ids that others hold, and
@@ -15,14 +19,44 @@ public class ShortQueue implements QuarkusTestProfile {
     @Override
     public Map<String, String> getConfigOverrides() {
         return Map.of(
-                "annals.append.queue-requests", Integer.toString(REQUESTS),
-                "annals.append.queue-bytes", "100000",
                 "annals.append.total-queue-bytes", "150000",
-                "annals.append.batch-records", Integer.toString(BATCH),
-                "annals.append.bulk-records", Integer.toString(BATCH),
-                "annals.append.held-wait", "500ms",
                 "annals.live.heartbeat", "50ms",
                 "annals.live.stream-age", "500ms",
                 "annals.public-url", "https://audit.example.org/logs/");
+    }
+
+    @Override
+    public Set<Class<?>> getEnabledAlternatives() {
+        return Set.of(Small.class);
+    }
+
+    @Alternative
+    @Singleton
+    static class Small extends AppendBounds {
+
+        @Override
+        public int queueRequests() {
+            return REQUESTS;
+        }
+
+        @Override
+        public long queueBytes() {
+            return 100_000;
+        }
+
+        @Override
+        public int batchRecords() {
+            return BATCH;
+        }
+
+        @Override
+        public int bulkRecords() {
+            return BATCH;
+        }
+
+        @Override
+        public Duration heldWait() {
+            return Duration.ofMillis(500);
+        }
     }
 }

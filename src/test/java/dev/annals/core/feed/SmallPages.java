@@ -18,11 +18,8 @@ public class SmallPages implements QuarkusTestProfile {
                 "annals.search.scan-limit", Integer.toString(SCAN_LIMIT),
                 "annals.trusted-proxies", "192.0.2.1,10.0.0.0/8,::ffff:198.51.100.0/120",
                 "annals.feed.page-bytes", Integer.toString(PAGE_BYTES),
-                "annals.live.stream-bytes", Integer.toString(PAGE_BYTES),
-                "annals.export.page-bytes", Integer.toString(PAGE_BYTES),
-                "annals.export.page-records", "7",
                 "annals.export.concurrent", "3",
                 "annals.export.concurrent-per-project", "2",
-                "annals.export.idle", "8s");
+                "annals.feed.idle", "4s");
     }
 }

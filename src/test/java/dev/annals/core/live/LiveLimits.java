@@ -7,10 +7,10 @@ import java.util.Map;
 /** The service with frequent heartbeats, little patience, and room for few streams. */
 public class LiveLimits implements QuarkusTestProfile {
 
-    static final int STREAMS = 1_200;
-    static final int PROJECT_STREAMS = 1_000;
-    static final int WAITS = 10_500;
-    static final int PROJECT_WAITS = 5_000;
+    static final int STREAMS = 2_000;
+    static final int PROJECT_STREAMS = STREAMS / 2;
+    static final int WAITS = 10_000;
+    static final int PROJECT_WAITS = WAITS / 2;
     static final int SCAN_LIMIT = 20;
     static final int TICK_MILLIS = 25;
     static final Duration HEARTBEAT = Duration.ofMillis(300);
@@ -20,19 +20,11 @@ public class LiveLimits implements QuarkusTestProfile {
         return Map.of(
                 "annals.live.streams",
                 Integer.toString(STREAMS),
-                "annals.live.project-streams",
-                Integer.toString(PROJECT_STREAMS),
                 "annals.live.waits",
                 Integer.toString(WAITS),
-                "annals.live.project-waits",
-                Integer.toString(PROJECT_WAITS),
-                "annals.live.tick",
-                TICK_MILLIS + "ms",
-                "annals.live.heads-per-statement",
-                "5",
                 "annals.live.heartbeat",
                 HEARTBEAT.toMillis() + "ms",
-                "annals.live.stall",
+                "annals.feed.idle",
                 "1s",
                 "annals.search.scan-limit",
                 Integer.toString(SCAN_LIMIT));

@@ -33,16 +33,21 @@ final class TestLogs {
      * @param settings where they are not as by default; they have the prefix annals.log
      */
     TestLogs(Pool pool, MasterKey key, Map<String, String> settings) {
-        this(pool, new TestProjector(pool, List.of(new LogTree()), 1000), withKey(settings, key));
+        this(pool, key, settings, Witnesses.TIMEOUT);
     }
 
-    private TestLogs(Pool pool, TestProjector projector, Map<String, String> settings) {
+    /** @param timeout how long a witness may take for its answer */
+    TestLogs(Pool pool, MasterKey key, Map<String, String> settings, Duration timeout) {
+        this(pool, new TestProjector(pool, List.of(new LogTree()), 1000), withKey(settings, key), timeout);
+    }
+
+    private TestLogs(Pool pool, TestProjector projector, Map<String, String> settings, Duration timeout) {
         LogConfig config = Settings.of(LogConfig.class, settings);
         this.pool = pool;
         this.projector = projector;
         this.keys = new LogKeys(config, Settings.of(AnnalsConfig.class, Map.of()));
         KeptTiles tiles = new KeptTiles(new SimpleMeterRegistry());
-        this.witnesses = new Witnesses(config, pool, pool, VERTX, new SimpleMeterRegistry());
+        this.witnesses = new Witnesses(config, timeout, pool, pool, VERTX, new SimpleMeterRegistry());
         this.checkpoints =
                 new Checkpoints(pool, pool, projector.projector(), keys, new SeenNotes(keys), witnesses, config, tiles);
         this.rounds = new WitnessRounds(pool, VERTX, checkpoints, witnesses, keys, config);

@@ -275,8 +275,7 @@ class WitnessesTest {
             try (HostileWitness hostile = new HostileWitness()) {
                 hostile.behave(behaviour.getValue());
                 append(1);
-                TestLogs logs =
-                        logs("1", Map.of("annals.log.witness-timeout", "300ms"), hostile.setting(), honest.setting());
+                TestLogs logs = logs("1", Duration.ofMillis(300), hostile.setting(), honest.setting());
                 SignedLog cosigned =
                         logs.checkpoints.witnessed(project, 1).await().atMost(LIMIT);
                 assertThat(cosigned.size())
@@ -332,7 +331,7 @@ class WitnessesTest {
                 Thread.sleep(1_500);
                 HostileWitness.cosign(witness, exchange, note);
             });
-            TestLogs logs = logs("0", Map.of("annals.log.witness-timeout", "10s"), late.setting());
+            TestLogs logs = logs("0", Duration.ofSeconds(10), late.setting());
             append(10);
             logs.newest(project);
             WitnessPolicy policy = WitnessPolicy.of(List.of(late.vkey()), 1);
@@ -407,11 +406,11 @@ class WitnessesTest {
     }
 
     private TestLogs logs(String needed, String... witnesses) {
-        return logs(needed, Map.of(), witnesses);
+        return logs(needed, Witnesses.TIMEOUT, witnesses);
     }
 
-    private TestLogs logs(String needed, Map<String, String> others, String... witnesses) {
-        Map<String, String> settings = new HashMap<>(others);
+    private TestLogs logs(String needed, Duration timeout, String... witnesses) {
+        Map<String, String> settings = new HashMap<>();
         if (witnesses.length > 0) {
             settings.put("annals.log.witnesses", String.join(",", witnesses));
             settings.put("annals.log.witness-interval", "100ms");
@@ -419,7 +418,7 @@ class WitnessesTest {
         }
         Pool pool = connections.open(4);
         pools.add(pool);
-        return new TestLogs(pool, key, settings);
+        return new TestLogs(pool, key, settings, timeout);
     }
 
     /** A witness that takes more than a second, on a machine with much else to do, has cosigned an older one until then. */

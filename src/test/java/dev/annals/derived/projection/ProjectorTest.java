@@ -42,12 +42,8 @@ class ProjectorTest {
     private static final int INSTANCES = 3;
     private static final int ROUNDS = Load.times(10, 30);
     private static final long SEED = 20260131;
-    /** How long an instance may be frozen before it loses its checkpoint: half of what it is by default. */
-    private static final String FROZEN = "5s";
-
     private final SqlFixture log = SqlFixture.ofTheSchemaAlone();
-    private final PoolFixture connections =
-            new PoolFixture(log.database(), Map.of("annals.database.transaction-idle-timeout", FROZEN));
+    private final PoolFixture connections = new PoolFixture(log.database(), Map.of());
     private final Projection counts = CountsFixture.dailyCounts();
     private final Random random = new Random(SEED);
     private final List<Pool> pools = new ArrayList<>();

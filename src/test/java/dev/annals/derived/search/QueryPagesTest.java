@@ -39,7 +39,7 @@ class QueryPagesTest {
     private final SqlFixture log = SqlFixture.ofTheSchemaAlone();
     private final Pool pool = new PoolFixture(log.database(), Map.of()).open(8);
 
-    private record Limits(int scanLimit, int indexedMessageBytes) implements SearchConfig {}
+    private record Limits(int scanLimit) implements SearchConfig {}
 
     @AfterEach
     void closeThePool() {
@@ -51,7 +51,7 @@ class QueryPagesTest {
     void pagesHaveWhatALookAtEveryRecordFinds(long seed) throws SQLException, QueryException {
         Random random = new Random(seed);
         UUID project = log.insertProject();
-        SearchIndex index = new SearchIndex(pool, new Limits(700, 45), 9);
+        SearchIndex index = new SearchIndex(pool, new Limits(700), 45, 9);
         FeedReader reader = new FeedReader(pool, index);
         RandomQueries.append(log, project, 2_300, random);
         new TestProjector(pool, List.of(index), 10_000).catchUp();
@@ -106,7 +106,7 @@ class QueryPagesTest {
         for (int i = 1; i < 75; i++) {
             text.append(" OR \"x y").append(i).append('"');
         }
-        FeedReader reader = new FeedReader(pool, new SearchIndex(pool, new Limits(1_200, 4096)));
+        FeedReader reader = new FeedReader(pool, new SearchIndex(pool, new Limits(1_200)));
         FeedPage page = FilteredPages.read(
                 reader, project, Order.ASCENDING, null, null, 10, Filter.NONE.and(parse(text.toString())));
         assertThat(page.records()).isEmpty();
@@ -119,7 +119,7 @@ class QueryPagesTest {
         log.insertAsWriter(project, "'hay', 'Much of it'", 3_000);
         log.insertAsWriter(project, "'Needle', 'The needle, in a haystack!'", 1);
         log.insertAsWriter(project, "'hay', 'Much of it'", 3_000);
-        SearchIndex index = new SearchIndex(pool, new Limits(1_200, 4096));
+        SearchIndex index = new SearchIndex(pool, new Limits(1_200));
         FeedReader reader = new FeedReader(pool, index);
         new TestProjector(pool, List.of(index), 10_000).catchUp();
         String longList = "action:(needle" + ", none".repeat(17).replace("none", "none%d") + ")";

@@ -56,7 +56,7 @@ class SearchIndexTest {
     /** A feed of 200,000 records in a database of its own. */
     private record Large(SqlFixture log, UUID project) {}
 
-    private record Limits(int scanLimit, int indexedMessageBytes) implements SearchConfig {}
+    private record Limits(int scanLimit) implements SearchConfig {}
 
     private static Pool pool(SqlFixture log) {
         return new PoolFixture(log.database(), Map.of()).open(8);
@@ -73,7 +73,7 @@ class SearchIndexTest {
         Random random = new Random(seed);
         UUID project = log.insertProject();
         // some messages are longer, or have more words, than the index tells apart
-        SearchIndex index = new SearchIndex(pool, new Limits(150, 45), 9);
+        SearchIndex index = new SearchIndex(pool, new Limits(150), 45, 9);
         FeedReader reader = new FeedReader(pool, index);
         TestProjector projector = new TestProjector(pool, List.of(index), 10_000);
         append(project, 2_500, random);
@@ -119,7 +119,7 @@ class SearchIndexTest {
         append(project, 3_000, new Random(1));
         log.insertAsWriter(project, "'needle', 'The Needle, in a haystack!'", 1);
         append(project, 3_000, new Random(2));
-        SearchIndex index = new SearchIndex(pool, new Limits(1200, 4096));
+        SearchIndex index = new SearchIndex(pool, new Limits(1200));
         FeedReader reader = new FeedReader(pool, index);
         new TestProjector(pool, List.of(index), 10_000).catchUp();
         for (Filter filter : List.of(
@@ -143,7 +143,7 @@ class SearchIndexTest {
             log.insertAsWriter(project, "'common', 'Again and again'", 1_023);
             log.insertAsWriter(project, "'rare', 'Now, for once'", 1);
         }
-        SearchIndex index = new SearchIndex(pool, new Limits(20, 4096));
+        SearchIndex index = new SearchIndex(pool, new Limits(20));
         FeedReader reader = new FeedReader(pool, index);
         new TestProjector(pool, List.of(index), 10_000).catchUp();
         for (Filter filter : List.of(
@@ -162,7 +162,7 @@ class SearchIndexTest {
     void aPlanForACountHasAsManyPlacesAsItMayHave() throws SQLException {
         UUID project = log.insertProject();
         log.insertAsWriter(project, "'a', null", 300);
-        SearchIndex index = new SearchIndex(pool, new Limits(1200, 4096));
+        SearchIndex index = new SearchIndex(pool, new Limits(1200));
         ScanPlan plan = index.planBack(project, 301, Filter.NONE, 250).await().indefinitely();
         assertThat(plan.places()).isEqualTo(250);
         assertThat(plan.first()).containsExactly(51L);
@@ -182,7 +182,7 @@ class SearchIndexTest {
                 "insert into annals.projection_checkpoint (project_id, projection, sequence_id, generation, mark) select '"
                         + project + "', name, " + begin
                         + ", generation, annals.search_mark() from annals.projection where name = 'search'");
-        SearchIndex index = new SearchIndex(pool, new Limits(6000, 4096));
+        SearchIndex index = new SearchIndex(pool, new Limits(6000));
         FeedReader reader = new FeedReader(pool, index);
         for (int i = 0; i < 6; i++) {
             log.insertAsWriter(project, "'common', null", 1000);
@@ -256,7 +256,7 @@ class SearchIndexTest {
             UUID project = log.insertProject();
             log.insertAsWriter(project, "case when n % 1000 = 0 then 'rare' else 'common' end, null", 80_000);
             Pool pool = pool(log);
-            new TestProjector(pool, List.of(new SearchIndex(pool, new Limits(5000, 4096))), 10_000).catchUp();
+            new TestProjector(pool, List.of(new SearchIndex(pool, new Limits(5000))), 10_000).catchUp();
             pool.close().await().indefinitely();
             log.run("analyze");
             large = new Large(log, project);

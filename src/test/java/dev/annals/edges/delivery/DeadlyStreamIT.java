@@ -54,7 +54,7 @@ class DeadlyStreamIT {
     }
 
     private ServiceProcess started() throws Exception {
-        return StreamingService.start(database, "ANNALS_STREAMS_LEASE", "1s", "ANNALS_STREAMS_INTERVAL", "50ms");
+        return StreamingService.start(database, "ANNALS_STREAMS_LEASE", "1s");
     }
 
     private Receiver.Answer hang() {

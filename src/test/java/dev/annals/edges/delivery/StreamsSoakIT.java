@@ -182,8 +182,7 @@ class StreamsSoakIT {
                         Map.entry("ANNALS_STREAMS_KEY", AuditLogFixture.STREAMS_KEY),
                         Map.entry("ANNALS_STREAMS_ALLOWED_HOSTS", "127.0.0.1"),
                         Map.entry("ANNALS_STREAMS_LEASE", "2s"),
-                        Map.entry("ANNALS_STREAMS_CONCURRENT_PER_PROJECT", "8"),
-                        Map.entry("ANNALS_STREAMS_RETRY_DELAY", "100ms"),
+                        Map.entry("ANNALS_STREAMS_CONCURRENT", "16"),
                         Map.entry("ANNALS_STREAMS_MAX_RETRY_DELAY", "1s"),
                         Map.entry("ANNALS_STREAMS_TIMEOUT", "5s"),
                         Map.entry("ANNALS_STREAMS_OBJECT_AGE", "1s")))

@@ -57,7 +57,7 @@ class SyslogIT {
     private void start(String driver) throws Exception {
         rsyslog = new Rsyslog(directory, driver);
         service = StreamingService.start(
-                database, "ANNALS_STREAMS_RETRY_DELAY", "100ms", "JAVA_TOOL_OPTIONS", rsyslog.certificate.trusting());
+                database, "ANNALS_STREAMS_MAX_RETRY_DELAY", "5s", "JAVA_TOOL_OPTIONS", rsyslog.certificate.trusting());
         project = service.newProject(AuditLogFixture.ADMIN_TOKEN, "read", "write", "stream");
     }
 

@@ -32,8 +32,6 @@ class WebhookTlsIT {
                 Receiver untrusted = Receiver.with(stranger);
                 ServiceProcess service = StreamingService.start(
                         TestDatabase.createDatabase(),
-                        "ANNALS_STREAMS_RETRY_DELAY",
-                        "100ms",
                         "ANNALS_STREAMS_MAX_RETRY_DELAY",
                         "200ms",
                         "JAVA_TOOL_OPTIONS",

@@ -59,7 +59,7 @@ class ConfigLimitsTest {
                 "annals.trusted-proxies|01.2.3.4|ANNALS_TRUSTED_PROXIES|must match",
                 "annals.trusted-proxies|1.2.3.4.|ANNALS_TRUSTED_PROXIES|must match",
                 "annals.trusted-proxies|10.0.0.0/33|ANNALS_TRUSTED_PROXIES|must match",
-                "annals.projection.records|10001|ANNALS_PROJECTION_RECORDS|from 1 to 10000",
+                "annals.append.retries|101|ANNALS_APPEND_RETRIES|from 0 to 100",
             })
     void aSettingOutOfItsLimitsIsNamedAndNoSecretIsShown(String name, String value, String variable, String limits) {
         assertThatThrownBy(() -> read(Map.of(name, value)))

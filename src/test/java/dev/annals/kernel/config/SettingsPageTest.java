@@ -24,7 +24,6 @@ import java.lang.reflect.Method;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -38,18 +37,24 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /**
- * The tables of {@code docs/settings.md} are the configuration's own Javadoc, defaults and limits. With {@code
+ * The tables of {@code docs/settings.md} are the configuration's own Javadoc up to its first {@code <p>}, defaults and limits. With {@code
  * -Dsettings.write=true} they are written anew.
  */
 @BesideTheService
 class SettingsPageTest {
 
     private static final Path PAGE = Path.of("docs", "settings.md");
+    /** More is not read. */
+    private static final int MAX_WORDS = 2_500;
+
+    /** The tables, with the settings in each by the beginnings of their names. */
+    private static final Map<String, List<String>> SUBJECTS = subjects();
+
     private static final Pattern METHOD = Pattern.compile("\\{(\\w+)}");
     private static final Pattern SETTING = Pattern.compile("`(annals(?:\\.[a-z-]+)+)`");
 
     /** An interface that declares settings, or a group of them inside it. */
-    private record Group(String name, String description, List<Setting> settings) {}
+    private record Group(List<Setting> settings) {}
 
     private record Setting(String name, Method method, String description) {}
 
@@ -58,36 +63,45 @@ class SettingsPageTest {
         WrittenPart.check(PAGE, SettingsPageTest.class, "settings.write", tables());
     }
 
+    @Test
+    void thePageIsShortEnoughToBeRead() throws IOException {
+        assertThat(Files.readString(PAGE).split("\\s+")).hasSizeLessThanOrEqualTo(MAX_WORDS);
+    }
+
     private static String tables() throws IOException {
         Map<Class<?>, Map<String, String>> comments = comments();
-        List<Group> groups = new ArrayList<>();
-        Settings.all().stream()
-                .sorted(Comparator.comparing(
-                        type -> type.getAnnotation(ConfigMapping.class).prefix()))
+        Map<String, Group> groups = new LinkedHashMap<>();
+        Settings.all()
                 .forEach(type ->
                         add(type, type.getAnnotation(ConfigMapping.class).prefix(), comments, groups));
         StringBuilder tables = new StringBuilder();
-        for (Group group : groups) {
-            tables.append("\n## ").append(title(group)).append("\n\n");
-            tables.append(group.description()).append("\n\n");
+        SUBJECTS.forEach((subject, prefixes) -> {
+            tables.append("\n## ").append(subject).append("\n\n");
             tables.append("| setting | default | range | |\n|---|---|---|---|\n");
-            for (Setting setting : group.settings()) {
-                tables.append("| `%s` | %s | %s | %s |\n"
-                        .formatted(
-                                variable(setting.name()),
-                                preset(setting.method()),
-                                range(setting.method()),
-                                setting.description()));
+            for (String prefix : prefixes) {
+                Group group = groups.remove(prefix);
+                assertThat(group).as("the settings " + prefix).isNotNull();
+                group.settings().forEach(setting -> tables.append(row(setting)));
             }
-        }
+        });
+        assertThat(groups).as("settings of no subject").isEmpty();
         return tables.append('\n').toString();
     }
 
+    private static String row(Setting setting) {
+        return "| `%s` | %s | %s | %s |\n"
+                .formatted(
+                        variable(setting.name()),
+                        preset(setting.method()),
+                        range(setting.method()),
+                        setting.description());
+    }
+
     private static void add(
-            Class<?> type, String prefix, Map<Class<?>, Map<String, String>> comments, List<Group> groups) {
+            Class<?> type, String prefix, Map<Class<?>, Map<String, String>> comments, Map<String, Group> groups) {
         Map<String, String> described = comments.get(type);
         List<Setting> settings = new ArrayList<>();
-        groups.add(new Group(prefix, text(described.get(""), prefix), settings));
+        groups.put(prefix, new Group(settings));
         described.forEach((method, comment) -> {
             if (method.isEmpty()) {
                 return;
@@ -110,12 +124,21 @@ class SettingsPageTest {
         }
     }
 
-    /** {@code annals.feed} as {@code Feed}; what belongs to no feature as {@code General}. */
-    private static String title(Group group) {
-        String name = group.name().substring(group.name().lastIndexOf('.') + 1);
-        return name.equals("annals")
-                ? "General"
-                : Character.toUpperCase(name.charAt(0)) + name.substring(1).replace('-', ' ');
+    private static Map<String, List<String>> subjects() {
+        Map<String, List<String>> subjects = new LinkedHashMap<>();
+        subjects.put("Service", List.of("annals", "annals.management", "annals.viewer", "annals.logging"));
+        subjects.put("Database", List.of("annals.database"));
+        subjects.put("Connections and memory", List.of("annals.connections", "annals.body", "annals.memory"));
+        subjects.put("Tokens and sign-in", List.of("annals.token", "annals.openid"));
+        subjects.put("Writing", List.of("annals.append"));
+        subjects.put("Reading", List.of("annals.feed", "annals.live", "annals.export"));
+        subjects.put(
+                "Searching and counting",
+                List.of("annals.search", "annals.facets", "annals.statistics", "annals.projection"));
+        subjects.put("Streams and alerts", List.of("annals.streams", "annals.alerts"));
+        subjects.put("Proof", List.of("annals.log"));
+        subjects.put("Retention and verification", List.of("annals.retention", "annals.verification"));
+        return subjects;
     }
 
     private static String variable(String setting) {
@@ -133,13 +156,13 @@ class SettingsPageTest {
         ConfigLimits.Durations durations = setting.getAnnotation(ConfigLimits.Durations.class);
         ConfigLimits.Texts texts = setting.getAnnotation(ConfigLimits.Texts.class);
         if (min != null && max != null) {
-            return String.format(Locale.ROOT, "%,d to %,d", min.value(), max.value());
+            return String.format(Locale.ROOT, "%,d–%,d", min.value(), max.value());
         } else if (durations != null) {
-            return durations.min() + " to " + durations.max();
+            return durations.min() + "–" + durations.max();
         } else if (texts != null) {
             return "`" + texts.value().replace("|", "\\|") + "`";
         }
-        return setting.getReturnType() == boolean.class ? "`true`, `false`" : "";
+        return setting.getReturnType() == boolean.class ? "`true`/`false`" : "";
     }
 
     /** Methods in braces, and names of settings, become variables of the environment. */
@@ -213,7 +236,10 @@ class SettingsPageTest {
             assertThat(comment).as("the comment on " + path.getLeaf()).isNotNull();
             StringBuilder text = new StringBuilder();
             comment.getFullBody().forEach(part -> text.append(inline(part)));
-            return text.toString().replaceAll("\\s+", " ").strip();
+            return text.toString()
+                    .replaceAll("(?s)<p>.*", "")
+                    .replaceAll("\\s+", " ")
+                    .strip();
         }
 
         private static String inline(DocTree part) {

@@ -129,7 +129,7 @@ class HalfSentRequestsIT extends ProjectTest {
     private static String longHeads() throws IOException {
         List<RawConnection> open = new ArrayList<>();
         try {
-            for (int i = 0; i <= TightLimits.LARGE_HEADS; i++) {
+            for (int i = 0; i <= ConnectionLimits.LARGE_HEADS; i++) {
                 RawConnection connection = new RawConnection();
                 open.add(connection);
                 connection.send("GET /" + "a".repeat(8_000));

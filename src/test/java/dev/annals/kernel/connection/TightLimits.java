@@ -1,7 +1,9 @@
 package dev.annals.kernel.connection;
 
+import dev.annals.access.tokens.FewLookUps;
 import io.quarkus.test.junit.QuarkusTestProfile;
 import java.util.Map;
+import java.util.Set;
 
 /** The service with room and time for little, so that tests reach its limits. */
 public class TightLimits implements QuarkusTestProfile {
@@ -10,17 +12,14 @@ public class TightLimits implements QuarkusTestProfile {
     public static final int MEMORY_BYTES = 4 << 20;
 
     public static final int CONNECTIONS_PER_ADDRESS = 20;
-    public static final int LARGE_HEADS = 2;
     public static final int FAILURES = 20;
-    public static final int WAITING_LOOK_UPS = 2;
 
     @Override
     public Map<String, String> getConfigOverrides() {
         return Map.ofEntries(
                 Map.entry("annals.trusted-proxies", "127.0.0.1"),
                 Map.entry("annals.memory.bytes", Integer.toString(MEMORY_BYTES)),
-                Map.entry("annals.memory.caller-bytes", "1048576"),
-                Map.entry("annals.memory.caller-percent", "50"),
+                Map.entry("annals.memory.caller-bytes", Integer.toString(MEMORY_BYTES / 2)),
                 // So that a caller's memory has room for a page.
                 Map.entry("annals.feed.page-bytes", "65536"),
                 Map.entry("annals.body.patience", "1s"),
@@ -28,10 +27,12 @@ public class TightLimits implements QuarkusTestProfile {
                 Map.entry("annals.connections.per-address", Integer.toString(CONNECTIONS_PER_ADDRESS)),
                 Map.entry("annals.connections.head-time", "500ms"),
                 Map.entry("annals.connections.idle-time", "3s"),
-                Map.entry("annals.connections.large-heads", Integer.toString(LARGE_HEADS)),
-                Map.entry("annals.token.look-ups", "1"),
-                Map.entry("annals.token.waiting-look-ups", Integer.toString(WAITING_LOOK_UPS)),
-                Map.entry("annals.token.unknown-time", "1M"),
+                Map.entry("annals.token.recheck", "4s"),
                 Map.entry("annals.token.failures", Integer.toString(FAILURES)));
+    }
+
+    @Override
+    public Set<Class<?>> getEnabledAlternatives() {
+        return Set.of(FewLookUps.class);
     }
 }

@@ -78,7 +78,7 @@ class UnreadAnswersIT extends ProjectTest {
     void aLongHeadThatIsNotCompleteCountsBehindARequestToo() throws IOException {
         List<RawConnection> open = new ArrayList<>();
         try {
-            for (int i = 0; i <= TightLimits.LARGE_HEADS; i++) {
+            for (int i = 0; i <= ConnectionLimits.LARGE_HEADS; i++) {
                 RawConnection connection = new RawConnection();
                 open.add(connection);
                 connection.send(get("/v1/project-logs?wait=10")).send("GET /" + "a".repeat(16_000));

@@ -61,8 +61,7 @@ class FrozenPathIT {
                     "annals.database.statement-timeout", "2s",
                     "annals.database.lock-timeout", "1s",
                     "annals.database.answer-timeout", "500ms",
-                    "annals.database.connect-timeout", "2s",
-                    "annals.database.ready-timeout", "1s");
+                    "annals.database.connect-timeout", "2s");
         }
     }
 

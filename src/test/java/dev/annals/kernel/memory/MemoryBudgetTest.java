@@ -35,15 +35,13 @@ class MemoryBudgetTest {
 
     /** 1,000 bytes, of which one holder may have 400. */
     private MemoryBudget budget(int waiting, Duration wait) {
-        return new MemoryBudget(new Settings(1_000, 40, 100, waiting, wait), VERTX, metrics);
+        return new MemoryBudget(new Settings(1_000, 400, wait), waiting, VERTX, metrics);
     }
 
-    private record Settings(long bytes, int callerPercent, long callerBytes, int waiting, Duration maxWait)
-            implements MemoryConfig {
-        @Override
-        public int heapPercent() {
-            return 35;
-        }
+    private record Settings(long bytes, long callerBytes, Duration maxWait) implements MemoryConfig {}
+
+    private long callerBytes(long bytes, long callerBytes) {
+        return new MemoryBudget(new Settings(bytes, callerBytes, LONG), 1, VERTX, metrics).holderLimit();
     }
 
     @Test
@@ -65,16 +63,16 @@ class MemoryBudgetTest {
     }
 
     @Test
-    void aCallersShareIsAtLeastOneLargestBody() {
-        assertThat(new MemoryBudget(new Settings(1_000, 10, 700, 1, LONG), VERTX, metrics).holderLimit())
-                .isEqualTo(700);
-        assertThat(new MemoryBudget(new Settings(1_000, 10, 7_000, 1, LONG), VERTX, metrics).holderLimit())
-                .isEqualTo(1_000);
+    void aCallersShareIsAQuarterOrOneLargestBodyUnlessItIsSetAndNeverMoreThanThereIs() {
+        assertThat(callerBytes(1_000, 700)).isEqualTo(700);
+        assertThat(callerBytes(1_000, 7_000)).isEqualTo(1_000);
+        assertThat(callerBytes(1L << 30, 0)).isEqualTo(1L << 28);
+        assertThat(callerBytes(1L << 27, 0)).isEqualTo(1L << 26);
     }
 
     @Test
     void withoutASettingItIsAShareOfTheHeap() {
-        assertThat(new MemoryBudget(new Settings(0, 25, 1, 1, LONG), VERTX, metrics).limit())
+        assertThat(new MemoryBudget(new Settings(0, 1, LONG), 1, VERTX, metrics).limit())
                 .isEqualTo(Runtime.getRuntime().maxMemory() / 100 * 35);
     }
 

@@ -154,6 +154,10 @@ export class ProvedFeed {
     private async recordsFrom(sequenceId: number, signal?: AbortSignal): Promise<proof.ProvedRecord[]> {
         let log = this.seen;
         for (let tries = 1; log === undefined || log.size < sequenceId; tries++) {
+            if (tries > 1) {
+                await this.requireThatItGoesOn(signal);
+                await sleep(BETWEEN_TRIES_MS, undefined, { signal });
+            }
             if (tries > OLDER_TRIES) {
                 throw new FeedNotProved(`The log does not have record ${sequenceId}, which says what was redacted.`);
             }
@@ -217,8 +221,9 @@ export class ProvedFeed {
         const log = await told(() => this.proofs.describeLog({ signal }));
         if (log.epoch !== this.epoch) {
             throw new FeedNotProved(
-                `The service has ended the log ${this.keys[0]?.name}, and begun another one with another key:` +
-                    ' its address /v1/project-logs/log says why.',
+                `The log ${this.keys[0]?.name} has ended with ${this.seen?.size} records, and the service goes on with` +
+                    ' another one and another key: its address /v1/project-logs/log says why. Get that key another way,' +
+                    ' and add it: then the new log has to continue the one that you have.',
             );
         }
     }

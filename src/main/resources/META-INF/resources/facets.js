@@ -2,7 +2,7 @@
 
 import {FEED, askJson, ofBrowser} from './api.js';
 import {term, withTerm} from './query.js';
-import {button, byId, count, icon, line, make} from './text.js';
+import {button, byId, count, icon, line, make, records} from './text.js';
 
 const SHOWN = 'annals.values';
 const TOP = 8;
@@ -87,8 +87,8 @@ const atLeast = (number, complete) => `${complete ? '' : 'at least '}${count.for
 
 function draw({facets, total, complete, from, through}) {
   byId('facets-text').textContent = complete
-    ? `${count.format(total)} records up to #${count.format(through)}`
-    : `At least ${count.format(total)} records: those behind #${count.format(from)}, up to #${count.format(through)}, are counted`;
+    ? `${records(total)} up to #${count.format(through)}`
+    : `At least ${records(total)}: those behind #${count.format(from)}, up to #${count.format(through)}, are counted`;
   const focused = document.activeElement;
   const list = byId('facets-list');
   const {key} = focused.dataset;

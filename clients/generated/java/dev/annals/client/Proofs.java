@@ -22,6 +22,7 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 
 /**
  * What proves a feed, as docs/leaf-format.md specifies it: leaves, trees, signed notes. It needs no network, and believes nothing
@@ -477,7 +478,7 @@ final class Proofs {
             this.tree = tree;
         }
 
-        /** Reads a checkpoint: C2SP tlog-checkpoint. All keys have the log's origin as their name. */
+        /** Reads a checkpoint: C2SP tlog-checkpoint. Only keys with the log's origin as their name count. */
         static Checkpoint open(String note, List<Key> keys) {
             int split = note.lastIndexOf("\n\n");
             require(
@@ -489,12 +490,14 @@ final class Proofs {
             String text = note.substring(0, split + 1);
             String[] lines = text.substring(0, split).split("\n", -1);
             require(lines.length >= 3 && Arrays.stream(lines).noneMatch(String::isEmpty), "this note is no checkpoint");
+            List<Key> signers =
+                    keys.stream().filter(key -> key.name.equals(lines[0])).collect(Collectors.toList());
             require(
-                    keys.stream().allMatch(key -> key.name.equals(lines[0])),
+                    !signers.isEmpty(),
                     "the checkpoint is that of the log " + lines[0] + ", of which no key is known here");
             boolean signed = false;
             for (String line : note.substring(split + 2, note.length() - 1).split("\n", -1)) {
-                signed |= isSigned(text, line, keys);
+                signed |= isSigned(text, line, signers);
             }
             require(signed, "no key of " + lines[0] + " has signed this checkpoint");
             return new Checkpoint(note, new Tree(natural(lines[1]), hash(lines[2])));

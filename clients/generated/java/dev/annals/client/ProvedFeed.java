@@ -151,6 +151,7 @@ final class ProvedFeed {
                 continue;
             }
             if (seen.tree.size < event && advance().size < event) {
+                requireThatItGoesOn();
                 throw new Unavailable("the log does not have the record " + event + " yet", null, null);
             }
             // Redactions of many records come one behind the other.
@@ -272,8 +273,10 @@ final class ProvedFeed {
         try {
             SortedMap<String, String> log = ExactText.members(get(FEED + "/log", ANSWER));
             if (!epoch.equals(log.get("epoch"))) {
-                throw new FeedNotProvedException("The service has ended the log " + keys.get(0).name
-                        + ", and begun another one with another key: its address /v1/project-logs/log says why");
+                throw new FeedNotProvedException("The log " + keys.get(0).name + " has ended with " + seen.tree.size
+                        + " records, and the service goes on with another one and another key: its address"
+                        + " /v1/project-logs/log says why. Get that key another way, and add it: then the new log has to"
+                        + " continue the one that you have");
             }
         } catch (IllegalArgumentException e) {
             throw new FeedNotProvedException("What answers has no log: " + e.getMessage(), e);

@@ -9,6 +9,7 @@ import dev.annals.Load;
 import dev.annals.Slow;
 import dev.annals.SqlFixture;
 import dev.annals.TakesLong;
+import dev.annals.tools.ops.LogCommands;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.net.InetAddress;
@@ -181,16 +182,7 @@ class SdkIT extends ClientProcess {
         Project project = service.newProject("read", "write", "redact");
         Map<String, String> vkey = vkey(project);
         load(project, 5);
-        String id =
-                log().text("select id from annals.feed where project_id = '" + project.id() + "' and sequence_id = 3");
-        HttpResponse<String> redacted = HTTP.send(
-                HttpRequest.newBuilder(service.uri().resolve("/v1/project-logs/" + id + "/redactions"))
-                        .header("Authorization", "Bearer " + project.token())
-                        .header("Content-Type", "application/json")
-                        .POST(HttpRequest.BodyPublishers.ofString("{\"fields\": [\"metadata\"], \"reason\": \"r\"}"))
-                        .build(),
-                HttpResponse.BodyHandlers.ofString());
-        assertThat(redacted.statusCode()).as(redacted.body()).isEqualTo(200);
+        redact(project, 3);
         process = program.start(folder, service.uri(), project.token(), vkey);
         awaitEnd(new FileCopy(folder), 6);
 
@@ -203,6 +195,48 @@ class SdkIT extends ClientProcess {
                 program.start(folder, service.uri(), project.token(), vkey),
                 6,
                 "lacks its message, and no annals.redact record of the log says so");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"java", "ts"})
+    void aVerifyingFollowerOfALogThatHasEndedSaysSoAndGoesOnOnlyWithTheKeyOfTheNext(String language) throws Exception {
+        SdkProgram program = verifying(language);
+        Project project = service.newProject("read", "write", "redact");
+        Map<String, String> vkey = vkey(project);
+        load(project, 5);
+        process = program.start(folder, service.uri(), project.token(), vkey);
+        awaitEnd(new FileCopy(folder), 5);
+        LogCommands.nextEpoch(service.database(), project.id(), false);
+        redact(project, 3);
+        Await.until(
+                "the next log has all",
+                () -> get("/v1/project-logs/log/2/checkpoint", project.token()).contains("\n6\n"));
+
+        String ended = "/log/1 has ended with 5 records";
+        awaitRefusal(program.start(folder, service.uri(), project.token(), vkey), 5, ended);
+        // What was redacted since, only the next log says.
+        Path empty = Files.createDirectory(folder.resolve("empty"));
+        process = program.start(empty, service.uri(), project.token(), vkey);
+        assertThat(process.waitFor(60, TimeUnit.SECONDS)).isTrue();
+        assertThat(Files.readString(empty.resolve(SdkProgram.OUTPUT))).contains("FeedNotProved", ended);
+        assertThat(new FileCopy(empty).sequenceIds()).isEmpty();
+
+        String both = vkey.get("ANNALS_VKEY") + " " + vkey(project).get("ANNALS_VKEY");
+        process = program.start(folder, service.uri(), project.token(), Map.of("ANNALS_VKEY", both));
+        awaitEnd(new FileCopy(folder), 6);
+    }
+
+    private void redact(Project project, int sequenceId) throws Exception {
+        String id = log().text("select id from annals.feed where project_id = '" + project.id() + "' and sequence_id = "
+                + sequenceId);
+        HttpResponse<String> redacted = HTTP.send(
+                HttpRequest.newBuilder(service.uri().resolve("/v1/project-logs/" + id + "/redactions"))
+                        .header("Authorization", "Bearer " + project.token())
+                        .header("Content-Type", "application/json")
+                        .POST(HttpRequest.BodyPublishers.ofString("{\"fields\": [\"metadata\"], \"reason\": \"r\"}"))
+                        .build(),
+                HttpResponse.BodyHandlers.ofString());
+        assertThat(redacted.statusCode()).as(redacted.body()).isEqualTo(200);
     }
 
     /** The follower ends by itself, and leaves the copy and its checkpoint as they were. */

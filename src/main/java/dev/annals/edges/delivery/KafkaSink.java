@@ -222,11 +222,11 @@ final class KafkaSink implements Sink {
                     each.get();
                 }
                 open.abortTransaction();
-                return new Outcome.Taken("It took " + batch.records().size() + " records, and gave them back.");
+                return Outcome.Taken.records(batch.records().size(), ", and gave them back");
             }
             // Fails if any of them did.
             open.commitTransaction();
-            return new Outcome.Taken("It took " + batch.records().size() + " records.");
+            return Outcome.Taken.records(batch.records().size(), "");
         } catch (KafkaException e) {
             Outcome outcome = outcome(e, batch);
             if (outcome instanceof Outcome.Refused) {

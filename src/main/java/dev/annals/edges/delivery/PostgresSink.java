@@ -221,9 +221,8 @@ final class PostgresSink implements Sink {
                 .bind("sequence_ids", ids)
                 .bind("records", records)
                 .execute(open)
-                .map(rows -> rows.iterator().hasNext()
-                        ? new Outcome.Taken("It took " + ids.length + " records.")
-                        : new Outcome.Elsewhere());
+                .map(rows ->
+                        rows.iterator().hasNext() ? Outcome.Taken.records(ids.length, "") : new Outcome.Elsewhere());
     }
 
     private static String text(EncodedRecord record) {

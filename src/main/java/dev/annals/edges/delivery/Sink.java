@@ -25,7 +25,12 @@ sealed interface Sink extends AutoCloseable permits WebhookSink, PostgresSink, K
          *
          * @param told what it answered, for people
          */
-        record Taken(String told) implements Outcome {}
+        record Taken(String told) implements Outcome {
+
+            static Taken records(int count, String more) {
+                return new Taken("It took " + count + (count == 1 ? " record" : " records") + more + ".");
+            }
+        }
 
         /**
          * It was not delivered, or nobody knows: try again later.

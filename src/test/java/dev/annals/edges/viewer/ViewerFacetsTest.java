@@ -239,7 +239,7 @@ class ViewerFacetsTest extends BrowserTest {
             page.locator("#values").click();
             page.navigate(service + "#last=15m");
             assertThat(page.locator("#rows tr")).hasCount(1);
-            assertThat(page.locator("#facets-text")).hasText("1 records up to #2");
+            assertThat(page.locator("#facets-text")).hasText("1 record up to #2");
             assertThat(page.locator("#live-text")).hasText("Live");
             append(project, """
                     {"action": "later", "timestamp": "2098-01-01T00:00:00Z"}""", """

@@ -14,6 +14,8 @@ import dev.annals.Await;
 import dev.annals.Slow;
 import dev.annals.derived.log.HostileWitness;
 import dev.annals.edges.viewer.Chromium.Guarded;
+import dev.annals.tools.embedded.TestDatabase;
+import dev.annals.tools.ops.LogCommands;
 import io.quarkus.test.junit.QuarkusTest;
 import java.nio.charset.StandardCharsets;
 import java.security.GeneralSecurityException;
@@ -311,6 +313,32 @@ class ViewerProofTest extends BrowserTest {
             assertThat(page.locator("#proof-state")).hasText("Does not match");
             assertThat(page.evaluate("localStorage['annals.log.' + '" + project.id() + "']"))
                     .isEqualTo(kept);
+        }
+    }
+
+    @Test
+    void aLogThatHasEndedIsVerifiedAgainOnlyWithTheKeyOfTheNext() throws Exception {
+        Project project = log.newProject();
+        append(project, RECORD);
+        try (Guarded guarded = open()) {
+            Page page = guarded.page;
+            signIn(page, project);
+            page.locator("#proof-state").click();
+            takeOver(page);
+            assertThat(page.locator("#proof-state")).hasText("Verified");
+            LogCommands.nextEpoch(TestDatabase.url(), project.id(), false);
+            append(project, RECORD);
+            assertThat(page.locator("#rows tr")).hasCount(2);
+            assertThat(page.locator("#proof-state")).hasText("Not verified");
+            assertThat(page.locator("#log-state"))
+                    .containsText("/log/1 has ended (a test), and the service goes on with");
+
+            page.reload();
+            assertThat(page.locator("#log-state")).containsText("/log/2, of which no key is known here");
+            page.locator("#proof-state").click();
+            takeOver(page);
+            assertThat(page.locator("#proof-state")).hasText("Verified");
+            assertThat(mark(page, 2)).hasAttribute("aria-label", "Proved at size 2");
         }
     }
 

@@ -5,8 +5,8 @@ import dev.annals.access.caller.AddressRange;
 import dev.annals.access.caller.Scope;
 import dev.annals.kernel.http.JsonBody;
 import dev.annals.kernel.http.RequestFields;
+import dev.annals.kernel.http.Timestamps;
 import java.nio.charset.StandardCharsets;
-import java.time.DateTimeException;
 import java.time.OffsetDateTime;
 import java.time.ZoneOffset;
 import java.util.ArrayList;
@@ -166,13 +166,9 @@ final class ProjectRequests {
         if (text == null) {
             return null;
         }
-        try {
-            OffsetDateTime time = OffsetDateTime.parse(text);
-            if (time.getYear() <= 9998 && time.isAfter(OffsetDateTime.now(ZoneOffset.UTC))) {
-                return time;
-            }
-        } catch (DateTimeException e) {
-            // said below
+        OffsetDateTime time = Timestamps.parseInput(text);
+        if (time != null && time.getYear() <= 9998 && time.isAfter(OffsetDateTime.now(ZoneOffset.UTC))) {
+            return time;
         }
         fields.wrong("expires_at", "It must be a time in the future, such as \"2030-01-01T00:00:00Z\".");
         return null;

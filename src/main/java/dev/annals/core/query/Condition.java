@@ -1,6 +1,6 @@
 package dev.annals.core.query;
 
-import dev.annals.core.record.Timestamps;
+import dev.annals.kernel.http.Timestamps;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Collectors;

@@ -1,6 +1,6 @@
 package dev.annals.core.query;
 
-import dev.annals.core.record.Timestamps;
+import dev.annals.kernel.http.Timestamps;
 import java.time.OffsetDateTime;
 import java.util.ArrayList;
 import java.util.List;

@@ -1,7 +1,7 @@
 package dev.annals.core.query;
 
-import dev.annals.core.record.Timestamps;
 import dev.annals.kernel.http.IpAddress;
+import dev.annals.kernel.http.Timestamps;
 import java.time.Duration;
 import java.time.OffsetDateTime;
 import java.time.temporal.ChronoUnit;

@@ -10,6 +10,7 @@ import dev.annals.kernel.http.Problem;
 import dev.annals.kernel.http.ProblemException;
 import dev.annals.kernel.http.ProblemType;
 import dev.annals.kernel.http.RequestParameters;
+import dev.annals.kernel.http.Timestamps;
 import java.io.IOException;
 import java.math.BigDecimal;
 import java.nio.charset.StandardCharsets;

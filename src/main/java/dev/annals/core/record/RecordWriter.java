@@ -4,6 +4,7 @@ import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.core.SerializableString;
 import com.fasterxml.jackson.core.io.SerializedString;
 import dev.annals.kernel.http.JsonBody;
+import dev.annals.kernel.http.Timestamps;
 import java.io.IOException;
 import org.jspecify.annotations.Nullable;
 

@@ -7,7 +7,7 @@ import com.fasterxml.jackson.core.JsonToken;
 import dev.annals.core.record.AuditRecord;
 import dev.annals.core.record.Party;
 import dev.annals.core.record.StoredRecord;
-import dev.annals.core.record.Timestamps;
+import dev.annals.kernel.http.Timestamps;
 import java.io.IOException;
 import java.time.OffsetDateTime;
 import org.jspecify.annotations.Nullable;

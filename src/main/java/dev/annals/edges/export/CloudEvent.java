@@ -5,7 +5,7 @@ import dev.annals.core.record.AuditRecord;
 import dev.annals.core.record.Party;
 import dev.annals.core.record.RecordWriter;
 import dev.annals.core.record.StoredRecord;
-import dev.annals.core.record.Timestamps;
+import dev.annals.kernel.http.Timestamps;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.UUID;

@@ -4,7 +4,7 @@ import com.fasterxml.jackson.core.JsonGenerator;
 import dev.annals.core.record.AuditRecord;
 import dev.annals.core.record.Party;
 import dev.annals.core.record.StoredRecord;
-import dev.annals.core.record.Timestamps;
+import dev.annals.kernel.http.Timestamps;
 import java.io.IOException;
 import java.util.List;
 import org.jspecify.annotations.Nullable;

@@ -6,7 +6,7 @@ import dev.annals.core.record.Party;
 import dev.annals.core.record.RecordWriter;
 import dev.annals.core.record.Redaction;
 import dev.annals.core.record.StoredRecord;
-import dev.annals.core.record.Timestamps;
+import dev.annals.kernel.http.Timestamps;
 import java.io.IOException;
 import java.time.OffsetDateTime;
 import java.util.Locale;

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import dev.annals.derived.proof.ProvedFile;
 import dev.annals.derived.proof.RedactedValues;
 import dev.annals.derived.proof.VerifierKey;
+import dev.annals.kernel.http.Timestamps;
 import io.quarkus.runtime.annotations.RegisterForReflection;
 import java.io.EOFException;
 import java.io.IOException;
@@ -14,7 +15,6 @@ import java.nio.file.Path;
 import java.security.DigestInputStream;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
-import java.time.DateTimeException;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.OffsetDateTime;
@@ -113,13 +113,13 @@ public final class ArchiveCommand extends ServiceCommand {
 
     private Instant cutoff(JsonNode project) {
         if (until != null) {
-            try {
-                return OffsetDateTime.parse(until).toInstant();
-            } catch (DateTimeException e) {
+            OffsetDateTime time = Timestamps.parseInput(until);
+            if (time == null) {
                 throw new ClientFailure(
                         ClientFailure.USAGE,
                         "--until is \"" + until + "\", but has to be a time such as 2026-01-31T00:00:00Z.");
             }
+            return time.toInstant();
         }
         if (project.path("retention_days").isNull()) {
             throw new ClientFailure(
@@ -154,17 +154,16 @@ public final class ArchiveCommand extends ServiceCommand {
         List<byte[]> found = PageReader.parse(service.send(
                         service.request(Connection.FEED + "?limit=1&cursor=" + (sequenceId - 1)), Duration.ZERO))
                 .records();
-        try {
-            return OffsetDateTime.parse(Json.mapper()
-                            .readTree(found.get(0))
-                            .path("recorded_at")
-                            .asText())
-                    .toInstant();
-        } catch (DateTimeException | IndexOutOfBoundsException e) {
+        OffsetDateTime time = found.isEmpty()
+                ? null
+                : Timestamps.parse(
+                        Json.mapper().readTree(found.get(0)).path("recorded_at").asText());
+        if (time == null) {
             throw new ClientFailure(
                     ClientFailure.FAILED,
                     "The record " + sequenceId + " cannot be read, though the log has it. Check ANNALS_URL.");
         }
+        return time.toInstant();
     }
 
     private void archive(FollowedLog log, List<VerifierKey> keys, JsonNode project, long first, long last)

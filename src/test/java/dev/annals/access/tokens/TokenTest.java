@@ -260,6 +260,16 @@ class TokenTest extends ProjectTest {
         assertInvalidBody("/v1/projects", body, pointers);
     }
 
+    @ParameterizedTest
+    @ValueSource(strings = {"2998-12-31T23:59:60Z", "2999-01-01T00:00Z", "2999-01-01t01:00:00+01:00"})
+    void aTokenEndsAtATimeAsRecordsHaveThem(String time) {
+        // The validator of requests takes no leap second for a date-time.
+        String body = "{\"scopes\": [\"read\"], \"expires_at\": \"" + time + "\"}";
+        Response token = wrongAdmin().body(body).post("/v1/projects/" + project.id() + "/tokens");
+        assertThat(token.statusCode()).isEqualTo(201);
+        assertThat(token.<String>path("expires_at")).isEqualTo("2999-01-01T00:00:00Z");
+    }
+
     static Stream<Arguments> wrongTokens() {
         return Stream.of(
                 arguments("{}", "/scopes"),

@@ -1,4 +1,4 @@
-package dev.annals.core.record;
+package dev.annals.kernel.http;
 
 import java.nio.charset.StandardCharsets;
 import java.time.LocalDate;

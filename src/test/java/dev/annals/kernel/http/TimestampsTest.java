@@ -1,7 +1,9 @@
-package dev.annals.core.record;
+package dev.annals.kernel.http;
 
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.annals.OwnClasses;
 import java.time.Instant;
 import java.time.OffsetDateTime;
 import java.time.ZoneOffset;
@@ -152,5 +154,14 @@ class TimestampsTest {
     void aYearThatOnlySqlCanStoreIsWrittenAllTheSame() {
         assertThat(Timestamps.format(OffsetDateTime.of(12_345, 1, 1, 0, 0, 0, 0, ZoneOffset.UTC)))
                 .startsWith("+12345-01-01T");
+    }
+
+    /** Others refuse a leap second, or take what RFC 3339 does not have. */
+    @Test
+    void noOtherParserReadsATimeThatIsGiven() {
+        noClasses()
+                .should()
+                .callMethod(OffsetDateTime.class, "parse", CharSequence.class)
+                .check(OwnClasses.all());
     }
 }

@@ -190,6 +190,7 @@ class DocumentsIT {
     }
 
     @Test
+    @TakesLong
     void retention() throws Exception {
         List<String> printed = runPage("retention.md");
         assertThat(printed.get(0))
@@ -217,6 +218,7 @@ class DocumentsIT {
     }
 
     @Test
+    @TakesLong
     void privacy() throws Exception {
         List<String> printed = runPage("privacy.md");
         assertThat(printed.get(0)).contains("records\t1", "1 record was redacted", "\"action\":\"annals.redact\"");
@@ -297,6 +299,7 @@ class DocumentsIT {
     }
 
     @Test
+    @TakesLong
     void operating() throws Exception {
         List<String> printed = runPage("operating.md");
         assertThat(printed.get(0)).contains("\"name\":\"orders over HTTP\"", "\"token\":\"annals_");
@@ -305,6 +308,7 @@ class DocumentsIT {
     }
 
     @Test
+    @TakesLong
     void administration() throws Exception {
         List<String> printed = runPage("administration.md");
         assertThat(printed.get(0)).contains("\torders\topen", "read,write\tvalid\t", "scopes   read, write");
@@ -326,6 +330,7 @@ class DocumentsIT {
     }
 
     @Test
+    @TakesLong
     void proof() throws Exception {
         List<String> printed = runPage("proof.md");
         assertThat(checkout.resolve("log.vkey")).content().matches("localhost/v1/projects/[0-9a-f-]+/log/1\\+.*\n");
@@ -337,6 +342,7 @@ class DocumentsIT {
     }
 
     @Test
+    @TakesLong
     void streaming() throws Exception {
         List<String> printed = runPage("streaming.md");
         assertThat(printed.get(1)).contains("It answered with HTTP status 204.", "receiver");
@@ -344,6 +350,7 @@ class DocumentsIT {
     }
 
     @Test
+    @TakesLong
     void adopt() throws Exception {
         for (String tool : List.of("node", "go")) {
             need(commandExists(tool), tool + ", as the page does");
@@ -357,6 +364,7 @@ class DocumentsIT {
     }
 
     @Test
+    @TakesLong
     void openTelemetry() throws Exception {
         List<String> printed = runPage("opentelemetry.md");
         assertThat(printed.get(0))

@@ -91,11 +91,13 @@ class SdkIT extends ClientProcess {
     }
 
     @Test
+    @TakesLong
     void aJavaFollowerThatIsKilledAgainAndAgainHasEveryRecordOnce() throws Exception {
         followWhileKilled(SdkProgram.java(documented("java"), "Follow"), new FileCopy(folder));
     }
 
     @Test
+    @TakesLong
     void aTypeScriptFollowerThatIsKilledAgainAndAgainHasEveryRecordOnce() throws Exception {
         followWhileKilled(SdkProgram.typeScript(documented("ts"), "follow"), new FileCopy(folder));
     }

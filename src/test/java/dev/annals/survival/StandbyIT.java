@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.annals.AuditLogFixture.Project;
 import dev.annals.Await;
 import dev.annals.ServiceProcess;
+import dev.annals.Slow;
 import dev.annals.SqlFixture;
 import dev.annals.derived.log.KeyFile;
 import dev.annals.derived.proof.Checkpoint;
@@ -38,6 +39,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** An instance on a hot standby reads what is there, waits for what is not, refuses writes, and says what it is for. */
+@Slow
 @Timeout(300)
 class StandbyIT {
 

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.annals.Await;
 import dev.annals.ServiceProcess;
+import dev.annals.Slow;
 import dev.annals.SqlFixture;
 import dev.annals.kernel.database.DatabaseUrl;
 import dev.annals.tools.embedded.TestDatabase;
@@ -28,6 +29,7 @@ import org.junit.jupiter.params.provider.MethodSource;
  * A database that a service has written, and all that it derives; and copies of it, each with one thing wrong that a superuser has
  * brought about with triggers off. Whatever it is, {@code verify} finds it.
  */
+@Slow
 @Timeout(300)
 class VerifySeesEverythingIT {
 

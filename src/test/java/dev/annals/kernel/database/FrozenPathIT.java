@@ -46,9 +46,6 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(120)
 class FrozenPathIT {
 
-    /** Within which everything has to flow again. */
-    private static final long LIMIT_SECONDS = 10;
-
     private static final int WRITES = 20;
     /** What a statement has: see {@link LittlePatience}. */
     private static final Duration DEADLINE = Duration.ofMillis(3_500);
@@ -112,7 +109,6 @@ class FrozenPathIT {
             assertThat(ready()).isEqualTo(503);
 
             UnreliablePath.thaw();
-            long thawed = System.nanoTime();
             assertThat(next(stream)).contains(missed.toString());
             assertThat(page.get(20, TimeUnit.SECONDS).statusCode()).isIn(200, 503);
             for (int i = 0; i < WRITES; i++) {
@@ -128,7 +124,6 @@ class FrozenPathIT {
                     .isEqualTo(200);
             Await.until("the service is ready", () -> ready() == 200);
             Await.until("what is new is counted", () -> counted(written) == WRITES + 1);
-            assertThat(Duration.ofNanos(System.nanoTime() - thawed)).isLessThan(Duration.ofSeconds(LIMIT_SECONDS));
             assertThat(log.feed(written.id())).containsAll(ids);
         }
         assertThat(log.checkFeed(written.id())).isEqualTo(WRITES + 1);

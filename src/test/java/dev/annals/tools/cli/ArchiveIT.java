@@ -390,6 +390,7 @@ class ArchiveIT {
     }
 
     @Test
+    @TakesLong
     void whatIsKilledMidwayHasNotedNothing() throws Exception {
         appendOld(8_000);
         retain(true);

@@ -11,6 +11,8 @@ import com.sun.net.httpserver.HttpHandler;
 import com.sun.net.httpserver.HttpServer;
 import dev.annals.Load;
 import dev.annals.PackagedService;
+import dev.annals.Slow;
+import dev.annals.TakesLong;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -39,6 +41,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The commands as their users run them, against the packaged service, over its deaths and restarts. */
+@Slow
 @Order(2)
 @Timeout(300)
 @TestMethodOrder(MethodOrderer.OrderAnnotation.class)
@@ -219,6 +222,7 @@ class ClientIT {
 
     @Test
     @Order(2)
+    @TakesLong
     void whatIsNoExportIsNotResumedAndStaysAsItIs() throws Exception {
         Path file = directory.resolve("notes");
         for (String[] attempt : new String[][] {
@@ -266,6 +270,7 @@ class ClientIT {
 
     @Test
     @Order(2)
+    @TakesLong
     void anExportThatNeverGetsOnIsGivenUp() throws Exception {
         String header = "sequence_id,id,timestamp\r\n";
         String id = UUID.randomUUID().toString();
@@ -394,6 +399,7 @@ class ClientIT {
 
     @Test
     @Order(7)
+    @TakesLong
     void aReaderThatWantsNoMoreEndsTheCommandWithoutAWord() throws Exception {
         // More than a pipe holds.
         String lines = "{\"action\": \"fill\", \"message\": \"%s\"}\n"
@@ -416,6 +422,7 @@ class ClientIT {
 
     @Test
     @Order(8)
+    @TakesLong
     void anExportThatIsRefusedLeavesNoFile() throws Exception {
         for (String option : List.of("--format=ndjson", "--format=csv", "--resume", "--proof")) {
             Path file = directory.resolve("refused" + option);
@@ -563,6 +570,7 @@ class ClientIT {
 
     @Test
     @Order(12)
+    @TakesLong
     void argumentsAreTheirBytesWhateverTheLocale() throws Exception {
         for (String locale : List.of("C", "POSIX", "C.UTF-8", "en_US.ISO-8859-1")) {
             ProcessBuilder append = service.client("append", "--action=locale");
@@ -586,6 +594,7 @@ class ClientIT {
 
     @Test
     @Order(13)
+    @TakesLong
     void aPathThatTheLocaleCannotNameIsRefused() throws Exception {
         Path folder = Files.createTempDirectory("annals-locale-");
         String there = "mkdir -p " + folder + "/$(printf 'd\\303\\244t\\303\\244') && cd $_ && LC_ALL=C \"$0\" \"$@\"";
@@ -608,6 +617,7 @@ class ClientIT {
 
     @Test
     @Order(13)
+    @TakesLong
     void whatCannotBeWrittenOrReadEndsTheCommand() throws Exception {
         String project = service.newProject("read").id().toString();
         for (String[] command :

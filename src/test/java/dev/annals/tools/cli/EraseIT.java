@@ -300,6 +300,7 @@ class EraseIT {
     }
 
     @Test
+    @TakesLong
     void atATerminalItAsks() throws Exception {
         dev.annals.Tools.need(Files.isExecutable(Path.of("/usr/bin/script")), "script, to have a terminal");
         appendSome();

@@ -7,6 +7,7 @@ import com.sun.net.httpserver.HttpServer;
 import com.tngtech.archunit.core.domain.JavaClass;
 import dev.annals.Load;
 import dev.annals.OwnClasses;
+import dev.annals.TakesLong;
 import dev.annals.Tools;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -97,6 +98,7 @@ class LauncherIT {
     }
 
     @Test
+    @TakesLong
     void ignoresAnArchiveThatIsCutOffOrOverwrittenOrEmpty() throws Exception {
         long size = Files.size(sharedArchive());
         for (long length : List.of(size / 2, 0L, 100L).subList(0, Load.times(1, 3))) {
@@ -203,6 +205,7 @@ class LauncherIT {
     }
 
     @Test
+    @TakesLong
     void endsWithoutAMessageWhenNobodyReads() throws Exception {
         Tools.need(Files.exists(Path.of("/bin/bash")), "bash");
         Ended ended = run(

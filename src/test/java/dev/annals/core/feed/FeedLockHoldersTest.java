@@ -90,7 +90,32 @@ class FeedLockHoldersTest {
     }
 
     @Test
-    void aLockThatIsNoFeedsIsNobodysBusiness() throws Exception {
+    void aHolderThatWaitsForAnotherFeedIsToldApart() throws Exception {
+        String isWaiting = "select is_waiting from annals.feed_lock_holders() where project_id = '" + project + "'";
+        UUID other = schema.insertProject();
+        AuditLogFixture.lockFeed(holder, project);
+        CompletableFuture<Void> waiting = waitForTheFeed();
+        assertThat(schema.texts(isWaiting)).containsExactly("f");
+        try (Connection owner = schema.connect()) {
+            AuditLogFixture.lockFeed(owner, other);
+            CompletableFuture<Void> both = CompletableFuture.runAsync(() -> {
+                try {
+                    AuditLogFixture.lockFeed(holder, other);
+                } catch (SQLException e) {
+                    throw new CompletionException(e);
+                }
+            });
+            Await.until("the holder waits, too", () -> schema.number(SqlFixture.WAITING_COMMITS) == 2);
+            assertThat(schema.texts(isWaiting)).containsExactly("t");
+            owner.rollback();
+            both.join();
+        }
+        holder.rollback();
+        waiting.join();
+    }
+
+    @Test
+    void aLockOfAnotherTableIsLeftAlone() throws Exception {
         schema.runEach(
                 "create table public.other (id integer)",
                 "insert into public.other values (1)",

@@ -116,18 +116,21 @@ class FeedLockWatchdogIT {
             UUID held = grantedProject(superuser);
             superuser.runEach(
                     "alter role all set synchronous_commit = local",
+                    // So that the service's sessions have it, too.
+                    "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'annals'",
                     "alter system set synchronous_standby_names = 'absent'",
                     "select pg_reload_conf()");
             Future<?> replicating = committed(url, replicated, "set synchronous_commit = on");
             Await.until("it waits", () -> waitingForAStandby(superuser) == 1);
             Future<?> behind = committed(url, replicated);
             Await.until("another one waits behind it", () -> superuser.number(SqlFixture.WAITING_COMMITS) == 1);
-            Future<?> sleeping = commits.submit(sleepAtCommit(url, held));
-            Await.until("a writer sleeps", () -> sleepers(superuser) == 1);
-            Future<?> next = committed(url, held);
-
-            assertThatThrownBy(sleeping::get).hasMessageContaining("terminating connection");
-            next.get();
+            // Of two, the second one is seen for the first time when the commit above has long been overdue.
+            for (int i = 0; i < 2; i++) {
+                Future<?> sleeping = commits.submit(sleepAtCommit(url, held));
+                Await.until("a writer sleeps", () -> sleepers(superuser) == 1);
+                commit(url, held);
+                assertThatThrownBy(sleeping::get).hasMessageContaining("terminating connection");
+            }
             assertThat(waitingForAStandby(superuser)).isEqualTo(1);
             assertThat(List.of(replicating, behind)).noneMatch(Future::isDone);
             superuser.runEach("alter system reset synchronous_standby_names", "select pg_reload_conf()");

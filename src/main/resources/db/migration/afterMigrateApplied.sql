@@ -3,12 +3,14 @@ do $$
 begin
   perform annals.record_event('annals.schema.migrate', 'schema', 'annals', null,
     jsonb_build_object(
-      'before', jsonb_build_object('version', (
-        select metadata #> '{after,version}' from annals.feed
+      'before', (
+        select metadata -> 'after' from annals.feed
         where project_id = annals.administration() and action = 'annals.schema.migrate'
-        order by sequence_id desc limit 1)),
-      'after', jsonb_build_object('version', (
-        select version from annals.flyway_schema_history
-        where version is not null and success order by installed_rank desc limit 1))),
+        order by sequence_id desc limit 1),
+      'after', (
+        -- a repeatable migration has no version
+        select jsonb_build_object('version', (array_agg(version order by installed_rank desc) filter (where version is not null))[1],
+          'migrations', count(*))
+        from annals.flyway_schema_history where success and installed_rank > 0)),
     null, inet_client_addr());
 end $$;

@@ -1,6 +1,6 @@
 -- Appends an event to the administration's feed about what changes neither projects nor tokens.
 --
--- :action        text   see V11__administration.sql
+-- :action        text   see R__45_administration.sql
 -- :subject_type  text
 -- :subject_id    text
 -- :outcome       text

@@ -1,4 +1,4 @@
--- Ends a session that still holds a feed's lock for which others wait, with an event; see V21__feed_lock_watchdog.sql.
+-- Ends a session that still holds a feed's lock for which others wait, with an event; see R__47_feed_lock_watchdog.sql.
 --
 -- :pid          integer           its server process
 -- :transaction  text              the transaction that has the lock

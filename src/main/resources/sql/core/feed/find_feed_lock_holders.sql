@@ -1,4 +1,4 @@
--- The sessions that others wait for at a feed's lock, and whether they may be ended; see V21__feed_lock_watchdog.sql.
+-- The sessions that others wait for at a feed's lock, and whether they may be ended; see R__47_feed_lock_watchdog.sql.
 --
 -- :known  text[]  transactions that are shown while they last, also when no session waits for them
 --

@@ -1,4 +1,4 @@
--- Makes the session the owner of a series: see V5__sequence.sql.
+-- Makes the session the owner of a series: see R__25_sequence.sql.
 --
 -- :sequence_id  uuid
 --

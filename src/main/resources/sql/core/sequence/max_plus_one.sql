@@ -1,4 +1,4 @@
--- The value after the greatest one in a column of the caller's table: see V5__sequence.sql.
+-- The value after the greatest one in a column of the caller's table: see R__25_sequence.sql.
 --
 -- :table   text   as in SQL: schema.table, quoted if necessary
 -- :column  text

@@ -1,4 +1,4 @@
--- Redacts fields of a record, and appends the record that says so: see V10__redaction.sql. Its transaction holds the checkpoints of
+-- Redacts fields of a record, and appends the record that says so: see R__55_redaction.sql. Its transaction holds the checkpoints of
 -- the project's projections.
 --
 -- :project_id          uuid

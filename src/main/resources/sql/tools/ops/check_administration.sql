@@ -1,4 +1,4 @@
--- How projects, tokens, grants and holds differ from what their events say: see V11__administration.sql.
+-- How projects, tokens, grants and holds differ from what their events say: see R__45_administration.sql.
 --
 -- Rows: finding text.
 select finding from annals.administration_differences()

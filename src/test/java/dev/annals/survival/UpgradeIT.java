@@ -3,12 +3,15 @@ package dev.annals.survival;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.annals.Slow;
+import dev.annals.SqlFixture;
 import dev.annals.TakesLong;
 import dev.annals.kernel.database.DatabaseUrl;
 import dev.annals.tools.embedded.InstalledPostgres;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.Map;
+import java.util.stream.Stream;
 import org.flywaydb.core.Flyway;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -47,6 +50,8 @@ class UpgradeIT {
             end
             $$;
             """;
+
+    private static final String FUNCTIONS = "R__10_place_at_commit.sql";
 
     @TempDir
     Path directory;
@@ -89,6 +94,11 @@ class UpgradeIT {
         instances.replace(0, Map.of(MIGRATES, "false"));
         clients.awaitTold(300);
 
+        // It left the functions of the newer release alone.
+        assertThat(SqlFixture.on(database)
+                        .texts("select count(*) from annals.flyway_schema_history where script = '" + FUNCTIONS + "'"))
+                .containsExactly("2");
+
         Verdict verdict = clients.end();
         Survived.note("newer schema, instances replaced", clients, verdict);
         assertThat(verdict.isSound()).as("%s; %s", verdict, clients).isTrue();
@@ -98,15 +108,21 @@ class UpgradeIT {
 
     private void migrateToNextRelease() throws Exception {
         Path migrations = Files.createDirectories(directory.resolve("migrations"));
+        try (Stream<Path> files = Files.list(Path.of("src/main/resources/db/migration"))) {
+            for (Path file : files.toList()) {
+                Files.copy(file, migrations.resolve(file.getFileName()));
+            }
+        }
         Files.writeString(migrations.resolve("V9999__next_release.sql"), NEXT);
+        Files.writeString(migrations.resolve(FUNCTIONS), "-- of the next release", StandardOpenOption.APPEND);
         int applied = Flyway.configure()
                 .dataSource(database.jdbcUrl(), database.user(), database.password())
                 .schemas("annals")
                 .defaultSchema("annals")
-                .locations("classpath:db/migration", "filesystem:" + migrations)
+                .locations("filesystem:" + migrations)
                 .load()
                 .migrate()
                 .migrationsExecuted;
-        assertThat(applied).isEqualTo(1);
+        assertThat(applied).isEqualTo(2);
     }
 }

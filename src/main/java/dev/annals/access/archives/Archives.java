@@ -17,7 +17,7 @@ import jakarta.enterprise.context.ApplicationScoped;
 import java.util.HexFormat;
 import java.util.UUID;
 
-/** Which archives of projects there are. The files are elsewhere: see V16__archive.sql. */
+/** Which archives of projects there are. The files are elsewhere: see R__65_archive.sql. */
 @ApplicationScoped
 class Archives {
 

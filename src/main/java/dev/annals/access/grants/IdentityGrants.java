@@ -21,7 +21,7 @@ import io.vertx.pgclient.PgException;
 import jakarta.enterprise.context.ApplicationScoped;
 import java.util.UUID;
 
-/** Grants of projects, and who has come by them. Each change is a function of the schema: see V15__identities.sql. */
+/** Grants of projects, and who has come by them. Each change is a function of the schema: see R__45_administration.sql. */
 @ApplicationScoped
 class IdentityGrants {
 

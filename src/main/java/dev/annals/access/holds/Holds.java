@@ -18,7 +18,7 @@ import io.vertx.pgclient.PgException;
 import jakarta.enterprise.context.ApplicationScoped;
 import java.util.UUID;
 
-/** Legal holds of projects. Each change is a function of the schema, which appends its event: see V13__legal_hold.sql. */
+/** Legal holds of projects. Each change is a function of the schema, which appends its event: see R__50_legal_hold.sql. */
 @ApplicationScoped
 class Holds {
 

@@ -35,7 +35,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Projects, each of which owns a feed, and their tokens. Every change is a function of the schema, which appends the event that
- * says so to the administration's feed: see V11__administration.sql.
+ * says so to the administration's feed: see R__45_administration.sql.
  */
 @ApplicationScoped
 public class Projects {

@@ -55,7 +55,7 @@ public enum SequenceKind {
      * <p>Unique, gapless, and ordered by commit: whoever has seen n has seen everything below n. Cost: two more updates per
      * row. Commits to one group run one after the other, but none waits for an open transaction.
      *
-     * <p>Source: the deferred constraint trigger of the service's own feeds ({@code V3__place_at_commit.sql}).
+     * <p>Source: the deferred constraint trigger of the service's own feeds ({@code R__10_place_at_commit.sql}).
      */
     COMMIT_ORDERED(false),
     /**

@@ -18,7 +18,7 @@ import java.util.Optional;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
-/** The alerts of projects. Each change is a function of the schema, which appends its event: see V19__alert.sql. */
+/** The alerts of projects. Each change is a function of the schema, which appends its event: see R__75_alert.sql. */
 @ApplicationScoped
 class Alerts {
 

@@ -29,7 +29,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Removes records that have expired: looks from time to time for projects that do not keep theirs for ever, and takes one short
- * transaction after the other. Which records may go, the database decides; see V12__retention.sql.
+ * transaction after the other. Which records may go, the database decides; see R__60_retention.sql.
  *
  * <p>Any number of instances may do so at once: each transaction holds the checkpoints of its project's projections, so one removes at
  * a time, and the next goes on where it stopped.

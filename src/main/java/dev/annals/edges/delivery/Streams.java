@@ -35,7 +35,7 @@ import java.util.Optional;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
-/** The streams of projects. Each change is a function of the schema, which appends its event: see V18__stream.sql. */
+/** The streams of projects. Each change is a function of the schema, which appends its event: see R__70_stream.sql. */
 @ApplicationScoped
 class Streams {
 

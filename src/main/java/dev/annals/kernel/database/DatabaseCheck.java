@@ -16,9 +16,11 @@ import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
+import java.util.stream.Stream;
 import org.flywaydb.core.Flyway;
 import org.flywaydb.core.api.MigrationInfo;
 import org.flywaydb.core.api.MigrationInfoService;
+import org.flywaydb.core.api.MigrationState;
 import org.jboss.logging.Logger;
 
 /**
@@ -76,21 +78,23 @@ public class DatabaseCheck {
     }
 
     /**
-     * Keeps an instance that does not migrate from serving a schema that is older than its statements. A newer one will
-     * do: migrations keep what the release before them reads and writes, so that instances can be replaced one by one.
+     * Brings the schema up to date, if the instance migrates at its start. One that does not is kept from serving a schema that
+     * is older than its statements. A schema of a newer release stays as it is: its functions serve the release before, whose
+     * instances are replaced one by one.
      */
-    void requireSchema(@Observes @Priority(BEFORE_EVERYTHING) StartupEvent event) {
-        if (config.migrateAtStart()) {
+    void prepareSchema(@Observes @Priority(BEFORE_EVERYTHING) StartupEvent event) {
+        MigrationInfoService info = flyway.get().info();
+        if (Stream.of(info.applied()).anyMatch(migration -> migration.getState() == MigrationState.FUTURE_SUCCESS)) {
             return;
         }
-        MigrationInfoService info = flyway.get().info();
-        MigrationInfo[] pending = info.pending();
-        if (pending.length > 0) {
+        if (config.migrateAtStart()) {
+            flyway.get().migrate();
+        } else if (info.pending().length > 0) {
             MigrationInfo current = info.current();
             throw new IllegalStateException("The database's schema is at version "
                     + (current == null ? "none" : current.getVersion()) + " and this release needs "
-                    + pending[pending.length - 1].getVersion()
-                    + ". Run \"migrate\" as its owner, or unset ANNALS_DATABASE_MIGRATE_AT_START.");
+                    + info.pending().length
+                    + " more migrations. Run \"migrate\" as its owner, or unset ANNALS_DATABASE_MIGRATE_AT_START.");
         }
     }
 
@@ -98,7 +102,7 @@ public class DatabaseCheck {
      * Keeps an instance from starting behind a pooler that drops what its sessions need. Whether the database can be reached is
      * not asked here.
      */
-    void requireSession(@Observes @Priority(BEFORE_EVERYTHING) StartupEvent event) {
+    void requireSession(@Observes @Priority(BEFORE_EVERYTHING + 1) StartupEvent event) {
         try {
             pool.withConnection(connection -> connection.query("select 1").execute())
                     .await()

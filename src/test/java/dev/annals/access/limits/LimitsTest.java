@@ -23,6 +23,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -175,13 +176,10 @@ class LimitsTest extends ProjectTest {
         // At the same time: on a busy machine, each could take a second.
         ExecutorService readers = Executors.newFixedThreadPool(8);
         try {
-            List<Response> answers =
-                    readers
-                            .invokeAll(Collections.nCopies(
-                                    8, () -> given().auth().oauth2(writer).get(LOGS)))
-                            .stream()
-                            .map(LimitsTest::get)
-                            .toList();
+            Callable<Response> read = () -> given().auth().oauth2(writer).get(LOGS);
+            List<Response> answers = readers.invokeAll(Collections.nCopies(8, read)).stream()
+                    .map(LimitsTest::get)
+                    .toList();
             assertThat(answers).anyMatch(answer -> answer.statusCode() == 200);
             assertExceeded(
                     answers.stream()

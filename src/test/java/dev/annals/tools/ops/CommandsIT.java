@@ -71,12 +71,12 @@ class CommandsIT {
         SqlFixture.on(owner)
                 .runEach(
                         "grant annals_service to " + login,
-                        "delete from annals.flyway_schema_history where version::int > 4");
+                        "delete from annals.flyway_schema_history where description = '90 privileges'");
 
         try (ServiceProcess service = serveLimited()) {
             assertThat(service.awaitEnd()).isEqualTo(1);
             assertThat(String.join("\n", service.output))
-                    .contains("The service stops: The database's schema is at version 4 and this release needs ")
+                    .contains("The service stops: The database's schema is at version 1 and this release needs 1 more ")
                     .contains("Run \"migrate\"");
         }
     }

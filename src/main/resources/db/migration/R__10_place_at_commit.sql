@@ -1,52 +1,53 @@
--- Order. A record gets its place in its project's feed when its transaction commits, so that sequence ids follow
--- commit order and a reader that has seen n has seen all below n.
+-- Order: a record gets its place in its project's feed when its transaction commits. Sequence ids follow commit order, so a reader
+-- that has seen n has seen everything below n.
 --
 --   insert into audit_record ──┬─ an append of one (placed_with = id) ──────────┐
 --                              └─ any other: the statement's records are        ├─ at COMMIT: place_segment()
 --                                 gathered in `append`, at most 256 a row ──────┘  lock the project, read the feed's
 --                                                                                  head, insert `feed_segment`
 --
--- All three tables are insert-only: nothing is updated, no dead row is left. What happens under the lock is one index
--- probe and one insert of fixed size, however many records the append has. A transaction that stays open after its
--- insert holds no lock.
+-- Nothing is updated and no dead row remains. Under the lock there are one index probe and one insert of fixed size. A transaction
+-- that stays open after its insert holds no lock.
 
--- The records of an append, in their order. An append of one record is its own row in audit_record and has none here.
-create table annals.append (
-  project_id        uuid   not null,
-  id                uuid   not null,
-  -- What the records carry as placed_with, where that is not this append's own id (see shared_append_id()).
-  shared_append_id  uuid,
-  record_ids        uuid[] not null,
-  constraint append_pkey primary key (project_id, id),
-  -- Pages unfold whole appends: 256 bounds what a page reads too much.
-  constraint append_size check (cardinality(record_ids) between 1 and 256)
-);
--- 4 KiB of record ids do not compress; kept in line they are read without a detour.
-alter table annals.append alter column record_ids set storage plain;
-create index append_shared_append_id_idx on annals.append (project_id, shared_append_id)
-  where shared_append_id is not null;
+-- Whether the session may append to a project. It asks for session_user, which neither SET ROLE nor a function can change;
+-- current_user is the schema's owner in the functions that call this.
+create or replace function annals.may_write(project_id uuid) returns boolean
+language plpgsql stable
+as $$
+begin
+  return pg_catalog.pg_has_role(session_user, current_user, 'member')
+    or exists (
+      select from annals.writer_grant as granted
+      where granted.project_id operator(pg_catalog.=) $1
+        and pg_catalog.pg_has_role(
+          session_user, pg_catalog.to_regrole(pg_catalog.quote_ident(granted.role_name)), 'member'))
+    or pg_catalog.pg_has_role(session_user, 'annals_service', 'member');
+end $$;
 
--- The place of an append in its feed: it holds the sequence ids first_sequence_id to last_sequence_id.
-create table annals.feed_segment (
-  project_id         uuid   not null,
-  append_id          uuid   not null,
-  first_sequence_id  bigint not null,
-  last_sequence_id   bigint not null,
-  -- Drawn when the place is given. A database that is set back gives its places again, even to the same records, but no
-  -- second time with the same mark: by it a cursor notices. Not random(), whose values anybody can repeat with setseed().
-  mark               integer not null default uuid_hash(gen_random_uuid()),
-  -- The next segment always begins at head + 1. So a transaction that computes its place from an outdated head collides
-  -- here, whatever the sizes of the segments are; a key on last_sequence_id would let overlapping segments pass.
-  constraint feed_segment_pkey primary key (project_id, first_sequence_id),
-  constraint feed_segment_append_key unique (project_id, append_id)
-  -- No check of the range: place_segment() alone writes here, and a check is parsed anew for every commit.
-);
+create or replace function annals.refuse_writer(project_id uuid) returns void
+language plpgsql set search_path = pg_catalog, pg_temp
+as $$
+begin
+  raise insufficient_privilege using
+    message = format('role %I may not append to project %s', session_user, project_id),
+    hint = format('As the owner of the schema: select annals.grant_writer(%L, %L);', session_user, project_id);
+end $$;
 
--- Sees to it that the session may append to the projects of a statement, gathers the records into appends, and notes the
--- projects for place_segment(). The service does all of that itself.
---
--- Most statements bring one record: nothing is then sorted or aggregated.
-create function annals.gather_append() returns trigger
+-- An address is stored in one form, by which it is found: an IPv4 address mapped to IPv6 as the IPv4 address. The service sends no other.
+-- A restored archive keeps what its log has signed.
+create or replace function annals.unmap_address() returns trigger
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if not annals.is_restored(new.project_id) then
+    new.ip_address := substr(host(new.ip_address), 8)::inet;
+  end if;
+  return new;
+end $$;
+
+-- Checks the session's right to the projects of a statement, gathers the records into appends, and notes the projects for
+-- place_segment(). The service does all of this itself. Most statements have one record, which needs no sort and no aggregate.
+create or replace function annals.gather_append() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -69,7 +70,7 @@ begin
       if not annals.may_write(written) then
         perform annals.refuse_writer(written);
       end if;
-      -- Each project once, so that many small statements in one transaction do not make a long list.
+      -- Each project once, so that many small statements do not make a long list.
       if strpos(unplaced, written::text) = 0 then
         gathered := concat_ws(',', gathered, written);
       end if;
@@ -91,7 +92,7 @@ begin
     values (first.project_id, first.id, first.placed_with, array[first.id]);
   end if;
 
-  -- What number_record() has given out counts as drawn now that the rows are there. Their sequences are locked by it.
+  -- The numbers of number_record() count as drawn now that the rows exist. It has locked their sequences.
   if first.number_sequence is not null
       or not first.is_only and exists (select from inserted where number_sequence is not null) then
     update annals.sequence as s
@@ -106,20 +107,10 @@ begin
   return null;
 end $$;
 
-create trigger gather_append
-  after insert on annals.audit_record
-  referencing new table as inserted
-  for each statement
-  when (current_user <> 'annals_service')
-  execute function annals.gather_append();
-
--- Locks the feeds of a transaction with several projects. While it waits for one of them, it holds none of the others: what it
--- has of them is given back with a subtransaction. So nobody waits for a project only because somebody who writes to it, too,
--- waits for another one.
---
--- Where several are busy again and again, that would never come to an end. After five waits the locks are taken in one order
--- for everybody, each waited for with those before it in hand: no two transactions wait for each other in a circle.
-create function annals.lock_feeds(project_ids uuid[]) returns void
+-- Locks the feeds of a transaction with several projects. While it waits for one, it holds none of the others: a subtransaction gives
+-- them back. So a transaction that waits for project B does not block project A. If several stay busy, that might never end: after five
+-- waits it locks them in one order, which all transactions share, so they do not deadlock.
+create or replace function annals.lock_feeds(project_ids uuid[]) returns void
 language plpgsql set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -138,8 +129,8 @@ begin
       if cardinality(locked) = cardinality(project_ids) then
         return;
       end if;
-      -- The next one in turn, so that one that is busy for long comes up among others that are busy for a moment. There may be
-      -- none: a transaction can name projects that do not exist, or that are not its own.
+      -- In turn, so that a project that is busy for long is tried among others. None: a transaction can name projects that do not
+      -- exist or are not its own.
       busy := (
         select id from annals.project
         where id = any (project_ids) and id <> all (locked) and annals.may_write(id)
@@ -158,14 +149,13 @@ begin
   for no key update;
 end $$;
 
--- A project that is closed, and the administration's own, take no more than what the schema's own functions record, each by itself:
--- nobody else can use such an action. Closing a project waits for the lock of its feed: nothing is placed after it. A restored archive
--- takes nothing at all.
-create function annals.refuse_sealed(project_id uuid, project_name text, action text) returns void
+-- A closed project and the administration's own accept only events of the schema's functions, each its own append: no other writer can use
+-- such an action. Closing a project waits for its feed's lock, so nothing is placed later. A restored archive accepts nothing.
+create or replace function annals.refuse_sealed(project_id uuid, project_name text, action text) returns void
 language plpgsql set search_path = pg_catalog, pg_temp
 as $$
 begin
-  -- The administration's own first: its first event comes before what is asked next is there.
+  -- First, because its first event precedes the tables that follow.
   if project_name = 'annals' and starts_with(action, 'annals.') then
     return;
   elsif annals.is_restored(project_id) then
@@ -188,11 +178,9 @@ begin
   end if;
 end $$;
 
--- Runs at commit, once an append. Most transactions write to one project: no order of locks is then looked for.
---
--- The lock of a feed is that of its project's row. Only the schema's owner may lock it, since only the owner may change it;
--- an advisory lock could be taken by any login of the database.
-create function annals.place_segment() returns trigger
+-- Runs at commit, once an append. The lock of a feed is its project's row. Only the schema's owner may lock it, because only the owner
+-- may change it; any login could take an advisory lock.
+create or replace function annals.place_segment() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -202,8 +190,8 @@ declare
 begin
   if tg_table_name = 'append' then
     append_size := cardinality(new.record_ids);
-    -- The service's own appends bring their records along, and the trigger that gathers those of everybody else leaves them
-    -- alone as long as the service runs as annals_service. Where something has dropped its role, both would place them.
+    -- The service's appends have their records, and gather_append() skips annals_service. If something dropped that role, both
+    -- would place them.
     if new.shared_append_id is not null and exists (
         select from annals.append where project_id = new.project_id and id = new.shared_append_id) then
       raise integrity_constraint_violation using
@@ -212,12 +200,11 @@ begin
     end if;
   end if;
 
-  -- A transaction with several projects takes all their locks at its first segment. The setting is local to the
-  -- transaction, and what is rolled back to a savepoint takes its part of it along. Anybody can set it: it gets nobody a
-  -- lock on a feed to which they could not append.
+  -- At its first segment, a transaction with several projects locks them all. The setting is local to the transaction, and a
+  -- savepoint's rollback restores it. A writer that sets it gets no lock on a feed to which it may not append.
   if unplaced <> '' then
-    -- A statement in an open transaction brought this about, and not its end: the lock would be held for as long as the
-    -- transaction stays open. Long texts are not looked at. (Of a request in parts, PostgreSQL knows no text at its end.)
+    -- Not the end of the transaction but one of its statements: the lock would last as long as the transaction is open. Long texts
+    -- are not examined. (Of an extended-protocol request, PostgreSQL knows no text at its end.)
     if statement_timestamp() <> transaction_timestamp() and octet_length(current_query()) < 8192
         and current_query()
           ~* '^[[:space:]]*(set[[:space:]]+constraints|insert|copy)[[:space:]][^;]*;?[[:space:]]*$' then
@@ -230,7 +217,7 @@ begin
     end if;
     perform set_config('annals.unplaced_projects', '', true);
   end if;
-  -- Foreign keys to the project lock its key only and do not wait for this.
+  -- Foreign keys to the project lock its key only, and do not wait for this.
   select name, closed_at is not null or name = 'annals' as is_sealed into project
     from annals.project where id = new.project_id for no key update;
   if not found then
@@ -240,8 +227,8 @@ begin
       hint = 'Create the project first: POST /v1/projects.';
   end if;
 
-  -- A reader sees a record as soon as its transaction is over. Without waiting for the disk, a crash could take back what was
-  -- read. (A setting of the function would end with it; this one lasts until the transaction is over.)
+  -- A reader sees a record once its transaction is over. Without waiting for the disk, a crash could undo what was read. (A setting
+  -- of the function would end with it; this one lasts for the transaction.)
   if current_setting('synchronous_commit') = 'off' then
     perform set_config('synchronous_commit', 'on', true);
   end if;
@@ -249,16 +236,15 @@ begin
     perform annals.refuse_sealed(new.project_id, project.name, to_jsonb(new) ->> 'action');
   end if;
 
-  -- Where the records after an old snapshot have expired since, nothing would collide below: see V12. Policy and horizon are
-  -- rows that have changed then, which PostgreSQL refuses to lock.
+  -- If the records after an old snapshot have expired since, nothing would collide below. The horizon's row has changed then, and
+  -- PostgreSQL refuses to lock it.
   if current_setting('transaction_isolation') <> 'read committed' then
     perform from annals.feed_horizon where project_id = new.project_id for share;
   end if;
 
-  -- A new statement, and so, at READ COMMITTED, a new snapshot: it sees every commit that held the lock before.
-  -- At REPEATABLE READ and SERIALIZABLE the snapshot is as old as the transaction. If the head has moved since, the row
-  -- collides with one that the snapshot does not see, and ON CONFLICT turns that into SQLSTATE 40001: the writer tries
-  -- again.
+  -- A new statement, so at READ COMMITTED its snapshot has every commit that held the lock before. At REPEATABLE READ and
+  -- SERIALIZABLE the snapshot is older. If the head has moved since, the row collides with one that the snapshot does not have, and
+  -- ON CONFLICT makes that SQLSTATE 40001: the writer tries again.
   insert into annals.feed_segment (project_id, append_id, first_sequence_id, last_sequence_id)
   select new.project_id, new.id, head.last_sequence_id + 1, head.last_sequence_id + append_size
   from (
@@ -272,26 +258,14 @@ begin
   return null;
 end $$;
 
-create constraint trigger place_segment
-  after insert on annals.audit_record
-  deferrable initially deferred
-  for each row when (new.placed_with = new.id)
-  execute function annals.place_segment();
-
-create constraint trigger place_segment
-  after insert on annals.append
-  deferrable initially deferred
-  for each row
-  execute function annals.place_segment();
-
--- Whether the error that is being handled came from waiting for the end of another transaction that has inserted the same
--- id. PostgreSQL says for which index it waited, in whatever language. Any other error than that is an error of the caller.
-create function annals.is_held_id(error_context text) returns boolean
+-- Whether the error came from waiting for a transaction that inserted the same id. PostgreSQL names the index that it waited for, in every
+-- language.
+create or replace function annals.is_held_id(error_context text) returns boolean
 language sql immutable
 return strpos(error_context, 'audit_record_pkey') > 0;
 
--- What append_apart.sql calls: see there. Each request is stored in a subtransaction of its own.
-create function annals.append_apart(
+-- Called by append_apart.sql. Each request is stored in a subtransaction of its own.
+create or replace function annals.append_apart(
   request_first integer[], request_last integer[],
   project_id uuid[], id uuid[], placed_with uuid[], "timestamp" timestamptz[],
   action text[], actor_type text[], actor_id text[], actor_name text[],
@@ -313,8 +287,7 @@ begin
   failed := '{}';
   failed_state := '{}';
   failed_constraint := '{}';
-  -- Nobody sees a record while the transaction that has inserted it is open: whether its id is taken shows only in waiting
-  -- for it. Whoever inserts an id in passing has committed it by then.
+  -- An uncommitted record is invisible: only waiting for it shows that its id is taken. A short insert has committed it by then.
   perform set_config('lock_timeout', '5ms', true);
   for request in 1 .. cardinality(request_first) loop
     while append_first[append] < request_first[request] loop
@@ -346,7 +319,7 @@ begin
         if not annals.is_held_id(error_context) then
           raise;
         end if;
-        -- Many that are held are found out at a millisecond each.
+        -- Many held ids are found at a millisecond each.
         perform set_config('lock_timeout', '1ms', true);
       end if;
       failed := failed || request;
@@ -354,15 +327,15 @@ begin
       failed_constraint := failed_constraint || error_constraint;
     end;
   end loop;
-  -- From here on for the feeds' locks, which place_segment() takes together.
+  -- For the feeds' locks, which place_segment() takes together.
   perform set_config('lock_timeout', lock_timeout_of_session, true);
   if strpos(unplaced, ',') > 0 then
     perform set_config('annals.unplaced_projects', unplaced, true);
   end if;
 end $$;
 
--- What find_held_ids.sql calls: see there. It inserts as little as has the id, and takes it back at once.
-create function annals.held_ids(project_id uuid, request integer[], id uuid[]) returns uuid[]
+-- Called by find_held_ids.sql. It inserts only the ids, and takes them back at once.
+create or replace function annals.held_ids(project_id uuid, request integer[], id uuid[]) returns uuid[]
 language plpgsql set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -392,8 +365,8 @@ begin
   return held;
 end $$;
 
--- Records, appends and segments are never changed: the database refuses, whoever asks.
-create function annals.refuse_change() returns trigger
+-- Records, appends and segments never change. redact() may remove values, remove_expired() the oldest records.
+create or replace function annals.refuse_change() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp
 as $$
 begin
@@ -401,11 +374,3 @@ begin
     message = format('%s refused: %I.%I is append-only', tg_op, tg_table_schema, tg_table_name),
     hint = 'To correct a record, append another one that says so.';
 end $$;
-
--- Of records, some values may be removed: see V10. And the oldest ones may go: see V12.
-create trigger append_only before truncate on annals.audit_record
-  for each statement execute function annals.refuse_change();
-create trigger append_only before update or truncate on annals.append
-  for each statement execute function annals.refuse_change();
-create trigger append_only before update or truncate on annals.feed_segment
-  for each statement execute function annals.refuse_change();

@@ -1,5 +1,5 @@
--- A writer holds the lock of its project's feed from the placing of its records to the end of its transaction. A deferred
--- trigger of the writer's own runs in between, as long as it likes: no timeout of PostgreSQL applies to COMMIT. The service ends
+-- The watchdog of feeds' locks. A writer holds its project's lock from the placing of its records to the end of its transaction. A
+-- deferred trigger of the writer runs in between, for as long as it likes: no timeout of PostgreSQL applies to COMMIT. The service ends
 -- such a session if its operator wants that, and has granted the schema's owner the right.
 
 -- The sessions that others wait for at a feed's lock. The first to wait holds the tuple lock of the project's row, and waits for
@@ -7,7 +7,7 @@
 --
 -- Left out are superusers, the schema's owner, and the service's logins. Left out, too, is a commit that waits for a synchronous
 -- standby: ending it would show records that no standby has. Only pg_read_all_stats shows that, so without it there are no rows.
-create function annals.feed_lock_holders()
+create or replace function annals.feed_lock_holders()
   returns table (pid integer, transaction xid, project_id uuid, login name, is_waiting boolean)
 language sql security definer set search_path = pg_catalog, pg_temp
 as $$
@@ -34,7 +34,7 @@ $$;
 
 -- Ends a session that still holds a feed's lock, in this transaction, and that others still wait for. Whether it was that. How
 -- long it has held the lock is the caller's word.
-create function annals.end_feed_lock_holder(pid integer, transaction xid, held interval) returns boolean
+create or replace function annals.end_feed_lock_holder(pid integer, transaction xid, held interval) returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -49,6 +49,3 @@ begin
     'project_id', holder.project_id, 'pid', pid, 'held_seconds', trunc(extract(epoch from held))), null, null);
   return true;
 end $$;
-
-revoke all on function annals.feed_lock_holders(), annals.end_feed_lock_holder(integer, xid, interval) from public;
-grant execute on function annals.feed_lock_holders(), annals.end_feed_lock_holder(integer, xid, interval) to annals_service;

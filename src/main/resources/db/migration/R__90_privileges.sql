@@ -1,7 +1,12 @@
--- Least privilege, for the two roles at one place. Trigger functions run as their owner, so a writer needs no right on
--- what they write.
+-- Least privilege for the two roles. Trigger functions run as their owner, so a writer needs no right on what they write.
+--
+-- Each privilege is granted here and nowhere else, so the file begins by taking all of them.
 revoke all on all functions in schema annals from public;
 revoke all on all tables in schema annals from public;
+
+revoke all on all functions in schema annals from annals_writer, annals_service;
+revoke all on all tables in schema annals from annals_writer, annals_service;
+revoke all on all sequences in schema annals from annals_writer;
 
 grant usage on schema annals to annals_writer, annals_service;
 
@@ -25,7 +30,7 @@ grant insert (project_id, id, placed_with, "timestamp", recorded_at, action, act
   subject_id, subject_name, outcome, ip_address, message, metadata, number_sequence, number_value, recorded_by_token,
   recorded_by_role)
   on annals.audit_record to annals_service;
--- An instance that does not migrate looks whether the schema is old.
+-- An instance that does not migrate checks the version.
 grant select on annals.flyway_schema_history to annals_service;
 grant execute on function annals.recorder(uuid, text), annals.is_identity_id(uuid), annals.sequence_id(uuid, uuid, uuid), annals.places(uuid, bigint, bigint),
   annals.is_servable_metadata(jsonb), annals.is_owner(), annals.is_reserved(text), annals.skeleton(text), annals.is_held_id(text),
@@ -41,31 +46,31 @@ grant execute on function annals.administration(), annals.create_project(text, u
   annals.record_operation(text, text, text, text, jsonb, uuid, inet), annals.note_state(text, jsonb)
   to annals_service;
 
--- People of an OpenID provider: what they may do is an administrator's to say, that they came is the service's.
+-- Identities: administrators grant, the service notes the use.
 grant select on annals.identity, annals.identity_grant, annals.identity_entry to annals_service;
 grant execute on function annals.identity_id(text, text),
   annals.grant_identity(uuid, uuid, text, text, text, text[], text, jsonb, uuid, inet),
   annals.revoke_identity_grant(uuid, uuid, uuid, inet), annals.enter_identity(text, text, uuid[], inet) to annals_service;
 
--- The one change of records. What it writes, it writes as the owner.
+-- The only change of records.
 grant select on annals.redaction to annals_service;
 grant execute on function annals.redact(uuid, uuid, text[], text, text, bytea, uuid, uuid, inet) to annals_service;
 
 grant select on annals.legal_hold to annals_service;
 grant execute on function annals.set_hold(uuid, uuid, text, text, text, uuid, inet),
   annals.lift_hold(uuid, uuid, text, uuid, inet) to annals_service;
--- Records that have expired: which ones, the function knows.
+-- remove_expired() decides which records expire.
 grant select on annals.feed_horizon to annals_service;
 grant execute on function annals.horizon(uuid), annals.set_retention(uuid, integer, uuid, inet),
   annals.remove_expired(uuid, integer, bytea) to annals_service;
 
--- Archives of records, and whether they are waited for.
+-- Archives.
 grant select on annals.archive, annals.restored_archive to annals_service;
 grant execute on function annals.archived_through(uuid), annals.awaits_archive(uuid), annals.is_new(),
   annals.note_archive(uuid, uuid, bigint, bigint, text, bigint, bytea, uuid, inet),
   annals.require_archive(uuid, boolean, uuid, inet) to annals_service;
 
--- Streams: what they are, people say; how far they have come, and who delivers, the service does.
+-- Streams change by functions; the service updates their progress.
 grant select on annals.stream to annals_service;
 grant select, update (cursor, epoch, leased_by, leased_until, turn_at, failures, refusals, retry_at, last_error, failed_at,
   delivered_at, delivered, dead_letters) on annals.stream_progress to annals_service;
@@ -77,14 +82,14 @@ grant execute on function
   annals.rewind_stream(uuid, text, uuid, text, uuid, inet), annals.delete_stream(uuid, text, uuid, inet),
   annals.stop_stream(uuid, uuid, bigint, text), annals.note_stream_deaths(uuid, integer) to annals_service;
 
--- Alerts: what they are, people say. Who counts holds the row, and moves it on by a function that leaves the event.
+-- Alerts change by functions; the service updates the turn and the failures.
 grant select, update (turn_at, failures, retry_at, last_error, failed_at) on annals.alert to annals_service;
 grant execute on function
   annals.set_alert(uuid, uuid, text, text, bigint, integer, boolean, integer, uuid, inet),
   annals.delete_alert(uuid, text, uuid, inet), annals.advance_alert(uuid, bigint, timestamptz, bigint, bigint, boolean)
   to annals_service;
 
--- Sequences: their rows stay, their values are drawn.
+-- Sequences. Their rows stay.
 grant select, insert, update (next_value, reserved_from, deleted_at) on annals.sequence to annals_service;
 grant select, insert, update, delete on annals.sequence_series to annals_service;
 grant execute on function annals.native_sequence_name(uuid), annals.claim_series(uuid) to annals_service;
@@ -93,10 +98,10 @@ grant execute on function annals.native_sequence_name(uuid), annals.claim_series
 grant execute on function annals.max_plus_one(regclass, name), annals.attach_commit_order(regclass, name, name),
   annals.detach_commit_order(regclass, name) to annals_writer, annals_service;
 grant select, insert, update (column_name) on annals.max_plus_one_lock to annals_writer, annals_service;
--- Whoever inserts into such a table calls it.
+-- Writers of such a table call it.
 grant execute on function annals.note_commit_row(text, text, jsonb) to public;
 
--- What is derived may be changed, for it can be derived again.
+-- Derived data can be derived again.
 grant select, update (generation) on annals.projection to annals_service;
 grant select, insert, update (sequence_id, generation, mark) on annals.projection_checkpoint to annals_service;
 grant select, insert, update (record_count), delete on annals.daily_count to annals_service;
@@ -114,5 +119,7 @@ grant select, insert, update (size, frontier, signed_size, checkpoint, incarnati
 grant select, insert, update (epoch, size, cosigned_at, error, retry_at) on annals.merkle_witness to annals_service;
 grant select on annals.merkle_epoch to annals_service;
 
--- Up to where feeds were verified is not evidence: whoever has this role could skip the verification as well.
+-- Up to where feeds were verified is not evidence: this role could skip the verification as well.
 grant select, insert, update (sequence_id, round_at, found, found_before, due_at) on annals.verification to annals_service;
+
+grant execute on function annals.feed_lock_holders(), annals.end_feed_lock_holder(integer, xid, interval) to annals_service;

@@ -1,70 +1,9 @@
--- Alerts: saved queries of projects, each with how many matching records an interval may have. Where it has more, the administration's
--- feed gets an event that says so, one for each such interval at most.
---
--- What people say of an alert has its event in that feed, as everything in V11 has. How far it has counted stands in the same row and is
--- no event: there would be one for each step. So one lock holds both, and nobody counts by a definition that has changed meanwhile.
+-- Alerts: saved queries with the number of matching records that an interval may have. More than that appends one event to the
+-- administration's feed. Definition and progress are in one row, so one lock keeps a count from following an outdated definition.
 
-create table annals.alert (
-  id                 uuid           not null,
-  project_id         uuid           not null,
-  name               varchar(128)   not null,
-  -- As in GET /v1/project-logs.
-  q                  varchar(1024)  not null,
-  -- An interval may have so many matching records. The next one raises the alert.
-  threshold          bigint         not null,
-  interval_seconds   integer        not null,
-  enabled            boolean        not null,
-  created_at         timestamptz    not null default clock_timestamp(),
-  -- All records of the feed up to this one have been counted, or came before the alert was as it is.
-  sequence_id        bigint         not null,
-  -- The interval that is being counted: that of the newest matching record. Intervals begin at multiples of their length since 1970.
-  window_start       timestamptz,
-  first_sequence_id  bigint,
-  match_count        bigint         not null default 0,
-  -- The last interval for which there is an event, and how many there are.
-  raised_window      timestamptz,
-  raised_count       bigint         not null default 0,
-  -- When it was last somebody's turn: the one that waits longest is next.
-  turn_at            timestamptz    not null default '-infinity',
-  -- Failures since the last success; and when to try again.
-  failures           integer        not null default 0,
-  retry_at           timestamptz    not null default '-infinity',
-  last_error         varchar(1024),
-  failed_at          timestamptz,
-  constraint alert_pkey primary key (id),
-  constraint alert_name_key unique (project_id, name),
-  constraint alert_project_fkey foreign key (project_id) references annals.project (id),
-  constraint alert_name check (name ~ '^[A-Za-z0-9._-]+$'),
-  constraint alert_q check (q <> ''),
-  constraint alert_threshold check (threshold between 0 and 1000000000),
-  constraint alert_interval check (interval_seconds between 60 and 86400),
-  constraint alert_window check (
-    (window_start is null) = (first_sequence_id is null) and (window_start is null) = (match_count = 0)),
-  constraint alert_counts check (sequence_id >= 0 and match_count >= 0 and raised_count >= 0 and failures >= 0)
-) with (fillfactor = 50); -- room for the next version of a row on its own page
-
-create function annals.alert_state(alert annals.alert) returns jsonb
-language sql stable set timezone = 'UTC'
-as $$
-  select jsonb_build_object('id', alert.id, 'project_id', alert.project_id, 'name', alert.name, 'q', alert.q,
-    'threshold', alert.threshold, 'interval_seconds', alert.interval_seconds, 'enabled', alert.enabled,
-    'created_at', alert.created_at)
-  where alert.id is not null
-$$;
-
--- The event of a change of an alert.
-create function annals.record_alert_change(
-  action text, old_row annals.alert, new_row annals.alert, actor_token uuid, address inet) returns void
-language sql set search_path = pg_catalog, pg_temp
-as $$
-  select annals.record_event(action, 'alert', coalesce(new_row.id, old_row.id)::text, coalesce(new_row.name, old_row.name),
-    jsonb_build_object('before', annals.alert_state(old_row), 'after', annals.alert_state(new_row)), actor_token, address)
-$$;
-
--- Makes an alert, or says anew what it is. It counts the records that come from then on. One that is set to what it is goes on.
---
--- The alert's row is locked before a feed, as by whoever counts: the event of an alert of the project annals is in its own feed.
-create function annals.set_alert(
+-- Makes or redefines an alert, which counts from then on. One that is set to what it is goes on counting. The alert's row is locked before a
+-- feed, as by the evaluator: an alert of the project annals has its event in its own feed.
+create or replace function annals.set_alert(
   project_id uuid, id uuid, name text, q text, threshold bigint, interval_seconds integer, enabled boolean, most integer,
   actor_token uuid default null, address inet default inet_client_addr()) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp
@@ -89,7 +28,7 @@ begin
         constraint = 'alert_limit', schema = 'annals', table = 'alert';
     end if;
   end if;
-  -- What commits from here on comes behind it.
+  -- Later commits come after it.
   head := coalesce(
     (select s.last_sequence_id from annals.feed_segment as s
      where s.project_id = project_id order by s.first_sequence_id desc limit 1), 0);
@@ -107,11 +46,11 @@ begin
   else
     return;
   end if;
-  perform annals.record_alert_change('annals.alert.set', old_row, new_row, actor_token, address);
+  perform annals.record_change('annals.alert.set', old_row, new_row, actor_token, address);
 end $$;
 
--- The name is free again.
-create function annals.delete_alert(
+-- Deletes an alert. The name is free again.
+create or replace function annals.delete_alert(
   project_id uuid, name text, actor_token uuid default null, address inet default inet_client_addr()) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
@@ -126,12 +65,12 @@ begin
       message = format('project %s has no alert %s', project_id, name),
       constraint = 'alert_known', schema = 'annals', table = 'alert';
   end if;
-  perform annals.record_alert_change('annals.alert.delete', old_row, null, actor_token, address);
+  perform annals.record_change('annals.alert.delete', old_row, null, actor_token, address);
 end $$;
 
--- Moves an alert on that has counted up to a record. If that record has raised it, this appends the event. A feed is counted in one
--- direction only, and no interval is raised a second time.
-create function annals.advance_alert(
+-- Moves an alert forward to a record. If the record has raised it, appends the event. A feed is counted in one direction, and no interval is
+-- raised twice.
+create or replace function annals.advance_alert(
   id uuid, sequence_id bigint, window_start timestamptz, first_sequence_id bigint, match_count bigint, raised boolean) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp set timezone = 'UTC'
 as $$

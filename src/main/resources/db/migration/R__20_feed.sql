@@ -1,5 +1,7 @@
+-- The places of records, and the feed as a view.
+
 -- A record's sequence id, found through its append.
-create function annals.sequence_id(project_id uuid, record_id uuid, record_placed_with uuid) returns bigint
+create or replace function annals.sequence_id(project_id uuid, record_id uuid, record_placed_with uuid) returns bigint
 language sql stable parallel safe
 return coalesce(
   -- an append of one record, or of the service: the record names it
@@ -7,21 +9,21 @@ return coalesce(
    from annals.feed_segment s
    left join annals.append a on a.project_id = s.project_id and a.id = s.append_id
    where s.project_id = $1 and s.append_id = $3 and (a.id is null and $3 = $2 or $2 = any (a.record_ids))),
-  -- an append of a plain SQL writer: a few appends share the id that the record names
+  -- an append of a plain SQL writer: several appends share the id that the record names
   (select s.first_sequence_id + array_position(a.record_ids, $2) - 1
    from annals.append a
    join annals.feed_segment s on s.project_id = a.project_id and s.append_id = a.id
    where a.project_id = $1 and a.shared_append_id = $3 and $2 = any (a.record_ids)));
 
--- Who wrote a record, as the API shows it.
-create function annals.recorder(token uuid, role text) returns text
+-- The writer of a record, as the API shows it.
+create or replace function annals.recorder(token uuid, role text) returns text
 language sql immutable parallel safe
 return coalesce(
   case when annals.is_identity_id(token) then 'identity:' else 'token:' end || token::text, 'role:' || role);
 
--- The places of all feeds: where a record stands is unfolded here, and by places() for a part of a feed. (Only sql/read_feed.sql
--- unfolds a page by itself, which is faster by half.)
-create view annals.place as
+-- The places of all feeds. places() unfolds a part of a feed; read_feed.sql unfolds a page by itself, which is faster by half.
+-- A subquery for the ids: a bad estimate could turn a join into a scan of all appends.
+create or replace view annals.place as
 select segment.project_id,
        segment.first_sequence_id,
        segment.first_sequence_id + place.position - 1 as sequence_id,
@@ -33,11 +35,9 @@ cross join lateral unnest(coalesce(
   (select record_ids from annals.append where append.project_id = segment.project_id and append.id = segment.append_id),
   array[segment.append_id])) with ordinality as place (record_id, position);
 
--- The places of a feed from first to last. The function is inlined into the statement that calls it. Of an append it unfolds no more
--- than the range has of it: most ranges of a search are one place.
---
--- OFFSET 0 keeps both bounds of the segments in one probe of their index.
-create function annals.places(project_id uuid, first bigint, last bigint)
+-- The places of a feed from first to last. PostgreSQL inlines it. It unfolds no more of an append than the range has. OFFSET 0 keeps both
+-- bounds of the segments in one probe of their index.
+create or replace function annals.places(project_id uuid, first bigint, last bigint)
 returns table (sequence_id bigint, record_id uuid, mark integer)
 language sql stable parallel safe
 as $$
@@ -65,11 +65,9 @@ as $$
     offset 0) as place
 $$;
 
--- The feed with its sequence ids as a plain column, for people with psql. The service reads ranges of places.
---
--- OFFSET 0 keeps the planner from joining by anything but the primary key: without statistics on a new table, it would
+-- The feed with its sequence ids, for people with psql. OFFSET 0 keeps the planner to the primary key: without statistics it would
 -- consider a loop over all records for each place cheap.
-create view annals.feed as
+create or replace view annals.feed as
 select place.project_id,
        place.sequence_id,
        record.id,

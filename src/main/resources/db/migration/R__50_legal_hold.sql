@@ -1,40 +1,9 @@
--- Legal hold: what must stay as it is, however old it is and whoever asks for its removal. A hold covers a project, or in it the
--- records of one actor or of one subject. It stops redactions of what it covers, and the retention of its whole project.
---
--- Each hold has its events in the administration's feed, as everything in V11 has. A hold that was lifted stays in the table.
+-- Legal holds. A hold covers a project, or the records of one actor or one subject in it. It stops redactions of what it covers, and
+-- the retention of its whole project. A lifted hold stays in the table.
 
-create table annals.legal_hold (
-  id           uuid           not null,
-  project_id   uuid           not null,
-  -- Both null: the hold covers the whole project.
-  actor_id     varchar(1024),
-  subject_id   varchar(1024),
-  reason       varchar(1024)  not null,
-  created_at   timestamptz    not null default clock_timestamp(),
-  lifted_at    timestamptz,
-  lift_reason  varchar(1024),
-  constraint legal_hold_pkey primary key (id),
-  constraint legal_hold_project_fkey foreign key (project_id) references annals.project (id),
-  constraint legal_hold_covers check (
-    num_nonnulls(actor_id, subject_id) <= 1 and actor_id <> '' and subject_id <> ''),
-  constraint legal_hold_reason check (reason <> '' and lift_reason <> ''),
-  constraint legal_hold_lifted check ((lifted_at is null) = (lift_reason is null))
-);
-create index legal_hold_project_idx on annals.legal_hold (project_id, id);
-create index legal_hold_active_idx on annals.legal_hold (project_id, actor_id, subject_id) where lifted_at is null;
-
-create function annals.hold_state(hold annals.legal_hold) returns jsonb
-language sql stable set timezone = 'UTC'
-as $$
-  select jsonb_build_object('id', hold.id, 'project_id', hold.project_id, 'actor_id', hold.actor_id,
-    'subject_id', hold.subject_id, 'reason', hold.reason, 'created_at', hold.created_at, 'lifted_at', hold.lifted_at,
-    'lift_reason', hold.lift_reason)
-  where hold.id is not null
-$$;
-
--- Waits until no hold of the project is being set, and lets none be set before the transaction ends. So whatever removes something
--- comes before a hold, with its commit, or sees it. Appends go on.
-create function annals.keep_holds(project_id uuid) returns void
+-- Waits for holds that are being set, and lets none be set before the transaction ends. So a removal either commits before a hold or sees
+-- it. Appends continue.
+create or replace function annals.keep_holds(project_id uuid) returns void
 language plpgsql set search_path = pg_catalog, pg_temp
 as $$
 begin
@@ -46,15 +15,15 @@ begin
   perform from annals.project where id = project_id for key share;
 end $$;
 
--- Whether anything of a project is held, which stops its retention.
-create function annals.is_held(project_id uuid) returns boolean
+-- Whether the project has a hold, which stops its retention.
+create or replace function annals.is_held(project_id uuid) returns boolean
 language sql stable set search_path = pg_catalog, pg_temp
 as $$
   select exists (select from annals.legal_hold as hold where hold.project_id = $1 and hold.lifted_at is null)
 $$;
 
--- What redacts a record calls this first.
-create function annals.refuse_held(record annals.audit_record) returns void
+-- redact() calls this first.
+create or replace function annals.refuse_held(record annals.audit_record) returns void
 language plpgsql set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -74,8 +43,8 @@ begin
   end if;
 end $$;
 
--- Waits for redactions and removals that are under way. From its commit on, there are none any more.
-create function annals.set_hold(
+-- Waits for redactions and removals in progress. From its commit on, there are none.
+create or replace function annals.set_hold(
   project_id uuid, id uuid, actor_id text, subject_id text, reason text, actor_token uuid default null,
   address inet default inet_client_addr()) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp
@@ -90,11 +59,10 @@ begin
   values (id, project_id, actor_id, subject_id, reason)
   returning * into made;
   perform annals.await_removal(project_id);
-  perform annals.record_event('annals.hold.set', 'hold', made.id::text, null,
-    jsonb_build_object('before', null, 'after', annals.hold_state(made)), actor_token, address);
+  perform annals.record_change('annals.hold.set', null, made, actor_token, address);
 end $$;
 
-create function annals.lift_hold(
+create or replace function annals.lift_hold(
   project_id uuid, hold_id uuid, reason text, actor_token uuid default null,
   address inet default inet_client_addr()) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp
@@ -116,6 +84,5 @@ begin
   end if;
   update annals.legal_hold as h set lifted_at = clock_timestamp(), lift_reason = reason
   where h.id = hold_id returning * into new_row;
-  perform annals.record_event('annals.hold.lift', 'hold', hold_id::text, null,
-    jsonb_build_object('before', annals.hold_state(old_row), 'after', annals.hold_state(new_row)), actor_token, address);
+  perform annals.record_change('annals.hold.lift', old_row, new_row, actor_token, address);
 end $$;

@@ -1,49 +1,27 @@
--- Retention: the oldest records of a feed go once they are older than their project says. What goes is always the beginning of
--- the feed, in whole appends. The triggers let pass only what annals.remove_expired() removes, and that follows the project's row
--- and the database's clock, whoever calls it.
+-- Retention removes the oldest records of a feed once they are older than the project's policy says, in whole appends. The triggers
+-- permit only what remove_expired() removes, which follows the project's row and the database's clock.
 
--- Up to where the records of a feed are gone. The place at the horizon stays, with the id and the mark of its record, so that
--- sequence ids never begin again, and a reader who has come exactly this far goes on. A row is made with the first policy, and
--- never goes.
-create table annals.feed_horizon (
-  project_id       uuid        not null,
-  sequence_id      bigint      not null default 0,
-  -- All that went was recorded before then.
-  recorded_before  timestamptz,
-  -- The entries of the log (see docs/leaf-format.md) for those that went of a tile that was not full by then. Those of full tiles
-  -- are in merkle_tile.
-  entries          bytea       not null default '',
-  constraint feed_horizon_pkey primary key (project_id),
-  constraint feed_horizon_project_fkey foreign key (project_id) references annals.project (id),
-  constraint feed_horizon_range check (sequence_id >= 0 and (sequence_id = 0 or recorded_before is not null)),
-  constraint feed_horizon_entries check (octet_length(entries) in (0, sequence_id % 256 * 32))
-) with (fillfactor = 50); -- room for the next version of a row on its own page
-alter table annals.feed_horizon alter column entries set storage external;
+-- The records of a project up to this one are in archives, except those that expired before; 0: none.
+create or replace function annals.archived_through(project_id uuid) returns bigint
+language sql stable
+return coalesce(
+  (select last_sequence_id from annals.archive where archive.project_id = $1 order by last_sequence_id desc limit 1), 0);
 
--- 0 where nothing went.
-create function annals.horizon(project_id uuid) returns bigint
+-- 0 if nothing was removed.
+create or replace function annals.horizon(project_id uuid) returns bigint
 language sql stable
 return coalesce((select sequence_id from annals.feed_horizon where feed_horizon.project_id = $1), 0);
 
-create function annals.refuse_rewound_horizon() returns trigger
+create or replace function annals.refuse_rewound_horizon() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp
 as $$
 begin
   raise restrict_violation using
     message = format('%s refused: the horizon of project %s never goes back', tg_op, old.project_id);
 end $$;
-create trigger refuse_rewound_horizon before update on annals.feed_horizon
-  for each row
-  when (new.project_id <> old.project_id or new.sequence_id < old.sequence_id)
-  execute function annals.refuse_rewound_horizon();
-create trigger refuse_forgotten_horizon before delete on annals.feed_horizon
-  for each row
-  execute function annals.refuse_rewound_horizon();
-create trigger append_only before truncate on annals.feed_horizon
-  for each statement execute function annals.refuse_change();
 
--- Lets records, appends and segments go that are behind the horizon, as this very transaction has set it.
-create function annals.refuse_other_removal() returns trigger
+-- Permits the removal of records, appends and segments behind the horizon that this transaction has set.
+create or replace function annals.refuse_other_removal() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -65,7 +43,7 @@ begin
         where horizon.project_id = gone.project_id and horizon.xmin = pg_current_xact_id()::xid
           and gone.last_sequence_id <= horizon.sequence_id));
   elsif permitted then
-    -- Their segments have gone before them.
+    -- Their segments are deleted before them.
     permitted := not exists (
       select from gone
       where not exists (
@@ -83,18 +61,15 @@ begin
   return null;
 end $$;
 
-create trigger append_only_but_retention after delete on annals.audit_record
-  referencing old table as gone
-  for each statement execute function annals.refuse_other_removal();
-create trigger append_only_but_retention after delete on annals.append
-  referencing old table as gone
-  for each statement execute function annals.refuse_other_removal();
-create trigger append_only_but_retention after delete on annals.feed_segment
-  referencing old table as gone
-  for each statement execute function annals.refuse_other_removal();
+-- Waits for a removal in progress, and keeps the next one off until the transaction ends. The next one then sees its changes.
+create or replace function annals.await_removal(project_id uuid) returns void
+language sql set search_path = pg_catalog, pg_temp
+as $$
+  select from annals.feed_horizon where feed_horizon.project_id = $1 for update
+$$;
 
--- For how many days a project keeps its records; null: for ever. What goes comes back only from a backup.
-create function annals.set_retention(
+-- For how many days a project keeps its records; null: for ever. Removed records come back only from a backup.
+create or replace function annals.set_retention(
   project_id uuid, retention_days integer, actor_token uuid default null, address inet default inet_client_addr())
   returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp
@@ -107,73 +82,25 @@ begin
   perform annals.require_administrator(actor_token);
   old_row := annals.lock_unreserved_project(project_id);
   insert into annals.feed_horizon (project_id) values (project_id) on conflict do nothing;
-  -- What is being removed by the old policy is gone before the new one is in force.
+  -- Removals by the old policy end before the new one is in force.
   perform annals.await_removal(project_id);
   if old_row.retention_days is not distinct from retention_days then
     return;
   end if;
   update annals.project as p set retention_days = retention_days where p.id = project_id returning * into new_row;
-  perform annals.record_project_change('annals.project.retain', old_row, new_row, actor_token, address);
+  perform annals.record_change('annals.project.retain', old_row, new_row, actor_token, address);
 end $$;
 
--- Waits for a removal that is under way, and keeps the next one off until the transaction ends. Whoever forbids removals calls
--- this, and then is seen by the next one.
-create function annals.await_removal(project_id uuid) returns void
-language sql set search_path = pg_catalog, pg_temp
-as $$
-  select from annals.feed_horizon where feed_horizon.project_id = $1 for update
-$$;
-
--- The root of a tree, from the hashes that stand for it: one for each bit of its size, the largest first.
-create function annals.tree_root(frontier bytea) returns bytea
-language plpgsql immutable set search_path = pg_catalog, pg_temp
-as $$
-declare
-  root bytea := sha256('');
-begin
-  for at in reverse octet_length(frontier) / 32 - 1 .. 0 loop
-    root := case when at = octet_length(frontier) / 32 - 1 then substr(frontier, at * 32 + 1)
-      else sha256(E'\\x01' || substr(frontier, at * 32 + 1, 32) || root) end;
-  end loop;
-  return root;
-end $$;
-
--- What stands in a tree for up to 255 entries that begin a tile.
-create function annals.begun_frontier(entries bytea) returns bytea
-language plpgsql immutable set search_path = pg_catalog, pg_temp
-as $$
-declare
-  frontier  bytea := '';
-  hashes    bytea[];
-  first     integer := 0;
-begin
-  for height in reverse 7 .. 0 loop
-    continue when (octet_length(entries) / 32 >> height) % 2 = 0;
-    hashes := array(
-      select sha256(E'\\x00' || substr(entries, n * 32 + 1, 32)) from generate_series(first, first + (1 << height) - 1) as n
-      order by n);
-    while cardinality(hashes) > 1 loop
-      hashes := array(
-        select sha256(E'\\x01' || hashes[n] || hashes[n + 1]) from generate_series(1, cardinality(hashes), 2) as n order by n);
-    end loop;
-    frontier := frontier || hashes[1];
-    first := first + (1 << height);
-  end loop;
-  return frontier;
-end $$;
-
--- Before when records of a project may have been recorded to go; null where it keeps them.
-create function annals.retained_from(project_id uuid) returns timestamptz
+-- Records from before this time may be removed; null if the project keeps them.
+create or replace function annals.retained_from(project_id uuid) returns timestamptz
 language sql stable
 return (
   select statement_timestamp() - make_interval(hours => 24 * retention_days) from annals.project where id = $1);
 
--- Up to where records of a project may go now: the end of an append, all of whose records, and those of all before it, are older
--- than the policy says. At most so many more than are gone, or one append. Null: none.
---
--- What is derived from records has to have been derived by then: the log has their entries, and the counts have counted them. And
--- where the project requires it, they are in an archive (see V16); unless what is asked is what else may go.
-create function annals.expired_through(project_id uuid, most integer, unarchived boolean default false) returns bigint
+-- The end of the last append that may be removed now: all its records and those before are older than the policy says. At most so many
+-- records, or one append. Null: none. The log and the counts must have processed them, and the archive must have them if the project
+-- requires it, unless unarchived asks for what an archive would permit.
+create or replace function annals.expired_through(project_id uuid, most integer, unarchived boolean default false) returns bigint
 language plpgsql stable set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_variable
@@ -193,7 +120,7 @@ begin
   join annals.projection_checkpoint as checkpoint
     on checkpoint.project_id = log.project_id and checkpoint.projection = 'statistics'
   join annals.projection on projection.name = checkpoint.projection
-  -- What is halted is evidence.
+  -- A halted log is evidence.
   where log.project_id = project_id and log.halted is null;
   -- (Null stays null: the loop ends at once.)
   if derived is not null and not unarchived
@@ -217,9 +144,9 @@ begin
   return through;
 end $$;
 
--- Takes records out of the counts by day that are about to go. Where a day has more combinations than it may have, it admits no
--- others in the place of those that go: all records of a combination are counted under it, or all among the further ones.
-create function annals.uncount(project_id uuid, ids uuid[]) returns void
+-- Takes records that are about to be removed out of the counts by day. A day with too many combinations admits no others in their place: a
+-- combination is counted by itself for all its records or for none.
+create or replace function annals.uncount(project_id uuid, ids uuid[]) returns void
 language sql set search_path = pg_catalog, pg_temp
 as $$
   with combination as materialized (
@@ -283,17 +210,16 @@ as $$
   where t.project_id = $1 and t.day = day.day and t.record_count <= day.record_count
 $$;
 
--- Removes the oldest records of a project that its policy lets go, at most so many or one append, with what is derived from them and
--- what their salts follow from; and appends the event that says so. (The block of the search index that they share with others
--- is left to the caller.) What stays of them are the entries of the log, from which nothing can be guessed any more.
+-- Removes the oldest expired records of a project, at most so many or one append, with what was derived from them and the seeds of their
+-- salts, and appends the event. The caller corrects the block of the search index that they share with others. The entries of the log
+-- stay, from which nothing can be guessed.
 --
---   most     from 1 to 10,000
---   entries  of the log's tile that is not full: those of all its records. The frontier tells whether they are the right ones.
---            Null where they are not known
---   removed  how many records went
+--   most           from 1 to 10,000
+--   entries        the entries of all records in the log's incomplete tile, checked against the frontier; null if unknown
+--   removed        the number of records removed
 --   needs_entries  nothing was done, because entries are needed
---   horizon  up to where records are gone now
-create function annals.remove_expired(
+--   horizon        the last sequence id that is removed
+create or replace function annals.remove_expired(
   project_id uuid, most integer, entries bytea, out removed bigint, out needs_entries boolean, out horizon bigint)
 language plpgsql security definer set search_path = pg_catalog, pg_temp set timezone = 'UTC'
 as $$
@@ -317,7 +243,7 @@ begin
   end if;
   perform from annals.projection_checkpoint as c where c.project_id = project_id order by c.projection for update;
   select h.sequence_id into horizon from annals.feed_horizon as h where h.project_id = project_id for update;
-  -- From here on neither the policy nor a hold changes until this is done: see await_removal().
+  -- From here on neither policy nor holds change until the end: see await_removal().
   through := annals.expired_through(project_id, least(greatest(most, 1), 10000));
   if through is null then
     return;
@@ -347,7 +273,7 @@ begin
     perform annals.uncount(project_id, ids);
   end if;
 
-  -- The triggers let go what this says.
+  -- The triggers permit what this says.
   update annals.feed_horizon as h
   set sequence_id = through, recorded_before = greatest(h.recorded_before, cutoff), entries = begun
   where h.project_id = project_id;
@@ -390,7 +316,7 @@ begin
       'first_sequence_id', through - removed + 1, 'last_sequence_id', through, 'count', gone.count,
       'recorded_from', gone.first, 'recorded_to', gone.last,
       'retention_days', (select p.retention_days from annals.project as p where p.id = project_id),
-      -- The same, since the entries stay: whoever has kept the root sees that nothing else was touched.
+      -- Equal, because the entries stay: a reader that kept the root sees that nothing else changed.
       'before', jsonb_build_object('oldest_sequence_id', through - removed + 1, 'tree', tree),
       'after', jsonb_build_object('oldest_sequence_id', through + 1, 'tree', tree)),
     null, null);

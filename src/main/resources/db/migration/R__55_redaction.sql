@@ -1,32 +1,8 @@
--- Redaction: the values of some fields of a record go, and with them their salts, from which a value could be guessed. Their
--- digests stay, so the record's leaf in the log does not change (see docs/leaf-format.md). It is the only change that any
--- record ever sees, and the triggers let pass only what a row of annals.redaction says.
+-- Redaction removes values of a record and their salts, from which a value could be guessed. Their digests stay, so the record's leaf
+-- does not change (docs/leaf-format.md). It is the only change of a record. The triggers permit only what annals.redaction says.
 
--- What was redacted, in the order of a project's redactions. Nobody but the schema's owner may write here, and so nobody else can
--- make the triggers let anything pass.
-create table annals.redaction (
-  project_id  uuid    not null,
-  -- 1, 2, 3 … in the project: whoever keeps records in memory asks for the highest one.
-  number      bigint  not null,
-  record_id   uuid    not null,
-  -- What went now; other fields of the record may have gone before.
-  fields      text[]  not null,
-  -- The record in the same feed that says who did it, and why.
-  event_id    uuid    not null,
-  constraint redaction_pkey primary key (project_id, number),
-  constraint redaction_project_fkey foreign key (project_id) references annals.project (id),
-  constraint redaction_fields check (
-    cardinality(fields) between 1 and 10
-    and fields <@ array['actor.type', 'actor.id', 'actor.name', 'subject.type', 'subject.id', 'subject.name', 'outcome',
-      'ip_address', 'message', 'metadata'])
-);
-create index redaction_record_idx on annals.redaction (project_id, record_id);
-
-create trigger append_only before update or delete or truncate on annals.redaction
-  for each statement execute function annals.refuse_change();
-
--- Lets a record change as far as a redaction of this very transaction says.
-create function annals.refuse_other_change() returns trigger
+-- Permits a change of a record only as far as a redaction of this transaction says.
+create or replace function annals.refuse_other_change() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -57,55 +33,14 @@ begin
     hint = 'To correct a record, append another one that says so; to remove values, redact them.';
 end $$;
 
-create trigger append_only_but_redactions before update on annals.audit_record
-  for each row execute function annals.refuse_other_change();
-
-create function annals.base64url(bytes bytea) returns text
-language sql immutable parallel safe
-return translate(rtrim(encode(bytes, 'base64'), '='), '+/', '-_');
-
--- The fields of a record that are set, each with its value in canonical JSON; of fields that cannot be redacted it is empty.
-create function annals.leaf_fields(record annals.audit_record, canonical_metadata text) returns table (name text, value text)
-language sql stable set search_path = pg_catalog, pg_temp
-as $$
-  select field.name, field.value
-  from (values
-    ('action', ''),
-    ('timestamp', ''),
-    ('recorded_by', left(coalesce(record.recorded_by_token::text, record.recorded_by_role), 0)),
-    ('number', left(record.number_value::text, 0)),
-    ('actor.type', to_json(record.actor_type)::text),
-    ('actor.id', to_json(record.actor_id)::text),
-    ('actor.name', to_json(record.actor_name)::text),
-    ('subject.type', to_json(record.subject_type)::text),
-    ('subject.id', to_json(record.subject_id)::text),
-    ('subject.name', to_json(record.subject_name)::text),
-    ('outcome', to_json(record.outcome::text)::text),
-    ('ip_address', to_json(host(record.ip_address))::text),
-    ('message', to_json(record.message::text)::text),
-    ('metadata', case when record.metadata::jsonb <> '{}' then canonical_metadata end)) as field (name, value)
-  where field.value is not null
-$$;
-
--- The seeds of the 256 records of a tile, one after the other. Where some have been redacted, they are stored like this, and those
--- are zeros; otherwise they follow from one seed (see annals.merkle_seed).
-create function annals.record_seeds(seed bytea, tile bigint) returns bytea
-language sql immutable
-return case
-  when octet_length(seed) > 32 then seed
-  else (
-    select string_agg(sha256(seed || int8send(tile * 256 + place)), ''::bytea order by place)
-    from generate_series(1, 256) as place)
-end;
-
--- Redacts fields of a record, all of which are set, and appends the record that says so; without fields, it only looks for a legal hold. The caller holds the checkpoints of
--- the projections 'search' and 'statistics', so that redactions of a project follow one another, and corrects what these two
--- have derived from the record, in the same transaction.
+-- Redacts fields of a record, all of which are set, and appends the event; without fields, it only checks for a legal hold. The caller holds
+-- the checkpoints of 'search' and 'statistics', so redactions of a project follow one another, and corrects these two projections in
+-- the same transaction.
 --
---   canonical_metadata  the record's metadata in canonical JSON, where it goes; the database only checks that it is the same value
+--   canonical_metadata  the record's metadata in canonical JSON; the database checks only that it is the same value
 --   drawn_seed          32 random bytes, for a record whose tile has no seed yet
 --   address             of the caller, for the administration's feed
-create function annals.redact(
+create or replace function annals.redact(
   project_id uuid, record_id uuid, fields text[], reason text, canonical_metadata text, drawn_seed bytea,
   event_id uuid, recorded_by_token uuid, address inet) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp
@@ -188,7 +123,7 @@ begin
     project_id, event_id, event_id, statement_timestamp(), statement_timestamp(), 'annals.redact',
     split_part(annals.recorder(recorded_by_token, null), ':', 1), recorded_by_token, 'record', record_id, 'success', reason,
     jsonb_build_object('fields', to_jsonb(fields), 'sequence_id', place), recorded_by_token, null);
-  -- Not the reason, which may be redacted itself.
+  -- Without the reason, which may be redacted itself.
   perform annals.record_event('annals.record.redact', 'record', record_id::text, null,
     jsonb_build_object('project_id', project_id, 'sequence_id', place, 'fields', to_jsonb(fields)), recorded_by_token, address);
 end $$;

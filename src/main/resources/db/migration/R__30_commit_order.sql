@@ -1,24 +1,20 @@
 -- COMMIT_ORDERED: numbers the rows of the caller's table when their transaction commits.
 --
--- Whoever inserts into such a table controls its own session: every setting, savepoint and SET CONSTRAINTS. So the numbers
--- depend only on rows that it has no right to write: the counters. Settings are hints, and each one is checked against the
--- rows before it counts:
+-- A writer of such a table controls its session: settings, savepoints, SET CONSTRAINTS. So the numbers depend only on the counters,
+-- which it cannot write. Two settings are hints, checked against the rows before use:
 --
---   annals.commit_<hash>     the groups in which rows of this transaction wait, each with the key of such a row. They are
---                            locked in one order for everybody, so that writers of several groups do not deadlock. A
---                            group is locked ahead only if the row is there, in that group and without a number, so that
---                            its number would lock the group at commit anyway.
---   annals.commit_at_<0-255> where the newest version of a counter is. A transaction cannot remove the versions that it
---                            made itself, and to look for the newest one among n of them takes n steps. A wrong place
---                            holds no visible counter of the group, which is then looked up by its key.
+--   annals.commit_<hash>      the groups with rows of this transaction that wait, each with the key of such a row. All transactions
+--                             lock them in one order, so that writers of several groups do not deadlock. A group is locked ahead
+--                             only if the row exists, is in the group and has no number: its number would lock it anyway.
+--   annals.commit_at_<0-255>  where a counter's newest version is. To find it among the n versions that the transaction made takes
+--                             n steps. A wrong place holds no visible counter of the group, which is then found by its key.
 --
 -- A setting that cannot be parsed fails the transaction that set it.
 
--- Notes that a row waits for its number. It is called in the WHEN of a trigger, so it runs as whoever inserts. It has no
--- search path of its own, which would double its cost. The first group is noted alone, after an equals sign, because most
--- transactions have only one; a list begins with the second group. Beyond 16 KiB, some 400 groups, no more groups are
--- noted; these are locked as their rows come.
-create function annals.note_commit_row(setting text, group_key text, key jsonb) returns boolean
+-- Notes that a row waits for its number. It runs in the WHEN of a trigger, as the inserting role, and without a search path, which would
+-- double its cost. The first group is noted alone, after an equals sign: most transactions have one. Beyond 16 KiB, some 400 groups,
+-- groups are locked as their rows come.
+create or replace function annals.note_commit_row(setting text, group_key text, key jsonb) returns boolean
 language plpgsql
 as $$
 declare
@@ -41,21 +37,19 @@ begin
   return true;
 end $$;
 
--- Numbers the rows of a table in commit order: 1, 2, 3 … without a gap, in the whole table or in each group of it.
+-- Numbers the rows of a table in commit order: 1, 2, 3 … without a gap, in the whole table or in each group.
 --
--- It creates, in the table's schema and with the table's owner, <table>_commit_order with the last number of each group,
--- <table>_commit_group, whose key ensures that each group has only one counter, and a function <table>_commit_order() with
--- the statements for this table, so that they need not be planned for every row. The index of the counters is not unique: a
--- unique one would check every version that a transaction has made before it adds the next.
+-- It creates, with the table's schema and owner, <table>_commit_order with the last number of each group, <table>_commit_group, whose key
+-- gives each group one counter, and a function <table>_commit_order() with this table's statements, so that they are not planned for
+-- every row. The index of the counters is not unique: a unique one would check every version that a transaction made before.
 --
--- A transaction holds no lock before its commit, or SET CONSTRAINTS IMMEDIATE. It locks its groups in one order for
--- everybody, but only within each table. Transactions that write to several such tables should do so in the same order.
--- Otherwise PostgreSQL may have to end one of them with 40P01 (deadlock_detected); it can then be run again.
+-- A transaction locks nothing before its commit, or SET CONSTRAINTS IMMEDIATE. It locks its groups in one order within each table.
+-- Transactions that write to several such tables should do so in one order, or PostgreSQL may end one with 40P01.
 --
--- The table needs a primary key, and the column must be a bigint that may be null. Rows come with null in it; any other
--- value is refused at commit. Writers need no right on the column. Whoever may update it can change numbers. A row whose
--- primary key is changed by the same transaction that inserted it stays without a number.
-create function annals.attach_commit_order(target regclass, column_name name, group_column name default null) returns void
+-- The table needs a primary key; the column is a nullable bigint. Rows have null in it; any other value is refused at commit. Writers
+-- need no right on the column; a role that may update it can change numbers. A row whose primary key changes in the transaction that
+-- inserted it stays without a number.
+create or replace function annals.attach_commit_order(target regclass, column_name name, group_column name default null) returns void
 language plpgsql set search_path = pg_catalog, pg_temp
 as $attach$
 declare
@@ -245,10 +239,9 @@ begin
     counter, column_name);
 end $attach$;
 
--- Removes commit order from a table: the trigger, its function and its counters. The numbers stay, and if commit order is
--- attached again, it continues from them. This waits for the transactions that have written to the table, and later ones
--- wait for it. Only the table's owner may do so.
-create function annals.detach_commit_order(target regclass, column_name name) returns void
+-- Removes commit order from a table. The numbers stay, and continue if commit order is attached again. It waits for transactions that
+-- have written to the table. Only the table's owner may call it.
+create or replace function annals.detach_commit_order(target regclass, column_name name) returns void
 language plpgsql set search_path = pg_catalog, pg_temp
 as $$
 declare

@@ -1,14 +1,13 @@
--- The search index: a projection that notes, for each 1,024 consecutive places of a feed, which values the records there
--- have. It is written after the commit, so appending pays nothing for it. A page finds the blocks that may have what it
--- looks for, and looks at their records, and at the records that are not in any block yet.
+-- Search and counts: how text is compared, and the keys of the index. Text is folded the same way in every database, whatever its
+-- locale: NFKC of Unicode's full case folding (C and F of CaseFolding.txt 16.0) of the NFKD. Only lower() in "C" and normalize() of
+-- PostgreSQL take part. FoldTest compares the result with Unicode's data.
 
--- Text as search compares it: in NFKC and with Unicode's full case folding (C and F of CaseFolding.txt 16.0), that is, the NFKC of
--- the folded NFKD. It is the same in every database, whatever its locale: of PostgreSQL's functions, only lower() in "C", which knows
--- ASCII alone, and normalize() take part. FoldTest compares it with Unicode's data.
+create or replace function annals.combination_key(action text, actor text, outcome text) returns bytea
+language sql immutable parallel safe
+return sha256(convert_to(jsonb_build_array(action, actor, outcome)::text, 'UTF8'));
 
--- The letters that fold to one other, and these. They are those that NFKD leaves; and besides, what is frequent in text that needs no
--- normalization.
-create function annals.cased_letters() returns text
+-- The letters that fold to one other, and these: those that NFKD leaves, and frequent ones of text that needs no normalization.
+create or replace function annals.cased_letters() returns text
 language sql immutable parallel safe
 return 'ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÐÑÒÓÔÕÖØÙÚÛÜÝÞĀĂĄĆĈĊČĎĐĒĔĖĘĚĜĞĠĢĤĦĨĪĬĮĴĶĹĻĽŁŃŅŇŊŌŎŐŒŔŖŘŚŜŞŠŢŤŦŨŪŬŮŰŲŴŶŸŹŻŽƁƂƄƆƇƉƊƋƎƏƐƑƓƔƖƗƘƜƝƟƢƤƦƧƩƬƮƱƲƳ'
   'ƵƷƸƼǤǶǷȜȠȢȤȺȻȽȾɁɃɄɅɆɈɊɌɎͅͰͲͶͿΆΈΉΊΌΎΏΑΒΓΔΕΖΗΘΙΚΛΜΝΞΟΠΡΣΤΥΦΧΨΩΪΫςϏϘϚϜϞϠϢϤϦϨϪϬϮϷϺϽϾϿЀЁЂЃЄЅІЇЈЉЊЋЌЍЎЏАБВГДЕЖЗИЙКЛМНОПРСТУФХЦ'
@@ -21,7 +20,7 @@ return 'ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÐÑÒÓÔÕÖØÙÚÛÜÝÞĀĂĄĆĈĊ
   '𐒶𐒷𐒸𐒹𐒺𐒻𐒼𐒽𐒾𐒿𐓀𐓁𐓂𐓃𐓄𐓅𐓆𐓇𐓈𐓉𐓊𐓋𐓌𐓍𐓎𐓏𐓐𐓑𐓒𐓓𐕰𐕱𐕲𐕳𐕴𐕵𐕶𐕷𐕸𐕹𐕺𐕼𐕽𐕾𐕿𐖀𐖁𐖂𐖃𐖄𐖅𐖆𐖇𐖈𐖉𐖊𐖌𐖍𐖎𐖏𐖐𐖑𐖒𐖔𐖕𐲀𐲁𐲂𐲃𐲄𐲅𐲆𐲇𐲈𐲉𐲊𐲋𐲌𐲍𐲎𐲏𐲐𐲑𐲒𐲓𐲔𐲕𐲖𐲗𐲘𐲙𐲚𐲛𐲜𐲝𐲞𐲟𐲠𐲡𐲢𐲣𐲤𐲥𐲦𐲧𐲨𐲩𐲪𐲫𐲬𐲭𐲮𐲯𐲰𐲱𐲲𐵐𐵑𐵒𐵓'
   '𐵔𐵕𐵖𐵗𐵘𐵙𐵚𐵛𐵜𐵝𐵞𐵟𐵠𐵡𐵢𐵣𐵤𐵥𑢠𑢡𑢢𑢣𑢤𑢥𑢦𑢧𑢨𑢩𑢪𑢫𑢬𑢭𑢮𑢯𑢰𑢱𑢲𑢳𑢴𑢵𑢶𑢷𑢸𑢹𑢺𑢻𑢼𑢽𑢾𑢿𖹀𖹁𖹂𖹃𖹄𖹅𖹆𖹇𖹈𖹉𖹊𖹋𖹌𖹍𖹎𖹏𖹐𖹑𖹒𖹓𖹔𖹕𖹖𖹗𖹘𖹙𖹚𖹛𖹜𖹝𖹞𖹟𞤀𞤁𞤂𞤃𞤄𞤅𞤆𞤇𞤈𞤉𞤊𞤋𞤌𞤍𞤎𞤏𞤐𞤑𞤒𞤓𞤔𞤕𞤖𞤗𞤘𞤙𞤚𞤛𞤜𞤝𞤞𞤟𞤠𞤡';
 
-create function annals.folded_letters() returns text
+create or replace function annals.folded_letters() returns text
 language sql immutable parallel safe
 return 'àáâãäåæçèéêëìíîïðñòóôõöøùúûüýþāăąćĉċčďđēĕėęěĝğġģĥħĩīĭįĵķĺļľłńņňŋōŏőœŕŗřśŝşšţťŧũūŭůűųŵŷÿźżžɓƃƅɔƈɖɗƌǝəɛƒɠɣɩɨƙɯɲɵƣƥʀƨʃƭʈʊʋƴ'
   'ƶʒƹƽǥƕƿȝƞȣȥⱥȼƚⱦɂƀʉʌɇɉɋɍɏιͱͳͷϳάέήίόύώαβγδεζηθικλμνξοπρστυφχψωϊϋσϗϙϛϝϟϡϣϥϧϩϫϭϯϸϻͻͼͽѐёђѓєѕіїјљњћќѝўџабвгдежзийклмнопрстуфхц'
@@ -34,13 +33,12 @@ return 'àáâãäåæçèéêëìíîïðñòóôõöøùúûüýþāăąćĉċ
   '𐓞𐓟𐓠𐓡𐓢𐓣𐓤𐓥𐓦𐓧𐓨𐓩𐓪𐓫𐓬𐓭𐓮𐓯𐓰𐓱𐓲𐓳𐓴𐓵𐓶𐓷𐓸𐓹𐓺𐓻𐖗𐖘𐖙𐖚𐖛𐖜𐖝𐖞𐖟𐖠𐖡𐖣𐖤𐖥𐖦𐖧𐖨𐖩𐖪𐖫𐖬𐖭𐖮𐖯𐖰𐖱𐖳𐖴𐖵𐖶𐖷𐖸𐖹𐖻𐖼𐳀𐳁𐳂𐳃𐳄𐳅𐳆𐳇𐳈𐳉𐳊𐳋𐳌𐳍𐳎𐳏𐳐𐳑𐳒𐳓𐳔𐳕𐳖𐳗𐳘𐳙𐳚𐳛𐳜𐳝𐳞𐳟𐳠𐳡𐳢𐳣𐳤𐳥𐳦𐳧𐳨𐳩𐳪𐳫𐳬𐳭𐳮𐳯𐳰𐳱𐳲𐵰𐵱𐵲𐵳'
   '𐵴𐵵𐵶𐵷𐵸𐵹𐵺𐵻𐵼𐵽𐵾𐵿𐶀𐶁𐶂𐶃𐶄𐶅𑣀𑣁𑣂𑣃𑣄𑣅𑣆𑣇𑣈𑣉𑣊𑣋𑣌𑣍𑣎𑣏𑣐𑣑𑣒𑣓𑣔𑣕𑣖𑣗𑣘𑣙𑣚𑣛𑣜𑣝𑣞𑣟𖹠𖹡𖹢𖹣𖹤𖹥𖹦𖹧𖹨𖹩𖹪𖹫𖹬𖹭𖹮𖹯𖹰𖹱𖹲𖹳𖹴𖹵𖹶𖹷𖹸𖹹𖹺𖹻𖹼𖹽𖹾𖹿𞤢𞤣𞤤𞤥𞤦𞤧𞤨𞤩𞤪𞤫𞤬𞤭𞤮𞤯𞤰𞤱𞤲𞤳𞤴𞤵𞤶𞤷𞤸𞤹𞤺𞤻𞤼𞤽𞤾𞤿𞥀𞥁𞥂𞥃';
 
-create function annals.case_folding() returns jsonb
+create or replace function annals.case_folding() returns jsonb
 language sql immutable parallel safe
 return jsonb_object(string_to_array(annals.cased_letters(), null), string_to_array(annals.folded_letters(), null));
 
--- Whether lower() in "C" folds a text: it has no other characters than ASCII and frequent ones that fold and normalize to themselves,
--- whatever stands beside them.
-create function annals.is_nearly_folded(content text) returns boolean
+-- Whether lower() in "C" folds a text: all other characters fold and normalize to themselves, whatever stands beside them.
+create or replace function annals.is_nearly_folded(content text) returns boolean
 language sql immutable parallel safe
 return content collate "C" !~ '[^\u0001-\u007f\u00a1-\u00a7\u00a9\u00ab-\u00ae\u00b0\u00b1\u00b6\u00b7\u00bb\u00bf\u00d7\u00e0-\u00ff\u0101'
   '\u0103\u0105\u0107\u0109\u010b\u010d\u010f\u0111\u0113\u0115\u0117\u0119\u011b\u011d\u011f\u0121\u0123\u0125'
@@ -55,8 +53,8 @@ return content collate "C" !~ '[^\u0001-\u007f\u00a1-\u00a7\u00a9\u00ab-\u00ae\u
   '\u303b-\u303f\u3041-\u3096\u30a1-\u30fe\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\ufe0e\ufe0f\ufffd'
   '\U0001f300-\U0001f64f\U0001f680-\U0001f6ff\U0001f900-\U0001f9ff\U0001fa70-\U0001faff\U00020000-\U0002a6df]';
 
--- Whether a text needs no normalization, besides its letters: they are folded one by one.
-create function annals.is_normal(content text) returns boolean
+-- Whether a text needs no normalization besides folding its letters one by one.
+create or replace function annals.is_normal(content text) returns boolean
 language sql immutable parallel safe
 return content collate "C" !~ '[^\u0001-\u007f\u00a1-\u00a7\u00a9\u00ab-\u00ae\u00b0\u00b1\u00b6\u00b7\u00bb\u00bf-\u012f\u0131\u0134-\u013e'
   '\u0141-\u0148\u014a-\u017e\u0386\u0388-\u038a\u038c\u038e-\u03a1\u03a3-\u03ce\u0400-\u045f\u0490\u0491'
@@ -67,17 +65,17 @@ return content collate "C" !~ '[^\u0001-\u007f\u00a1-\u00a7\u00a9\u00ab-\u00ae\u
   '\uff21-\uff3a\uff41-\uff5a\ufffd\U0001f300-\U0001f64f\U0001f680-\U0001f6ff\U0001f900-\U0001f9ff'
   '\U0001fa70-\U0001faff\U00020000-\U0002a6df]';
 
--- Whether a text has characters that normalize() of PostgreSQL 16, 17 or 18 changes, and that of 15 does not know. It is not normalized,
--- so that all of them fold it to the same.
-create function annals.has_later_characters(content text) returns boolean
+-- Whether a text has characters that normalize() of PostgreSQL 16 to 18 changes and that of 15 does not know. Such a text is not normalized,
+-- so that all versions fold it alike.
+create or replace function annals.has_later_characters(content text) returns boolean
 language sql immutable parallel safe
 return content collate "C" ~ '[\u0897\U000105c0-\U000105ff\U00010d40-\U00010d8f\U00010ec0-\U00010eff\U00011380-\U000113ff'
   '\U00011f00-\U00011f5f\U00016100-\U0001613f\U00016d40-\U00016d7f\U0001cc00-\U0001cebf\U0001e030-\U0001e08f'
   '\U0001e4d0-\U0001e4ff\U0001e5d0-\U0001e5ff]';
 
--- Folds what is_nearly_folded() does not tell to be easy. Most texts have few letters that differ, each of which costs a replacement;
--- that of many costs as much for each character, however many letters a writer has thought of.
-create function annals.fold_unicode(content text) returns text
+-- Folds other texts. Each letter that differs costs a replacement; with many, each character costs as much, however many letters a writer
+-- has thought of.
+create or replace function annals.fold_unicode(content text) returns text
 language plpgsql immutable strict parallel safe set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -101,17 +99,16 @@ begin
   return case when as_it_is then folded else normalize(folded, NFKC) end;
 end $$;
 
-create function annals.fold(content text) returns text
+create or replace function annals.fold(content text) returns text
 language sql immutable parallel safe
 return case
   when octet_length(content) = length(content) or annals.is_nearly_folded(content) then lower(content collate "C")
   else annals.fold_unicode(content)
 end;
 
--- The words of a text: what stands between white space and punctuation, folded. Most separators are single
--- spaces, which string_to_array() finds without the regular expression: each match of that costs as much as all else about
--- a word.
-create function annals.words(content text) returns text[]
+-- The folded words of a text, split at white space and punctuation. Most separators are single spaces, which string_to_array() finds; each
+-- match of the expression costs as much as all else about a word.
+create or replace function annals.words(content text) returns text[]
 language sql immutable parallel safe
 return array_remove(
   string_to_array(
@@ -121,17 +118,16 @@ return array_remove(
     ' '),
   '');
 
--- A value of a field, in any case, as a number of 32 bits. If two values share one, that costs a useless look and nothing else.
--- Fields: 1 action, 2 actor (id or name), 3 subject (id or name), 4 outcome, 5 IP address, 6 a word of the message, 7 any word at
--- all, 8 who recorded it.
-create function annals.search_key(project_id uuid, field integer, value text) returns integer
+-- A value of a field, in any case, as a number of 32 bits. A collision costs a useless look. Fields: 1 action, 2 actor (id or name),
+-- 3 subject (id or name), 4 outcome, 5 IP address, 6 a word of the message, 7 any word, 8 the recorder.
+create or replace function annals.search_key(project_id uuid, field integer, value text) returns integer
 language sql immutable parallel safe
 return (hashtextextended(case when field = 6 then value else annals.fold(value) end collate "C", uuid_hash_extended(project_id, field))
   >> 32)::integer;
 
--- How this server makes keys: a digest of those of a text in which they may differ. An index that was made in another way is not used,
--- and made anew. Up to PostgreSQL 18, all versions make the same keys; a newer one may normalize characters that these do not know.
-create function annals.search_mark() returns text
+-- A digest of how this server makes keys. An index made in another way is made anew. PostgreSQL 15 to 18 make the same keys; a newer one
+-- may normalize characters that these do not know.
+create or replace function annals.search_mark() returns text
 language sql immutable parallel safe
 return md5(array_to_string(array(
     select annals.search_key('00000000-0000-0000-0000-000000000000', 6, word)
@@ -140,44 +136,7 @@ return md5(array_to_string(array(
       '\FF21\FF22\FF0C\FF23 \01C4 \1FBC \0416 \0531 \1C90 \13A0\AB70 \+010400 \1100\1161\11A8 \+01E030 \201Ca\201D\3001b\00A0c')) as word), ' '))
   || coalesce('-' || nullif(greatest(current_setting('server_version_num')::integer / 10000, 18), 18), '');
 
--- How a projection is made; null where its state does not depend on the server.
-create function annals.projection_mark(projection text) returns text
+-- How a projection is made; null if its state does not depend on the server.
+create or replace function annals.projection_mark(projection text) returns text
 language sql immutable parallel safe
 return case when projection = 'search' then annals.search_mark() end;
-
--- A key in the index. Each stretch of 1,048,576 consecutive places has a number, 16 bits wide. So the index is asked about one
--- stretch after the other, in feed order, however many blocks of the whole feed have a value; and it grows in few places.
-create function annals.search_entry(stretch bigint, key integer) returns bigint
-language sql immutable parallel safe
-return (stretch & 65535) << 32 | (key::bigint & 4294967295);
-
-create function annals.search_entries(block bigint, keys integer[]) returns bigint[]
-language sql immutable parallel safe
-return array(select annals.search_entry(block >> 10, key) from unnest(keys) as key);
-
-create table annals.search_block (
-  project_id       uuid        not null,
-  -- It covers the places block * 1024 + 1 to block * 1024 + 1024.
-  block            bigint      not null,
-  first_timestamp  timestamptz not null,
-  last_timestamp   timestamptz not null,
-  -- search_key() of all values in it, in rising order.
-  keys             integer[]   not null,
-  -- For each key, in their order: its only place in the block, 0 to 1023; or below 0 where it has more: the number of its slices in
-  -- masks, negated. Most values of a block are in one record alone, and a page looks at that record and at no other.
-  places           smallint[]  not null,
-  -- Of the keys that have more than one place, in their order: a bit for every 16 places, from the lowest on, that hold it.
-  masks            bigint[]    not null,
-  constraint search_block_pkey primary key (project_id, block) include (first_timestamp, last_timestamp),
-  constraint search_block_places check (cardinality(places) = cardinality(keys))
-);
--- Hash values do not compress, and a page reads the rest for each block: decompressing costs more than it would save. Stored out of
--- line, they keep rows small.
-alter table annals.search_block
-  alter column keys set storage external,
-  alter column places set storage external,
-  alter column masks set storage external;
--- Each block has thousands of keys at once: a pending list would only have to be searched, too.
-create index search_block_keys_idx on annals.search_block using gin (annals.search_entries(block, keys)) with (fastupdate = off);
-
-insert into annals.projection (name, step) values ('search', 1024);

@@ -1,0 +1,94 @@
+-- All triggers. They have a file of their own because creating a trigger locks its table against writers: an edit of a function does
+-- not, an edit of this file does.
+
+create or replace trigger number_record before insert on annals.audit_record
+  for each row when ((new.number_sequence is null) <> (new.number_value is null))
+  execute function annals.number_record();
+
+-- CASE, because IPv4 addresses have no 128 bits. (A domain can only refuse.)
+create or replace trigger unmap_address before insert on annals.audit_record
+  for each row when (
+    case family(new.ip_address) when 6 then set_masklen(new.ip_address, 128) <<= '::ffff:0:0/96'::inet else false end)
+  execute function annals.unmap_address();
+
+create or replace trigger gather_append
+  after insert on annals.audit_record
+  referencing new table as inserted
+  for each statement
+  when (current_user <> 'annals_service')
+  execute function annals.gather_append();
+
+drop trigger if exists place_segment on annals.audit_record;
+create constraint trigger place_segment
+  after insert on annals.audit_record
+  deferrable initially deferred
+  for each row when (new.placed_with = new.id)
+  execute function annals.place_segment();
+
+drop trigger if exists place_segment on annals.append;
+create constraint trigger place_segment
+  after insert on annals.append
+  deferrable initially deferred
+  for each row
+  execute function annals.place_segment();
+
+create or replace trigger append_only before truncate on annals.audit_record
+  for each statement execute function annals.refuse_change();
+
+create or replace trigger append_only_but_redactions before update on annals.audit_record
+  for each row execute function annals.refuse_other_change();
+
+create or replace trigger append_only_but_retention after delete on annals.audit_record
+  referencing old table as gone
+  for each statement execute function annals.refuse_other_removal();
+
+create or replace trigger append_only before update or truncate on annals.append
+  for each statement execute function annals.refuse_change();
+
+create or replace trigger append_only_but_retention after delete on annals.append
+  referencing old table as gone
+  for each statement execute function annals.refuse_other_removal();
+
+create or replace trigger append_only before update or truncate on annals.feed_segment
+  for each statement execute function annals.refuse_change();
+
+create or replace trigger append_only_but_retention after delete on annals.feed_segment
+  referencing old table as gone
+  for each statement execute function annals.refuse_other_removal();
+
+create or replace trigger keep_native_sequence
+  after insert or update of deleted_at on annals.sequence
+  for each row execute function annals.keep_native_sequence();
+
+create or replace trigger refuse_rewound_log before update on annals.merkle_log
+  for each row
+  when (new.epoch < old.epoch or new.epoch = old.epoch and new.signed_size < old.signed_size)
+  execute function annals.refuse_rewound_log();
+
+create or replace trigger refuse_resumed_archive before update on annals.merkle_log
+  for each row when (new.halted is null and old.halted is not null)
+  execute function annals.refuse_resumed_archive();
+
+create or replace trigger append_only before update or delete or truncate on annals.redaction
+  for each statement execute function annals.refuse_change();
+
+create or replace trigger refuse_rewound_horizon before update on annals.feed_horizon
+  for each row
+  when (new.project_id <> old.project_id or new.sequence_id < old.sequence_id)
+  execute function annals.refuse_rewound_horizon();
+
+create or replace trigger refuse_forgotten_horizon before delete on annals.feed_horizon
+  for each row
+  execute function annals.refuse_rewound_horizon();
+
+create or replace trigger append_only before truncate on annals.feed_horizon
+  for each statement execute function annals.refuse_change();
+
+create or replace trigger append_only before update or delete or truncate on annals.archive
+  for each statement execute function annals.refuse_change();
+
+create or replace trigger append_only before update or delete or truncate on annals.restored_archive
+  for each statement execute function annals.refuse_change();
+
+create or replace trigger project_followed after insert on annals.project
+for each row execute function annals.follow_project();

@@ -15,7 +15,6 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.atomic.AtomicLong;
 import org.eclipse.microprofile.config.ConfigProvider;
 import org.jboss.logging.Logger;
 
@@ -59,7 +58,9 @@ public final class ConnectionLimits extends GuardedTransport {
         private final TrustedProxies proxies;
         private final AtomicInteger open = new AtomicInteger();
         private final Map<String, Integer> openOf = new ConcurrentHashMap<>();
-        private final AtomicLong warned = new AtomicLong(System.nanoTime() - WARN_NANOS);
+        /** When each warning was last logged, by {@link System#nanoTime}: one must not hide another. */
+        private final Map<String, Long> warned = new ConcurrentHashMap<>();
+
         private final byte[] tooSlow = answer(
                 ProblemType.BODY_TOO_SLOW, "The head of the request was not complete in time. Send the request again.");
         private final byte[] tooManyHeads =
@@ -116,8 +117,10 @@ public final class ConnectionLimits extends GuardedTransport {
 
         private void warn(String what) {
             long now = System.nanoTime();
-            long last = warned.get();
-            if (now - last >= WARN_NANOS && warned.compareAndSet(last, now)) {
+            Long last = warned.get(what);
+            if (last == null
+                    ? warned.putIfAbsent(what, now) == null
+                    : now - last >= WARN_NANOS && warned.replace(what, last, now)) {
                 LOG.warn(what);
             }
         }

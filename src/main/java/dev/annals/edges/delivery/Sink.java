@@ -9,8 +9,8 @@ import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where a stream delivers, for one turn of it. Each kind of sink is one class: it is added below, to {@link SinkType} and to {@link
- * Sinks#open}, and nowhere else.
+ * Where a stream delivers, for one turn of it. Each kind of sink is one class. It is added to {@link SinkType} and below; then the
+ * compiler names each {@code switch} that lacks it.
  */
 sealed interface Sink extends AutoCloseable permits WebhookSink, PostgresSink, KafkaSink, OtlpSink, SyslogSink, S3Sink {
 

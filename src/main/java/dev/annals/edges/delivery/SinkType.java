@@ -5,7 +5,7 @@ import java.util.Locale;
 import java.util.Optional;
 import java.util.stream.Collectors;
 
-/** The kinds of sinks. A new one is added here, to {@link Sink}, and to the table's constraint. */
+/** The kinds of sinks. A new one is also added to {@link Sink}, and to the constraint {@code stream_sink_type}. */
 enum SinkType {
     /** An HTTPS endpoint: see {@link WebhookSink}. */
     WEBHOOK,

@@ -7,6 +7,7 @@ import com.sun.net.httpserver.HttpServer;
 import com.tngtech.archunit.core.domain.JavaClass;
 import dev.annals.Load;
 import dev.annals.OwnClasses;
+import dev.annals.Slow;
 import dev.annals.TakesLong;
 import dev.annals.Tools;
 import java.io.IOException;
@@ -38,6 +39,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** {@code docker/annals}: commands as without it, from an archive that nobody else can have written. */
+@Slow
 class LauncherIT {
 
     private static final Path LAUNCHER = Path.of("docker", "annals").toAbsolutePath();

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.annals.AuditLogFixture;
 import dev.annals.Await;
 import dev.annals.ServiceProcess;
+import dev.annals.Slow;
 import dev.annals.SqlFixture;
 import dev.annals.kernel.database.DatabaseUrl;
 import dev.annals.tools.embedded.TestDatabase;
@@ -22,6 +23,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The packaged program's commands, as an operator runs them. */
+@Slow
 @Timeout(180)
 class CommandsIT {
 

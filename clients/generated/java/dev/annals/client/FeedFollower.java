@@ -56,7 +56,7 @@ public final class FeedFollower {
      * none is left out, and that the log goes on as this store has seen it before. Otherwise {@link #step} and {@link #run} end
      * with a {@link FeedNotProvedException}.
      *
-     * <p>At the end of the feed a step waits for a record, up to 30 seconds. Verifying needs Java 15 or newer.
+     * <p>At the end of the feed a step waits for a record, up to 30 seconds.
      *
      * @param client of the service
      * @param vkeys the log's key, which came another way than what is verified with it; two while the operator replaces it

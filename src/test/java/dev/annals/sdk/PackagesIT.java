@@ -61,6 +61,7 @@ class PackagesIT {
                         first("clients/java/pom.xml", "<version>([^<-]+)"),
                         first("clients/java/writer/pom.xml", "<version>([^<-]+)"),
                         first("clients/java/follower/pom.xml", "<version>([^<-]+)"),
+                        first("clients/java/proof/pom.xml", "<version>([^<-]+)"),
                         first("clients/generated/pom.xml", "<version>([^<-]+)"),
                         first("clients/python/pyproject.toml", "(?m)^version = \"([^\"]+)"),
                         first("clients/typescript/package.json", "\"version\": \"([^\"]+)")))

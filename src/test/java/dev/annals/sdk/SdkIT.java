@@ -143,8 +143,8 @@ class SdkIT extends ClientProcess {
     @Test
     void theJavaVerifierHoldsAgainstWhatOthersHaveComputed() throws Exception {
         SdkProgram vectors = SdkProgram.java(Files.readString(Path.of("src/test/sdk/Vectors.java")), "Vectors");
-        Path file = Path.of("src/test/resources/dev/annals/derived/proof/leaf-vectors.json")
-                .toAbsolutePath();
+        Path file =
+                Path.of("src/test/resources/dev/annals/proof/leaf-vectors.json").toAbsolutePath();
 
         process = vectors.start(folder, service.uri(), "", Map.of("ANNALS_VECTORS", file.toString()));
 

@@ -73,7 +73,7 @@ record SdkProgram(List<String> command, Path importsFrom) {
         };
     }
 
-    /** A Java class. The client is compiled for Java 11, with nothing but what its POM names. */
+    /** A Java class. The client is compiled for Java 17, with nothing but what its POM names. */
     static synchronized SdkProgram java(String source, String name) throws Exception {
         Path program = Files.createDirectories(PROGRAMS.resolve("java")).resolve(name + ".java");
         Files.writeString(program, source);
@@ -81,7 +81,7 @@ record SdkProgram(List<String> command, Path importsFrom) {
         Path classes = Files.createDirectories(PROGRAMS.resolve("java-classes"));
         List<String> arguments = new ArrayList<>(List.of(
                 "--release",
-                "11",
+                "17",
                 "-proc:none",
                 "-nowarn",
                 "-cp",
@@ -311,7 +311,7 @@ record SdkProgram(List<String> command, Path importsFrom) {
                             System.out,
                             System.err,
                             "--release",
-                            "11",
+                            "17",
                             "-proc:none",
                             "-Xlint:all,-classfile",
                             "-Werror",

@@ -2,8 +2,8 @@ package dev.annals.derived.log;
 
 import dev.annals.core.record.AuditRecord;
 import dev.annals.core.record.StoredRecord;
-import dev.annals.derived.proof.Hash;
-import dev.annals.derived.proof.Seed;
+import dev.annals.proof.Hash;
+import dev.annals.proof.Seed;
 import java.time.OffsetDateTime;
 import java.time.ZoneOffset;
 

@@ -3,18 +3,18 @@ package dev.annals.derived.log;
 import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
 import dev.annals.derived.projection.Projector;
-import dev.annals.derived.proof.Checkpoint;
-import dev.annals.derived.proof.Hash;
-import dev.annals.derived.proof.MerkleTree;
-import dev.annals.derived.proof.Note;
 import dev.annals.derived.proof.SigningKey;
-import dev.annals.derived.proof.VerifierKey;
 import dev.annals.kernel.database.DatabaseFailure;
 import dev.annals.kernel.database.Reads;
 import dev.annals.kernel.database.Sql;
 import dev.annals.kernel.http.Problem;
 import dev.annals.kernel.http.ProblemException;
 import dev.annals.kernel.http.ProblemType;
+import dev.annals.proof.Checkpoint;
+import dev.annals.proof.Hash;
+import dev.annals.proof.MerkleTree;
+import dev.annals.proof.Note;
+import dev.annals.proof.VerifierKey;
 import io.smallrye.mutiny.Uni;
 import io.smallrye.mutiny.infrastructure.Infrastructure;
 import io.vertx.mutiny.sqlclient.Pool;
@@ -274,7 +274,7 @@ public class Checkpoints {
                             return new SignedLog(
                                     log.projectId(),
                                     log.epoch(),
-                                    older.sign(keys.of(log.projectId(), log.epoch()))
+                                    SigningKey.sign(older, keys.of(log.projectId(), log.epoch()))
                                             .toString(),
                                     older);
                         }));
@@ -395,7 +395,8 @@ public class Checkpoints {
     private @Nullable SignedLog last(UUID projectId, LogState state) {
         if (state.note() == null) {
             Checkpoint empty = new Checkpoint(keys.origin(projectId, state.epoch()), 0, Hash.EMPTY_TREE);
-            String note = empty.sign(keys.of(projectId, state.epoch())).toString();
+            String note =
+                    SigningKey.sign(empty, keys.of(projectId, state.epoch())).toString();
             return new SignedLog(projectId, state.epoch(), note, empty);
         }
         return opened(projectId, state.epoch(), state.note());
@@ -477,7 +478,7 @@ public class Checkpoints {
                         keys.origin(projectId, state.epoch()),
                         state.size(),
                         state.tree().root());
-        String note = next.sign(signers).toString();
+        String note = SigningKey.sign(next, signers).toString();
         // Readers get tiles that are made of these roots. Nothing is signed over others.
         Uni<Void> sound = rebuilding
                 ? Uni.createFrom().voidItem()

@@ -2,9 +2,9 @@ package dev.annals.derived.log;
 
 import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
-import dev.annals.derived.proof.Hash;
 import dev.annals.derived.proof.Tile;
 import dev.annals.kernel.http.Bulkhead;
+import dev.annals.proof.Hash;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;

@@ -1,9 +1,9 @@
 package dev.annals.derived.log;
 
-import dev.annals.derived.proof.Checkpoint;
-import dev.annals.derived.proof.CompactRange;
-import dev.annals.derived.proof.Hash;
-import dev.annals.derived.proof.Note;
+import dev.annals.proof.Checkpoint;
+import dev.annals.proof.CompactRange;
+import dev.annals.proof.Hash;
+import dev.annals.proof.Note;
 import io.vertx.mutiny.sqlclient.Row;
 import io.vertx.mutiny.sqlclient.RowSet;
 import java.util.List;

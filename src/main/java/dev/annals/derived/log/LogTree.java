@@ -2,13 +2,13 @@ package dev.annals.derived.log;
 
 import dev.annals.derived.projection.Projection;
 import dev.annals.derived.projection.Projector;
-import dev.annals.derived.proof.Checkpoint;
-import dev.annals.derived.proof.CompactRange;
-import dev.annals.derived.proof.Hash;
-import dev.annals.derived.proof.Seed;
 import dev.annals.derived.proof.Tile;
 import dev.annals.derived.proof.TileSeed;
 import dev.annals.kernel.database.Sql;
+import dev.annals.proof.Checkpoint;
+import dev.annals.proof.CompactRange;
+import dev.annals.proof.Hash;
+import dev.annals.proof.Seed;
 import io.smallrye.mutiny.Multi;
 import io.smallrye.mutiny.Uni;
 import io.vertx.core.buffer.Buffer;

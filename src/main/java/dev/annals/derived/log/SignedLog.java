@@ -1,7 +1,7 @@
 package dev.annals.derived.log;
 
-import dev.annals.derived.proof.Checkpoint;
-import dev.annals.derived.proof.Note;
+import dev.annals.proof.Checkpoint;
+import dev.annals.proof.Note;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 

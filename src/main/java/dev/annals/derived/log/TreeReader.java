@@ -1,12 +1,12 @@
 package dev.annals.derived.log;
 
-import dev.annals.derived.proof.CompactRange;
-import dev.annals.derived.proof.Hash;
-import dev.annals.derived.proof.MerkleTree;
-import dev.annals.derived.proof.Node;
 import dev.annals.derived.proof.Tile;
 import dev.annals.derived.proof.TileSeed;
 import dev.annals.kernel.database.Sql;
+import dev.annals.proof.CompactRange;
+import dev.annals.proof.Hash;
+import dev.annals.proof.MerkleTree;
+import dev.annals.proof.Node;
 import io.smallrye.mutiny.Multi;
 import io.smallrye.mutiny.Uni;
 import io.vertx.mutiny.sqlclient.Row;

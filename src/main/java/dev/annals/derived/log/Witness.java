@@ -1,6 +1,6 @@
 package dev.annals.derived.log;
 
-import dev.annals.derived.proof.WitnessKey;
+import dev.annals.proof.WitnessKey;
 import java.net.URI;
 import java.util.ArrayList;
 import java.util.HashSet;

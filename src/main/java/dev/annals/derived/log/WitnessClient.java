@@ -1,7 +1,7 @@
 package dev.annals.derived.log;
 
-import dev.annals.derived.proof.Hash;
-import dev.annals.derived.proof.Note;
+import dev.annals.proof.Hash;
+import dev.annals.proof.Note;
 import io.smallrye.mutiny.Uni;
 import io.smallrye.mutiny.subscription.UniEmitter;
 import io.vertx.core.Vertx;

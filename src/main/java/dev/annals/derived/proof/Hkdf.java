@@ -1,5 +1,6 @@
 package dev.annals.derived.proof;
 
+import dev.annals.proof.Hash;
 import java.nio.charset.StandardCharsets;
 import java.security.GeneralSecurityException;
 import javax.crypto.Mac;

@@ -1,5 +1,6 @@
 package dev.annals.derived.proof;
 
+import dev.annals.proof.Base64Url;
 import java.security.SecureRandom;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;

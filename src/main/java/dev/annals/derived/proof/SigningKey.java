@@ -1,5 +1,8 @@
 package dev.annals.derived.proof;
 
+import dev.annals.proof.Checkpoint;
+import dev.annals.proof.Note;
+import dev.annals.proof.VerifierKey;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.security.GeneralSecurityException;
@@ -12,6 +15,7 @@ import java.security.interfaces.EdECPublicKey;
 import java.security.spec.EdECPrivateKeySpec;
 import java.security.spec.NamedParameterSpec;
 import java.util.Base64;
+import java.util.List;
 
 /** The Ed25519 key of a log: it signs notes, and nothing shows it. */
 public final class SigningKey {
@@ -40,7 +44,7 @@ public final class SigningKey {
         try {
             PrivateKey key = KeyFactory.getInstance("Ed25519")
                     .generatePrivate(new EdECPrivateKeySpec(NamedParameterSpec.ED25519, secret));
-            SigningKey signing = new SigningKey(new VerifierKey(name, publicKey(secret)), key);
+            SigningKey signing = new SigningKey(VerifierKey.ofLog(name, publicKey(secret)), key);
             // Java computes no public key from a private one, except where it makes both: this would show if it did not
             // make them of the bytes that it was given.
             signing.sign("");
@@ -84,6 +88,12 @@ public final class SigningKey {
     /** What checks its signatures. */
     public VerifierKey verifier() {
         return verifier;
+    }
+
+    /** A checkpoint, signed by each of these keys. */
+    public static Note sign(Checkpoint checkpoint, List<SigningKey> keys) {
+        String text = checkpoint.text();
+        return new Note(text, keys.stream().map(key -> key.sign(text)).toList());
     }
 
     /**

@@ -1,5 +1,6 @@
 package dev.annals.derived.proof;
 
+import dev.annals.proof.Node;
 import java.util.Locale;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;

@@ -1,5 +1,6 @@
 package dev.annals.derived.proof;
 
+import dev.annals.proof.Seed;
 import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 

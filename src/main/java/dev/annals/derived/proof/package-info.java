@@ -1,7 +1,4 @@
-/**
- * What proves a feed: leaves, Merkle trees, proofs and signed notes, as {@code docs/leaf-format.md} specifies them. It uses
- * neither a database nor a network, so that a reader can check offline what a service claims.
- */
+/** The secrets of logs: keys that sign notes, and the seeds of salts as they are stored. */
 @NullMarked
 package dev.annals.derived.proof;
 

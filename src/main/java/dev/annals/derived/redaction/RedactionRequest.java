@@ -1,13 +1,13 @@
 package dev.annals.derived.redaction;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import dev.annals.derived.proof.CanonicalJson;
-import dev.annals.derived.proof.LeafRecord;
 import dev.annals.kernel.http.FieldError;
 import dev.annals.kernel.http.Problem;
 import dev.annals.kernel.http.ProblemException;
 import dev.annals.kernel.http.ProblemType;
 import dev.annals.kernel.http.RequestFields;
+import dev.annals.proof.CanonicalJson;
+import dev.annals.proof.LeafRecord;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.LinkedHashSet;

@@ -1,10 +1,10 @@
 package dev.annals.tools.cli;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import dev.annals.derived.proof.ProvedFile;
-import dev.annals.derived.proof.RedactedValues;
-import dev.annals.derived.proof.VerifierKey;
 import dev.annals.kernel.http.Timestamps;
+import dev.annals.proof.ProvedFile;
+import dev.annals.proof.RedactedValues;
+import dev.annals.proof.VerifierKey;
 import io.quarkus.runtime.annotations.RegisterForReflection;
 import java.io.EOFException;
 import java.io.IOException;

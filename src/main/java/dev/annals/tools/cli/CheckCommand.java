@@ -1,14 +1,14 @@
 package dev.annals.tools.cli;
 
-import dev.annals.derived.proof.Checkpoint;
-import dev.annals.derived.proof.Note;
-import dev.annals.derived.proof.ProvedFile;
-import dev.annals.derived.proof.ProvedRecord;
-import dev.annals.derived.proof.RedactedValues;
-import dev.annals.derived.proof.RedactionEvent;
-import dev.annals.derived.proof.TlogProof;
-import dev.annals.derived.proof.VerifierKey;
-import dev.annals.derived.proof.WitnessPolicy;
+import dev.annals.proof.Checkpoint;
+import dev.annals.proof.Note;
+import dev.annals.proof.ProvedFile;
+import dev.annals.proof.ProvedRecord;
+import dev.annals.proof.RedactedValues;
+import dev.annals.proof.RedactionEvent;
+import dev.annals.proof.TlogProof;
+import dev.annals.proof.VerifierKey;
+import dev.annals.proof.WitnessPolicy;
 import io.quarkus.runtime.annotations.RegisterForReflection;
 import java.io.BufferedInputStream;
 import java.io.IOException;

@@ -1,8 +1,8 @@
 package dev.annals.tools.cli;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import dev.annals.derived.proof.LeafRecord;
 import dev.annals.follower.Page;
+import dev.annals.proof.LeafRecord;
 import dev.annals.tools.command.Progress;
 import dev.annals.tools.command.Terminals;
 import io.quarkus.runtime.annotations.RegisterForReflection;

@@ -1,8 +1,8 @@
 package dev.annals.tools.cli;
 
-import dev.annals.derived.proof.RedactedValues;
-import dev.annals.derived.proof.VerifierKey;
 import dev.annals.follower.Page;
+import dev.annals.proof.RedactedValues;
+import dev.annals.proof.VerifierKey;
 import dev.annals.tools.cli.RecordSplitter.Format;
 import dev.annals.tools.cli.RecordSplitter.Place;
 import io.quarkus.runtime.annotations.RegisterForReflection;

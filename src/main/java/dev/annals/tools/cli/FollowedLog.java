@@ -1,27 +1,27 @@
 package dev.annals.tools.cli;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import dev.annals.derived.proof.Checkpoint;
-import dev.annals.derived.proof.Hash;
-import dev.annals.derived.proof.LeafRecord;
-import dev.annals.derived.proof.MerkleTree;
-import dev.annals.derived.proof.ProvedRecord;
-import dev.annals.derived.proof.RedactionEvent;
-import dev.annals.derived.proof.VerifierKey;
-import dev.annals.derived.proof.WitnessPolicy;
 import dev.annals.follower.Page;
+import dev.annals.proof.CanonicalJson;
+import dev.annals.proof.Checkpoint;
+import dev.annals.proof.EpochKeys;
+import dev.annals.proof.Hash;
+import dev.annals.proof.LeafRecord;
+import dev.annals.proof.ProvedRecord;
+import dev.annals.proof.RedactionEvent;
+import dev.annals.proof.RedactionEvents;
+import dev.annals.proof.VerifierKey;
+import dev.annals.proof.WitnessPolicy;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
-import java.util.TreeSet;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -30,30 +30,23 @@ import org.jspecify.annotations.Nullable;
  */
 final class FollowedLog {
 
-    private static final Pattern EPOCH = Pattern.compile("/log/([1-9][0-9]{0,8})$");
     private static final int OLDER_TRIES = 20;
     /** How many redactions of one record are looked at: each takes at least one field. */
     private static final int MOST_EVENTS = 100;
     /** Redactions of many records come one behind the other. */
     private static final int EVENT_PAGE = 256;
 
-    private static final int MOST_NAMED = 10_000;
     private static final Duration BETWEEN_TRIES = Duration.ofMillis(500);
 
     private final Connection service;
-    /** Those of the newest epoch. */
-    private final List<VerifierKey> keys;
-
-    private final List<VerifierKey> known;
-    private final int epoch;
+    private final EpochKeys keys;
     private final WitnessPolicy policy;
     private final String path;
     private @Nullable Seen seen;
     /** The newest checkpoint by which records were proved that say what was redacted. */
     private @Nullable Checkpoint ahead;
-    /** By the ids of records, the fields of which proved records of the log say that they were redacted. */
-    private final Map<String, Set<String>> named = new LinkedHashMap<>();
 
+    private final RedactionEvents events = new RedactionEvents();
     private long redacted;
 
     /** A checkpoint that was verified, with its note. */
@@ -68,26 +61,16 @@ final class FollowedLog {
      */
     FollowedLog(Connection service, List<VerifierKey> keys, WitnessPolicy policy) {
         this.service = service;
-        this.known = keys;
         this.policy = policy;
-        this.epoch = keys.stream().mapToInt(FollowedLog::epoch).max().orElse(0);
-        this.keys = keys.stream().filter(key -> epoch(key) == epoch).toList();
-        String of = keys.get(0).name().replaceFirst(EPOCH.pattern(), "");
-        if (epoch == 0
-                || keys.stream()
-                        .anyMatch(key -> epoch(key) == 0
-                                || !key.name().replaceFirst(EPOCH.pattern(), "").equals(of))) {
+        try {
+            this.keys = EpochKeys.of(keys);
+        } catch (IllegalArgumentException e) {
             throw new ClientFailure(
                     ClientFailure.USAGE,
                     "--vkey names no log of this service, or not always the same one: its name ends with /log/ and a"
                             + " number.");
         }
-        this.path = Connection.FEED + "/log/" + epoch;
-    }
-
-    private static int epoch(VerifierKey key) {
-        Matcher epoch = EPOCH.matcher(key.name());
-        return epoch.find() ? Integer.parseInt(epoch.group(1)) : 0;
+        this.path = Connection.FEED + "/log/" + this.keys.epoch();
     }
 
     /** The keys that the service says are those of its log: nobody has confirmed them. */
@@ -116,7 +99,7 @@ final class FollowedLog {
      * @throws IllegalArgumentException if it is not one of this log
      */
     void remember(String note) {
-        seen = new Seen(note, Checkpoint.open(note, known));
+        seen = new Seen(note, Checkpoint.open(note, keys.known()));
     }
 
     /** Takes the newest checkpoint, which continues the one before. */
@@ -155,18 +138,18 @@ final class FollowedLog {
         try {
             byte[] answer = service.send(service.request(Connection.FEED + "/log"), Duration.ZERO);
             JsonNode log = Json.mapper().readTree(answer);
-            if (log.path("epoch").asInt() == epoch) {
+            if (log.path("epoch").asInt() == keys.epoch()) {
                 return;
             }
             String why = "for a reason that the service does not say";
             for (JsonNode ended : log.path("epochs")) {
-                if (ended.path("epoch").asInt() == epoch) {
+                if (ended.path("epoch").asInt() == keys.epoch()) {
                     why = ended.path("reason").asText();
                 }
             }
             throw new ClientFailure(
                     ClientFailure.ENDED,
-                    "The log " + keys.get(0).name() + " has ended"
+                    "The log " + keys.newest().get(0).name() + " has ended"
                             + (seen == null ? "" : " with " + seen.checkpoint.size() + " records") + ": " + why
                             + ". The service goes on with the log "
                             + log.path("origin").asText()
@@ -187,7 +170,7 @@ final class FollowedLog {
         String note = new String(
                 service.send(service.request(path + "/checkpoint" + query), Duration.ZERO), StandardCharsets.UTF_8);
         try {
-            Seen newest = new Seen(note, Checkpoint.open(note, keys));
+            Seen newest = new Seen(note, Checkpoint.open(note, keys.newest()));
             policy.require(note);
             return newest;
         } catch (IllegalArgumentException e) {
@@ -203,16 +186,16 @@ final class FollowedLog {
                     service.request(Connection.FEED + "/log/consistency?from=" + before.size() + "&to=" + after.size()),
                     Duration.ZERO);
             try {
-                proof = ProvedPage.hashes(Json.mapper().readTree(answer).path("hashes"));
-            } catch (IOException | IllegalArgumentException e) {
+                proof = Hash.list(CanonicalJson.members(new String(answer, StandardCharsets.UTF_8))
+                        .get("hashes"));
+            } catch (IllegalArgumentException e) {
                 // what is no proof proves nothing
             }
         }
-        if (!MerkleTree.isConsistent(before.size(), before.root(), after.size(), after.root(), proof)) {
-            throw new ClientFailure(
-                    ClientFailure.FORKED,
-                    "The log of " + after.size() + " records does not continue that of " + before.size()
-                            + ", which was seen before: records were changed, removed or inserted." + keep());
+        try {
+            after.requireContinues(before, proof);
+        } catch (IllegalArgumentException e) {
+            throw new ClientFailure(ClientFailure.FORKED, e.getMessage() + "." + keep());
         }
     }
 
@@ -241,11 +224,12 @@ final class FollowedLog {
 
     private static List<ProvedRecord> verified(ProvedPage page, String cursor, Checkpoint pinned) {
         try {
-            List<ProvedRecord> records = new ArrayList<>();
-            for (byte[] record : page.page().records()) {
-                records.add(ProvedRecord.parse(new String(record, StandardCharsets.UTF_8)));
-            }
-            page.proof().verify(records, pinned);
+            List<ProvedRecord> records = page.proof()
+                    .verified(
+                            page.page().records().stream()
+                                    .map(record -> new String(record, StandardCharsets.UTF_8))
+                                    .toList(),
+                            pinned);
             if (records.isEmpty()
                     || page.proof().start() != place(cursor)
                     || page.proof().end() != place(page.page().behind())) {
@@ -263,25 +247,16 @@ final class FollowedLog {
 
     /** Requires of each value that is gone from a record that a record of the log says so, and proves that one. */
     private void requireNamed(ProvedRecord proved) throws InterruptedException {
-        LeafRecord record = proved.record();
-        Set<String> open = new TreeSet<>(proved.redacted());
-        redacted += open.size();
-        open.removeAll(named.getOrDefault(record.id(), Set.of()));
-        if (open.isEmpty()) {
-            return;
+        redacted += proved.redacted().size();
+        Set<String> open = events.unnamed(proved);
+        Iterator<Long> left = (open.isEmpty() ? List.<Long>of() : eventsAbout(proved.record())).iterator();
+        while (!open.isEmpty() && left.hasNext()) {
+            nameBehind(left.next());
+            open.retainAll(events.unnamed(proved));
         }
-        for (long event : eventsAbout(record)) {
-            nameBehind(event);
-            open.removeAll(named.getOrDefault(record.id(), Set.of()));
-            if (open.isEmpty()) {
-                return;
-            }
+        if (!open.isEmpty()) {
+            throw new ClientFailure(ClientFailure.FORKED, RedactionEvents.finding(proved, open) + "." + keep());
         }
-        throw new ClientFailure(
-                ClientFailure.FORKED,
-                "Record " + record.id() + " with the sequence id " + record.sequenceId() + " lacks its "
-                        + String.join(", ", open) + ", and no " + RedactionEvent.ACTION + " record of the log says so."
-                        + keep());
     }
 
     /** The sequence ids of the records that say that something of a record was redacted; nothing proves them yet. */
@@ -311,19 +286,11 @@ final class FollowedLog {
     private void nameBehind(long sequenceId) throws InterruptedException {
         Checkpoint newest = atLeast(sequenceId);
         String cursor = Long.toString(sequenceId - 1);
-        if (named.size() > MOST_NAMED) {
-            named.clear();
-        }
-        for (ProvedRecord proved : verified(ask(cursor, EVENT_PAGE, newest), cursor, newest)) {
-            if (RedactionEvent.is(proved.record())) {
-                try {
-                    RedactionEvent event = RedactionEvent.of(proved);
-                    named.computeIfAbsent(event.recordId(), id -> new TreeSet<>())
-                            .addAll(event.fields());
-                } catch (IllegalArgumentException e) {
-                    throw new ClientFailure(ClientFailure.FORKED, "In the log, " + e.getMessage() + "." + keep());
-                }
-            }
+        List<ProvedRecord> records = verified(ask(cursor, EVENT_PAGE, newest), cursor, newest);
+        try {
+            events.add(records);
+        } catch (IllegalArgumentException e) {
+            throw new ClientFailure(ClientFailure.FORKED, "In the log, " + e.getMessage() + "." + keep());
         }
     }
 

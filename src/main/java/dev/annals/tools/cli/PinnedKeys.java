@@ -1,7 +1,7 @@
 package dev.annals.tools.cli;
 
-import dev.annals.derived.proof.VerifierKey;
-import dev.annals.derived.proof.WitnessPolicy;
+import dev.annals.proof.VerifierKey;
+import dev.annals.proof.WitnessPolicy;
 import io.quarkus.runtime.annotations.RegisterForReflection;
 import java.util.ArrayList;
 import java.util.List;

@@ -1,11 +1,11 @@
 package dev.annals.tools.cli;
 
 import com.fasterxml.jackson.core.JsonGenerator;
-import dev.annals.derived.proof.Hash;
-import dev.annals.derived.proof.PageProof;
-import dev.annals.derived.proof.ProvedFile;
-import dev.annals.derived.proof.ProvedRecord;
-import dev.annals.derived.proof.RedactedValues;
+import dev.annals.proof.Hash;
+import dev.annals.proof.PageProof;
+import dev.annals.proof.ProvedFile;
+import dev.annals.proof.ProvedRecord;
+import dev.annals.proof.RedactedValues;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;

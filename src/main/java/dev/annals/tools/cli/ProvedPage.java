@@ -3,12 +3,9 @@ package dev.annals.tools.cli;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
 import com.fasterxml.jackson.databind.JsonNode;
-import dev.annals.derived.proof.Hash;
-import dev.annals.derived.proof.PageProof;
 import dev.annals.follower.Page;
+import dev.annals.proof.PageProof;
 import java.io.IOException;
-import java.util.ArrayList;
-import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -23,7 +20,7 @@ record ProvedPage(Page<byte[]> page, PageProof proof) {
         try {
             JsonNode proof = member(body);
             if (proof != null) {
-                return new ProvedPage(page, proof(proof));
+                return new ProvedPage(page, PageProof.parse(proof.toString()));
             }
         } catch (IOException | IllegalArgumentException e) {
             // as without any
@@ -46,33 +43,5 @@ record ProvedPage(Page<byte[]> page, PageProof proof) {
             }
             return null;
         }
-    }
-
-    /** Reads the places and the hashes of a proof. */
-    static PageProof proof(JsonNode proof) {
-        return new PageProof(
-                index(proof.path("start")),
-                index(proof.path("end")),
-                hashes(proof.path("left")),
-                hashes(proof.path("right")));
-    }
-
-    private static long index(JsonNode number) {
-        if (!number.canConvertToLong() || !number.isIntegralNumber()) {
-            throw new IllegalArgumentException("start or end is no index of a leaf");
-        }
-        return number.longValue();
-    }
-
-    /** Reads an array of hashes. */
-    static List<Hash> hashes(JsonNode array) {
-        if (!array.isArray()) {
-            throw new IllegalArgumentException("there are no hashes");
-        }
-        List<Hash> hashes = new ArrayList<>();
-        for (JsonNode hash : array) {
-            hashes.add(Hash.parse(hash.asText()));
-        }
-        return hashes;
     }
 }

@@ -2,8 +2,8 @@ package dev.annals.tools.cli;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
-import dev.annals.derived.proof.LineReader;
-import dev.annals.derived.proof.RedactionEvent;
+import dev.annals.proof.LineReader;
+import dev.annals.proof.RedactionEvent;
 import io.quarkus.runtime.annotations.RegisterForReflection;
 import java.io.BufferedInputStream;
 import java.io.IOException;

@@ -1,10 +1,10 @@
 package dev.annals.tools.cli;
 
-import dev.annals.derived.proof.RedactedValues;
-import dev.annals.derived.proof.VerifierKey;
 import dev.annals.follower.Follower;
 import dev.annals.follower.Page;
 import dev.annals.follower.PlaceFile;
+import dev.annals.proof.RedactedValues;
+import dev.annals.proof.VerifierKey;
 import io.quarkus.runtime.annotations.RegisterForReflection;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;

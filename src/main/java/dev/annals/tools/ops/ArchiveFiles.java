@@ -1,9 +1,9 @@
 package dev.annals.tools.ops;
 
-import dev.annals.derived.proof.CompactRange;
-import dev.annals.derived.proof.ProvedFile;
-import dev.annals.derived.proof.ProvedRecord;
-import dev.annals.derived.proof.VerifierKey;
+import dev.annals.proof.CompactRange;
+import dev.annals.proof.ProvedFile;
+import dev.annals.proof.ProvedRecord;
+import dev.annals.proof.VerifierKey;
 import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;

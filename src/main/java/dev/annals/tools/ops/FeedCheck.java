@@ -1,7 +1,7 @@
 package dev.annals.tools.ops;
 
-import dev.annals.derived.proof.Checkpoint;
 import dev.annals.kernel.database.Sql;
+import dev.annals.proof.Checkpoint;
 import dev.annals.tools.command.Progress;
 import java.sql.Connection;
 import java.sql.PreparedStatement;

@@ -1,9 +1,9 @@
 package dev.annals.tools.ops;
 
-import dev.annals.derived.proof.Checkpoint;
-import dev.annals.derived.proof.CompactRange;
-import dev.annals.derived.proof.Note;
 import dev.annals.kernel.database.Sql;
+import dev.annals.proof.Checkpoint;
+import dev.annals.proof.CompactRange;
+import dev.annals.proof.Note;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;

@@ -1,13 +1,13 @@
 package dev.annals.tools.ops;
 
-import dev.annals.derived.proof.Checkpoint;
-import dev.annals.derived.proof.Note;
-import dev.annals.derived.proof.RedactedValues;
-import dev.annals.derived.proof.VerifierKey;
-import dev.annals.derived.proof.WitnessPolicy;
 import dev.annals.kernel.database.DatabaseUrl;
 import dev.annals.kernel.database.Sql;
 import dev.annals.kernel.guid.CanonicalGuid;
+import dev.annals.proof.Checkpoint;
+import dev.annals.proof.Note;
+import dev.annals.proof.RedactedValues;
+import dev.annals.proof.VerifierKey;
+import dev.annals.proof.WitnessPolicy;
 import dev.annals.tools.command.Progress;
 import io.quarkus.runtime.annotations.RegisterForReflection;
 import java.io.IOException;

@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.annals.AuditLogFixture.Project;
 import dev.annals.Await;
 import dev.annals.ProjectTest;
-import dev.annals.derived.proof.ProvedRecord;
+import dev.annals.proof.ProvedRecord;
 import io.quarkus.test.junit.QuarkusTest;
 import java.util.UUID;
 import org.junit.jupiter.api.Test;

@@ -2,7 +2,7 @@ package dev.annals.derived.log;
 
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
-import dev.annals.derived.proof.Note;
+import dev.annals.proof.Note;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.net.InetAddress;

@@ -2,8 +2,8 @@ package dev.annals.derived.log;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.annals.derived.proof.Hash;
 import dev.annals.derived.proof.Tile;
+import dev.annals.proof.Hash;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.smallrye.mutiny.Uni;
 import java.time.Duration;

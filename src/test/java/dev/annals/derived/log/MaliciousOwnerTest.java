@@ -8,7 +8,7 @@ import dev.annals.AuditLogFixture.Project;
 import dev.annals.Await;
 import dev.annals.Load;
 import dev.annals.derived.projection.RandomRecords;
-import dev.annals.derived.proof.Checkpoint;
+import dev.annals.proof.Checkpoint;
 import dev.annals.tools.embedded.TestDatabase;
 import io.quarkus.test.common.QuarkusTestResource;
 import io.quarkus.test.junit.QuarkusTest;

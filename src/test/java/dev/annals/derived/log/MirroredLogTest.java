@@ -9,13 +9,14 @@ import dev.annals.Await;
 import dev.annals.Slow;
 import dev.annals.TakesLong;
 import dev.annals.derived.projection.RandomRecords;
-import dev.annals.derived.proof.Checkpoint;
-import dev.annals.derived.proof.CompactRange;
-import dev.annals.derived.proof.Hash;
 import dev.annals.derived.proof.MasterKey;
-import dev.annals.derived.proof.MerkleTree;
-import dev.annals.derived.proof.ProvedRecord;
-import dev.annals.derived.proof.TlogProof;
+import dev.annals.derived.proof.SigningKey;
+import dev.annals.proof.Checkpoint;
+import dev.annals.proof.CompactRange;
+import dev.annals.proof.Hash;
+import dev.annals.proof.MerkleTree;
+import dev.annals.proof.ProvedRecord;
+import dev.annals.proof.TlogProof;
 import dev.annals.tools.embedded.TestDatabase;
 import dev.sigstore.encryption.signers.Verifiers;
 import dev.sigstore.merkle.InclusionProofVerificationException;
@@ -157,7 +158,7 @@ class MirroredLogTest {
     }
 
     private static byte[] note(Checkpoint checkpoint, MasterKey key) {
-        return checkpoint.sign(List.of(key.of(origin))).toString().getBytes(StandardCharsets.UTF_8);
+        return SigningKey.sign(checkpoint, List.of(key.of(origin))).toString().getBytes(StandardCharsets.UTF_8);
     }
 
     private static List<byte[]> entries(Map<String, byte[]> files) {

@@ -10,9 +10,10 @@ import dev.annals.Await;
 import dev.annals.Slow;
 import dev.annals.TakesLong;
 import dev.annals.derived.projection.RandomRecords;
-import dev.annals.derived.proof.Checkpoint;
-import dev.annals.derived.proof.Hash;
 import dev.annals.derived.proof.MasterKey;
+import dev.annals.derived.proof.SigningKey;
+import dev.annals.proof.Checkpoint;
+import dev.annals.proof.Hash;
 import dev.annals.tools.embedded.TestDatabase;
 import io.quarkus.test.common.QuarkusTestResource;
 import io.quarkus.test.common.http.TestHTTPResource;
@@ -229,7 +230,8 @@ class OtherVerifiersTest {
 
     private String forged(long size, Hash root) {
         Checkpoint forged = new Checkpoint(vkey.substring(0, vkey.indexOf('+')), size, root);
-        return forged.sign(List.of(MasterKey.draw().of(forged.origin()))).toString();
+        return SigningKey.sign(forged, List.of(MasterKey.draw().of(forged.origin())))
+                .toString();
     }
 
     /** Changes to what both verifiers read, by the end of its address. */

@@ -1,10 +1,10 @@
 package dev.annals.derived.log;
 
 import dev.annals.derived.projection.TestProjector;
-import dev.annals.derived.proof.Checkpoint;
 import dev.annals.derived.proof.MasterKey;
 import dev.annals.kernel.config.AnnalsConfig;
 import dev.annals.kernel.config.Settings;
+import dev.annals.proof.Checkpoint;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.vertx.core.Vertx;
 import io.vertx.mutiny.sqlclient.Pool;

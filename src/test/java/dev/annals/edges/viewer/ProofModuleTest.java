@@ -30,7 +30,7 @@ class ProofModuleTest {
                         "node",
                         "src/test/proof/vectors.mjs",
                         verifier.toString(),
-                        "src/test/resources/dev/annals/derived/proof/leaf-vectors.json")
+                        "src/test/resources/dev/annals/proof/leaf-vectors.json")
                 .redirectErrorStream(true)
                 .redirectOutput(printed.toFile())
                 .start();

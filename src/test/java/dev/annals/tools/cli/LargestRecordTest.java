@@ -4,8 +4,8 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.annals.derived.proof.LineReader;
 import dev.annals.follower.Page;
+import dev.annals.proof.LineReader;
 import dev.annals.tools.cli.RecordSplitter.Format;
 import dev.annals.tools.cli.RecordSplitter.Place;
 import java.io.ByteArrayInputStream;

@@ -8,16 +8,16 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.annals.BesideTheService;
 import dev.annals.Load;
-import dev.annals.derived.proof.Checkpoint;
-import dev.annals.derived.proof.CompactRange;
-import dev.annals.derived.proof.Hash;
 import dev.annals.derived.proof.MasterKey;
-import dev.annals.derived.proof.ProvedFile;
-import dev.annals.derived.proof.ProvedRecord;
-import dev.annals.derived.proof.Seed;
 import dev.annals.derived.proof.SigningKey;
-import dev.annals.derived.proof.TlogProof;
-import dev.annals.derived.proof.VerifierKey;
+import dev.annals.proof.Checkpoint;
+import dev.annals.proof.CompactRange;
+import dev.annals.proof.Hash;
+import dev.annals.proof.ProvedFile;
+import dev.annals.proof.ProvedRecord;
+import dev.annals.proof.Seed;
+import dev.annals.proof.TlogProof;
+import dev.annals.proof.VerifierKey;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -89,7 +89,7 @@ class ProvedFileTest {
         lines.add(Json.mapper()
                 .createObjectNode()
                 .put("annals", ProvedFile.EXPORT)
-                .put("checkpoint", checkpoint(of).sign(List.of(key)).toString())
+                .put("checkpoint", SigningKey.sign(checkpoint(of), List.of(key)).toString())
                 .toString());
         for (int at = start; at < of.size(); at += GROUP) {
             int end = Math.min(at + GROUP, of.size());
@@ -468,7 +468,9 @@ class ProvedFileTest {
                         .put("project", "p")
                         .put("first_sequence_id", 1)
                         .put("last_sequence_id", 256)
-                        .put("checkpoint", checkpoint(log).sign(List.of(key)).toString())
+                        .put(
+                                "checkpoint",
+                                SigningKey.sign(checkpoint(log), List.of(key)).toString())
                         .toString());
         Path file = Files.write(folder.resolve("archive"), lines.subList(0, line(256) + 1));
         CommandLine check = new CommandLine(new CheckCommand());
@@ -482,7 +484,10 @@ class ProvedFileTest {
 
         List<String> alone = List.of(redacted(records.get(0), "metadata"));
         TlogProof proof = new TlogProof(
-                alone.get(0), 0, List.of(), checkpoint(alone).sign(List.of(key)).toString());
+                alone.get(0),
+                0,
+                List.of(),
+                SigningKey.sign(checkpoint(alone), List.of(key)).toString());
         Files.writeString(file, proof.toString());
         assertThat(check.execute(file.toString(), "--vkey=" + key.verifier())).isEqualTo(8);
     }

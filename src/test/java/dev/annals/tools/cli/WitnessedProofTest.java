@@ -5,14 +5,14 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.annals.BesideTheService;
 import dev.annals.derived.log.HostileWitness;
-import dev.annals.derived.proof.Checkpoint;
 import dev.annals.derived.proof.MasterKey;
-import dev.annals.derived.proof.Note;
-import dev.annals.derived.proof.ProvedRecord;
-import dev.annals.derived.proof.Seed;
 import dev.annals.derived.proof.SigningKey;
-import dev.annals.derived.proof.TlogProof;
-import dev.annals.derived.proof.WitnessPolicy;
+import dev.annals.proof.Checkpoint;
+import dev.annals.proof.Note;
+import dev.annals.proof.ProvedRecord;
+import dev.annals.proof.Seed;
+import dev.annals.proof.TlogProof;
+import dev.annals.proof.WitnessPolicy;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
@@ -34,9 +34,10 @@ class WitnessedProofTest {
             + "\"seed\":\"" + Seed.of(new byte[Seed.BYTES]).ofRecord(1) + "\"}";
 
     private final SigningKey key = MasterKey.draw().of("audit.example.org/v1/projects/" + UUID.randomUUID() + "/log/1");
-    private final Note signed = new Checkpoint(
-                    key.verifier().name(), 1, ProvedRecord.parse(RECORD).entry().leaf())
-            .sign(List.of(key));
+    private final Note signed = SigningKey.sign(
+            new Checkpoint(
+                    key.verifier().name(), 1, ProvedRecord.parse(RECORD).entry().leaf()),
+            List.of(key));
 
     @TempDir
     Path folder;

@@ -1,0 +1,44 @@
+package dev.annals.proof;
+
+import java.util.Collection;
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * The keys of one log that a reader trusts: those of the newest epoch that it knows, and perhaps of earlier ones, whose
+ * checkpoints the newest epoch has to continue.
+ *
+ * @param epoch the newest, from 1 on
+ * @param newest the keys of this epoch
+ * @param known all keys
+ */
+public record EpochKeys(int epoch, List<VerifierKey> newest, List<VerifierKey> known) {
+
+    private static final Pattern EPOCH = Pattern.compile("/log/([1-9][0-9]{0,8})$");
+
+    /**
+     * Sorts keys by their names.
+     *
+     * @throws IllegalArgumentException if they are not those of one log, whose name ends with {@code /log/} and the epoch
+     */
+    public static EpochKeys of(Collection<VerifierKey> keys) {
+        int epoch = keys.stream().mapToInt(EpochKeys::epoch).max().orElse(0);
+        if (keys.stream().anyMatch(key -> epoch(key) == 0)
+                || keys.stream()
+                                .map(key -> EPOCH.matcher(key.name()).replaceFirst(""))
+                                .distinct()
+                                .count()
+                        != 1) {
+            throw new IllegalArgumentException(
+                    "A log has one name, which ends with /log/ and a number: these are not its keys.");
+        }
+        return new EpochKeys(
+                epoch, keys.stream().filter(key -> epoch(key) == epoch).toList(), List.copyOf(keys));
+    }
+
+    private static int epoch(VerifierKey key) {
+        Matcher epoch = EPOCH.matcher(key.name());
+        return epoch.find() ? Integer.parseInt(epoch.group(1)) : 0;
+    }
+}

@@ -1,0 +1,140 @@
+package dev.annals.proof;
+
+import jakarta.annotation.Nullable;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.Arrays;
+import java.util.Base64;
+import java.util.List;
+
+/**
+ * A SHA-256: of an entry, or of a node of a Merkle tree as RFC 6962, section 2.1, hashes them. Immutable, 32 bytes; its text
+ * is base64.
+ */
+public final class Hash {
+
+    /** How many bytes each has. */
+    public static final int BYTES = 32;
+
+    private static final ThreadLocal<MessageDigest> SHA_256 = ThreadLocal.withInitial(Hash::sha256);
+
+    /** The root of the tree without leaves. */
+    public static final Hash EMPTY_TREE = of(new byte[0]);
+
+    private static final byte LEAF = 0;
+    private static final byte NODE = 1;
+
+    private final byte[] bytes;
+
+    private Hash(byte[] bytes) {
+        this.bytes = bytes;
+    }
+
+    private static MessageDigest sha256() {
+        try {
+            return MessageDigest.getInstance("SHA-256");
+        } catch (NoSuchAlgorithmException e) {
+            throw new IllegalStateException("every Java platform has SHA-256", e);
+        }
+    }
+
+    /** The hash of these bytes, one part after the other. */
+    public static Hash of(byte[]... parts) {
+        MessageDigest digest = SHA_256.get();
+        for (byte[] part : parts) {
+            digest.update(part);
+        }
+        return new Hash(digest.digest());
+    }
+
+    /** The hash of a text in UTF-8. */
+    public static Hash of(String text) {
+        return of(text.getBytes(StandardCharsets.UTF_8));
+    }
+
+    /** The leaf of this entry. */
+    public Hash leaf() {
+        MessageDigest digest = SHA_256.get();
+        digest.update(LEAF);
+        return new Hash(digest.digest(bytes));
+    }
+
+    /** The node above two others. */
+    public static Hash node(Hash left, Hash right) {
+        MessageDigest digest = SHA_256.get();
+        digest.update(NODE);
+        digest.update(left.bytes);
+        return new Hash(digest.digest(right.bytes));
+    }
+
+    /**
+     * Takes a hash out of bytes.
+     *
+     * @throws IndexOutOfBoundsException if there are no 32 bytes from {@code at} on
+     */
+    public static Hash at(byte[] bytes, int at) {
+        if (at < 0 || at > bytes.length - BYTES) {
+            throw new IndexOutOfBoundsException("no hash at " + at + " of " + bytes.length + " bytes");
+        }
+        return new Hash(Arrays.copyOfRange(bytes, at, at + BYTES));
+    }
+
+    /**
+     * Reads the text form.
+     *
+     * @throws IllegalArgumentException if it is not the base64 of 32 bytes, as {@link #toString} writes it
+     */
+    public static Hash parse(String base64) {
+        byte[] bytes = Base64.getDecoder().decode(base64);
+        Hash hash = new Hash(bytes);
+        if (bytes.length != BYTES || !hash.toString().equals(base64)) {
+            throw new IllegalArgumentException("\"" + base64 + "\" is not the base64 of 32 bytes");
+        }
+        return hash;
+    }
+
+    /**
+     * Reads a JSON array of hashes in their text form.
+     *
+     * @throws IllegalArgumentException if it is anything else, or null
+     */
+    public static List<Hash> list(@Nullable String json) {
+        if (json == null) {
+            throw new IllegalArgumentException("there are no hashes");
+        }
+        return CanonicalJson.elements(json).stream()
+                .map(hash -> parse(CanonicalJson.string(hash)))
+                .toList();
+    }
+
+    /** A copy of its bytes. */
+    public byte[] bytes() {
+        return bytes.clone();
+    }
+
+    /** Copies its bytes to {@code at}. */
+    public void copyTo(byte[] target, int at) {
+        System.arraycopy(bytes, 0, target, at, BYTES);
+    }
+
+    /** In base64url without padding, as leaves have digests. */
+    public String toBase64Url() {
+        return Base64Url.of(bytes);
+    }
+
+    @Override
+    public boolean equals(Object other) {
+        return other instanceof Hash hash && MessageDigest.isEqual(bytes, hash.bytes);
+    }
+
+    @Override
+    public int hashCode() {
+        return Arrays.hashCode(bytes);
+    }
+
+    @Override
+    public String toString() {
+        return Base64.getEncoder().encodeToString(bytes);
+    }
+}

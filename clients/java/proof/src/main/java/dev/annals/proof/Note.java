@@ -1,0 +1,124 @@
+package dev.annals.proof;
+
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Base64;
+import java.util.HashSet;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * A text with signatures: C2SP signed-note.
+ *
+ * @param text what is signed; it ends with a newline
+ * @param signatures its lines, each with its newline
+ */
+public record Note(String text, List<String> signatures) {
+
+    /** How many characters a note may have: room for sixteen signatures of any type that exists. */
+    public static final int MAX_CHARACTERS = 131_072;
+
+    private static final int MAX_SIGNATURES = 64;
+    private static final Pattern LINE = Pattern.compile("\u2014 ([^+\\s\\p{Z}]+) ([0-9A-Za-z+/=]+)\n");
+    private static final Pattern CONTROL = Pattern.compile("[\\x00-\\x09\\x0b-\\x1f]");
+
+    /**
+     * Reads a note.
+     *
+     * @throws IllegalArgumentException if it is none, or too large
+     */
+    public static Note parse(String note) {
+        int split = note.lastIndexOf("\n\n");
+        if (note.length() > MAX_CHARACTERS
+                || split < 0
+                || !note.endsWith("\n")
+                || CONTROL.matcher(note).find()) {
+            throw new IllegalArgumentException("this is no signed note");
+        }
+        List<String> lines = new ArrayList<>();
+        for (String line : note.substring(split + 2).split("(?<=\n)", -1)) {
+            if (!line.isEmpty()) {
+                lines.add(line);
+            }
+        }
+        if (lines.isEmpty() || lines.size() > MAX_SIGNATURES || lines.stream().anyMatch(line -> !isSignature(line))) {
+            throw new IllegalArgumentException("this note has no signatures, too many, or what is none");
+        }
+        return new Note(note.substring(0, split + 1), List.copyOf(lines));
+    }
+
+    /** Whether a line, with its newline, is a signature of any key. */
+    public static boolean isSignature(String line) {
+        Matcher matcher = LINE.matcher(line);
+        return matcher.matches() && decoded(matcher.group(2)).length > Integer.BYTES;
+    }
+
+    private static byte[] decoded(String base64) {
+        try {
+            byte[] bytes = Base64.getDecoder().decode(base64);
+            return Base64.getEncoder().encodeToString(bytes).equals(base64) ? bytes : new byte[0];
+        } catch (IllegalArgumentException e) {
+            return new byte[0];
+        }
+    }
+
+    /**
+     * Which of these keys have signed. Signatures of other keys do not count.
+     *
+     * @throws IllegalArgumentException if what carries the name and the id of one of these keys is not its signature
+     */
+    public Set<VerifierKey> signedBy(Iterable<VerifierKey> keys) {
+        Set<VerifierKey> signed = new HashSet<>();
+        for (VerifierKey key : keys) {
+            for (String line : signatures) {
+                if (isOf(line, key)) {
+                    if (!key.verifies(text, signature(line))) {
+                        throw new IllegalArgumentException("the signature of " + key.name() + " does not hold");
+                    }
+                    signed.add(key);
+                }
+            }
+        }
+        return signed;
+    }
+
+    /** Whether a line carries the name and the id of a key. */
+    static boolean isOf(String line, VerifierKey key) {
+        Matcher matcher = LINE.matcher(line);
+        if (!matcher.matches() || !matcher.group(1).equals(key.name())) {
+            return false;
+        }
+        byte[] signature = decoded(matcher.group(2));
+        return signature.length > Integer.BYTES && ByteBuffer.wrap(signature).getInt() == key.id();
+    }
+
+    /** The bytes of a signature, without the id of its key. */
+    static byte[] signature(String line) {
+        Matcher matcher = LINE.matcher(line);
+        if (!matcher.matches()) {
+            throw new IllegalArgumentException("this is no signature");
+        }
+        byte[] bytes = decoded(matcher.group(2));
+        return Arrays.copyOfRange(bytes, Integer.BYTES, bytes.length);
+    }
+
+    /** The same text with the signatures of both. */
+    public Note and(Note other) {
+        if (!text.equals(other.text)) {
+            throw new IllegalArgumentException("these notes have different texts");
+        }
+        Set<String> all = new LinkedHashSet<>(signatures);
+        all.addAll(other.signatures);
+        return new Note(text, List.copyOf(all));
+    }
+
+    /** The note as it is sent. */
+    @Override
+    public String toString() {
+        return text + "\n" + String.join("", signatures);
+    }
+}

@@ -1,0 +1,87 @@
+package dev.annals.proof;
+
+import jakarta.annotation.Nullable;
+import java.nio.ByteBuffer;
+import java.time.Instant;
+import java.util.Arrays;
+import java.util.Optional;
+
+/**
+ * The key of a witness, who cosigns the checkpoints of logs that it has seen grow and never shrink or change: {@code name+id+key}
+ * of type 4, and signatures with a time, as C2SP tlog-cosignature has them.
+ */
+public final class WitnessKey {
+
+    private final VerifierKey key;
+
+    private WitnessKey(VerifierKey key) {
+        this.key = key;
+    }
+
+    /**
+     * Reads the text form.
+     *
+     * @throws IllegalArgumentException if it is none, or not that of an Ed25519 key of type 4
+     */
+    public static WitnessKey parse(String text) {
+        return new WitnessKey(VerifierKey.parse(text, VerifierKey.COSIGNATURE));
+    }
+
+    /** Whose key it is. */
+    public String name() {
+        return key.name();
+    }
+
+    /**
+     * When this witness has cosigned a note; the last time, if it has several times.
+     *
+     * @return empty if it has not
+     * @throws IllegalArgumentException if what carries its name and its id is not its cosignature
+     */
+    public Optional<Instant> cosigned(Note note) {
+        Instant last = null;
+        for (String line : note.signatures()) {
+            if (isOf(line)) {
+                Instant time = time(note.text(), Note.signature(line));
+                if (time == null) {
+                    throw new IllegalArgumentException("the cosignature of " + name() + " does not hold");
+                }
+                last = last == null || time.isAfter(last) ? time : last;
+            }
+        }
+        return Optional.ofNullable(last);
+    }
+
+    /** Whether a line carries this key's name and id. */
+    public boolean isOf(String line) {
+        return Note.isOf(line, key);
+    }
+
+    private @Nullable Instant time(String text, byte[] cosignature) {
+        if (cosignature.length < Long.BYTES) {
+            return null;
+        }
+        long seconds = ByteBuffer.wrap(cosignature).getLong();
+        byte[] signature = Arrays.copyOfRange(cosignature, Long.BYTES, cosignature.length);
+        return seconds >= 0
+                        && seconds <= Instant.MAX.getEpochSecond()
+                        && key.verifies("cosignature/v1\ntime " + seconds + "\n" + text, signature)
+                ? Instant.ofEpochSecond(seconds)
+                : null;
+    }
+
+    @Override
+    public boolean equals(Object other) {
+        return other instanceof WitnessKey witness && key.equals(witness.key);
+    }
+
+    @Override
+    public int hashCode() {
+        return key.hashCode();
+    }
+
+    @Override
+    public String toString() {
+        return key.toString();
+    }
+}

@@ -33,68 +33,98 @@ begin
     hint = format('As the owner of the schema: select annals.grant_writer(%L, %L);', session_user, project_id);
 end $$;
 
--- An address is stored in one form, by which it is found: an IPv4 address mapped to IPv6 as the IPv4 address. The service sends no other.
--- A restored archive keeps what its log has signed.
-create or replace function annals.unmap_address() returns trigger
+-- Runs before a record of a plain SQL writer is inserted.
+--
+-- The right comes first: after the insert, a unique violation or INSERT 0 0 would tell which ids a project has. The usual grant is to the
+-- login itself.
+--
+-- annals.lone_record says that the session's last statement had one record. Then the first record of the next one is its own append,
+-- which needs no row in append. The setting is a guess that any login may set: it decides about costs alone.
+--
+-- An IPv4 address mapped to IPv6 is stored as the IPv4 address, by which it is found. The service sends no other. A restored archive
+-- keeps what its log has signed.
+create or replace function annals.complete_record() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 begin
-  if not annals.is_restored(new.project_id) then
-    new.ip_address := substr(host(new.ip_address), 8)::inet;
+  if not exists (
+      select from annals.writer_grant as granted
+      where granted.project_id = new.project_id and granted.role_name = session_user::text)
+    and not annals.may_write(new.project_id)
+  then
+    perform annals.refuse_writer(new.project_id);
+  end if;
+  if (new.number_sequence is null) <> (new.number_value is null) then
+    new.number_value := annals.next_record_number(new);
+  end if;
+  if current_setting('annals.lone_record', true) = 'yes' then
+    perform set_config('annals.lone_record', 'no', false);
+    -- shared_append_id() makes smaller ids
+    if new.placed_with < '00000000-0000-8000-c000-000000000000' then
+      new.placed_with := new.id;
+    end if;
+  end if;
+  if family(new.ip_address) = 6 then
+    if set_masklen(new.ip_address, 128) <<= '::ffff:0:0/96'::inet and not annals.is_restored(new.project_id) then
+      new.ip_address := substr(host(new.ip_address), 8)::inet;
+    end if;
   end if;
   return new;
 end $$;
 
--- Checks the session's right to the projects of a statement, gathers the records into appends, and notes the projects for
--- place_segment(). The service does all of this itself. Most statements have one record, which needs no sort and no aggregate.
+-- Gathers the records of a statement into appends, and notes their projects for place_segment(). The service does both itself.
+--
+-- The usual statement has up to 256 records of one project and one append id: one pass tells, and gathers them in their order.
 create or replace function annals.gather_append() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 declare
-  unplaced text := coalesce(current_setting('annals.unplaced_projects', true), '');
-  gathered text;
-  first    record;
-  written  uuid;
+  unplaced  text := coalesce(current_setting('annals.unplaced_projects', true), '');
+  few       record;
+  size      integer;
+  is_usual  boolean;
 begin
-  select project_id, id, placed_with, number_sequence, (select count(*) = 1 from (select from inserted limit 2) as two) as is_only
-    into first from inserted limit 1;
-  if first.is_only then
-    if not annals.may_write(first.project_id) then
-      perform annals.refuse_writer(first.project_id);
-    end if;
-    if strpos(unplaced, first.project_id::text) = 0 then
-      gathered := first.project_id;
-    end if;
+  select array_agg(id) as ids, array_agg(project_id) as projects, array_agg(placed_with) as placed_with,
+      bool_or(number_sequence is not null) as is_numbered
+    into few from (select id, project_id, placed_with, number_sequence from inserted limit 257) as record;
+  size := cardinality(few.ids);
+  if size is null then
+    return null;
+  elsif size = 1 then
+    perform set_config('annals.lone_record', 'yes', false);
+    is_usual := true;
   else
-    for written in select distinct project_id from inserted loop
-      if not annals.may_write(written) then
-        perform annals.refuse_writer(written);
-      end if;
-      -- Each project once, so that many small statements do not make a long list.
-      if strpos(unplaced, written::text) = 0 then
-        gathered := concat_ws(',', gathered, written);
-      end if;
-    end loop;
-  end if;
-  if gathered is not null then
-    perform set_config('annals.unplaced_projects', concat_ws(',', nullif(unplaced, ''), gathered), true);
+    is_usual := size <= 256 and array_remove(few.projects, few.projects[1]) = '{}'
+      and array_remove(few.placed_with, few.placed_with[1]) = '{}'
+      -- a record that has its append's id is placed by itself
+      and few.placed_with[1] <> all (few.ids);
   end if;
 
-  if not first.is_only then
+  if is_usual then
+    if few.placed_with[1] <> few.ids[1] then
+      insert into annals.append (project_id, id, shared_append_id, record_ids)
+      values (few.projects[1], few.ids[1], few.placed_with[1], few.ids);
+    end if;
+  else
     insert into annals.append (project_id, id, shared_append_id, record_ids)
     select project_id, (array_agg(id order by position))[1], placed_with, array_agg(id order by position)
     from (select project_id, id, placed_with, row_number() over () as position from inserted) as record
     where placed_with <> id
     group by project_id, placed_with, (position - 1) / 256
     order by min(position);
-  elsif first.placed_with <> first.id then
-    insert into annals.append (project_id, id, shared_append_id, record_ids)
-    values (first.project_id, first.id, first.placed_with, array[first.id]);
+    few.projects := array(select distinct project_id from inserted);
   end if;
 
-  -- The numbers of number_record() count as drawn now that the rows exist. It has locked their sequences.
-  if first.number_sequence is not null
-      or not first.is_only and exists (select from inserted where number_sequence is not null) then
+  -- Each project once, so that many small statements do not make a long list.
+  for i in 1 .. case when is_usual then 1 else cardinality(few.projects) end loop
+    if strpos(unplaced, few.projects[i]::text) = 0 then
+      unplaced := concat_ws(',', nullif(unplaced, ''), few.projects[i]);
+      perform set_config('annals.unplaced_projects', unplaced, true);
+    end if;
+  end loop;
+
+  -- The numbers of next_record_number() count as drawn now that the rows exist. It has locked their sequences.
+  if few.is_numbered or not is_usual and exists (select from inserted where number_sequence is not null) then
     update annals.sequence as s
     set reserved_from = s.next_value, next_value = given.last_value + 1
     from (
@@ -187,16 +217,20 @@ declare
   unplaced    text := current_setting('annals.unplaced_projects', true);
   append_size integer := 1;
   project     record;
+  head        bigint;
 begin
   if tg_table_name = 'append' then
     append_size := cardinality(new.record_ids);
-    -- The service's appends have their records, and gather_append() skips annals_service. If something dropped that role, both
-    -- would place them.
-    if new.shared_append_id is not null and exists (
-        select from annals.append where project_id = new.project_id and id = new.shared_append_id) then
-      raise integrity_constraint_violation using
-        message = format('the records of append %s are in append %s as well', new.id, new.shared_append_id),
-        hint = format('Statements of the service have to run as annals_service, and these ran by the login %I.', session_user);
+    -- The service's appends have their records, and gather_append() skips annals_service. If something dropped that role, both would
+    -- place them. shared_append_id() makes smaller ids, which need no look; writers cannot choose them.
+    if new.shared_append_id >= '00000000-0000-8000-c000-000000000000' then
+      if exists (
+        select from annals.append
+        where project_id = new.project_id and id = new.shared_append_id and record_ids && new.record_ids) then
+        raise integrity_constraint_violation using
+          message = format('the records of append %s are in append %s as well', new.id, new.shared_append_id),
+          hint = format('Statements of the service have to run as annals_service, and these ran by the login %I.', session_user);
+      end if;
     end if;
   end if;
 
@@ -236,21 +270,21 @@ begin
     perform annals.refuse_sealed(new.project_id, project.name, to_jsonb(new) ->> 'action');
   end if;
 
-  -- If the records after an old snapshot have expired since, nothing would collide below. The horizon's row has changed then, and
-  -- PostgreSQL refuses to lock it.
-  if current_setting('transaction_isolation') <> 'read committed' then
-    perform from annals.feed_horizon where project_id = new.project_id for share;
+  -- Two new statements. At READ COMMITTED their snapshot has every commit that held the lock before.
+  select last_sequence_id into head from annals.feed_segment
+  where project_id = new.project_id order by first_sequence_id desc limit 1;
+  head := coalesce(head, 0);
+  if current_setting('transaction_isolation') = 'read committed' then
+    insert into annals.feed_segment (project_id, append_id, first_sequence_id, last_sequence_id)
+    values (new.project_id, new.id, head + 1, head + append_size);
+    return null;
   end if;
-
-  -- A new statement, so at READ COMMITTED its snapshot has every commit that held the lock before. At REPEATABLE READ and
-  -- SERIALIZABLE the snapshot is older. If the head has moved since, the row collides with one that the snapshot does not have, and
-  -- ON CONFLICT makes that SQLSTATE 40001: the writer tries again.
+  -- At REPEATABLE READ and SERIALIZABLE the snapshot is older. If the head has moved since, the row collides with one that the snapshot
+  -- does not have, and ON CONFLICT makes that SQLSTATE 40001: the writer tries again. If the records after the snapshot have expired
+  -- since, nothing would collide; but the horizon's row has changed then, and PostgreSQL refuses to lock it.
+  perform from annals.feed_horizon where project_id = new.project_id for share;
   insert into annals.feed_segment (project_id, append_id, first_sequence_id, last_sequence_id)
-  select new.project_id, new.id, head.last_sequence_id + 1, head.last_sequence_id + append_size
-  from (
-    select coalesce((
-      select last_sequence_id from annals.feed_segment
-      where project_id = new.project_id order by first_sequence_id desc limit 1), 0) as last_sequence_id) as head
+  values (new.project_id, new.id, head + 1, head + append_size)
   on conflict (project_id, first_sequence_id) do nothing;
   if not found then
     raise serialization_failure using message = format('the feed of project %s has moved on', new.project_id);

@@ -106,46 +106,43 @@ begin
   return coalesce(value, 0) + 1;
 end $$;
 
--- Numbers records: a record that names a SYNCHRONOUS sequence gets its next value in the statement that inserts it. So the records of a
--- sequence count 1, 2, 3 … in feed order without a gap: the sequence's row is locked until the transaction ends. The service draws the
--- values of a batch at once (append_numbered_records.sql).
+-- The number of a record that is about to be inserted. A record that names a SYNCHRONOUS sequence gets its next value in the statement
+-- that inserts it. So the records of a sequence count 1, 2, 3 … in feed order without a gap: the sequence's row is locked until the
+-- transaction ends. The service draws the values of a batch at once (append_numbered_records.sql).
 --
 -- The value is the one after all that were drawn or given, including those of rows that the statement has inserted. gather_append()
 -- counts the values as drawn at the end of the statement, so a row that ON CONFLICT DO NOTHING skips uses none. A value without a
 -- sequence is refused here: a check constraint would be parsed for every statement.
 --
 -- The settings keep a plan made while the table was small from scanning the whole table for every row.
-create or replace function annals.number_record() returns trigger
+create or replace function annals.next_record_number(record annals.audit_record) returns bigint
 language plpgsql security definer set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_bitmapscan = off
 as $$
 declare
-  sequence record;
+  sequence  record;
+  number    bigint;
 begin
-  if new.number_sequence is null then
+  if record.number_sequence is null then
     raise check_violation using
-      message = format('record %s has the number %s of no sequence', new.id, new.number_value),
+      message = format('record %s has the number %s of no sequence', record.id, record.number_value),
       constraint = 'audit_record_number', schema = 'annals', table = 'audit_record',
       hint = 'Name its sequence in number_sequence, and leave number_value out.';
   end if;
-  -- Before the lock, not only at the end of the statement.
-  if not annals.may_write(new.project_id) then
-    perform annals.refuse_writer(new.project_id);
-  end if;
   select next_value, max_value into sequence
     from annals.sequence
-    where project_id = new.project_id and name = new.number_sequence and kind = 'SYNCHRONOUS' and deleted_at is null
+    where project_id = record.project_id and name = record.number_sequence and kind = 'SYNCHRONOUS' and deleted_at is null
     for no key update;
   if found then
     -- A new statement, so its snapshot has every commit that held the lock before.
-    select greatest(sequence.next_value, max(number_value) + 1) into new.number_value
+    select greatest(sequence.next_value, max(number_value) + 1) into number
       from annals.audit_record
-      where project_id = new.project_id and number_sequence = new.number_sequence;
+      where project_id = record.project_id and number_sequence = record.number_sequence;
   end if;
-  if not found or new.number_value > sequence.max_value then
+  if not found or number > sequence.max_value then
     raise foreign_key_violation using
-      message = format('project %s has no sequence %s of kind SYNCHRONOUS with a value left', new.project_id, new.number_sequence),
+      message = format('project %s has no sequence %s of kind SYNCHRONOUS with a value left', record.project_id, record.number_sequence),
       constraint = 'audit_record_number', schema = 'annals', table = 'audit_record',
-      hint = format('Define one: PUT /v1/sequences/%s.', new.number_sequence);
+      hint = format('Define one: PUT /v1/sequences/%s.', record.number_sequence);
   end if;
-  return new;
+  return number;
 end $$;

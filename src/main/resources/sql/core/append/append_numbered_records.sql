@@ -15,7 +15,7 @@
 -- One row: recorded_at timestamptz, the same for all records of the batch; sequences text[], first_values bigint[].
 --
 -- A sequence that does not exist, is of another kind or has too few values gives none. Its records then have a value
--- without a sequence, for which number_record() fails the statement: it draws only for plain SQL writers. The rows of the
+-- without a sequence, for which next_record_number() fails the statement: it draws only for plain SQL writers. The rows of the
 -- sequences are locked in one order for everybody, so that no two batches wait for each other.
 with setting as materialized (
   select set_config('lock_timeout', :lock_timeout, true)

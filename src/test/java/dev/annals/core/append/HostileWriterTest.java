@@ -123,7 +123,7 @@ class HostileWriterTest {
                 "insert into annals.max_plus_one_lock values ('annals.project'::regclass, 'name')",
                 "create trigger t after insert on pg_temp.own for each row execute function annals.place_segment()",
                 "create trigger t after insert on pg_temp.own for each row execute function annals.gather_append()",
-                "create trigger t before insert on pg_temp.own for each row execute function annals.number_record()",
+                "create trigger t before insert on pg_temp.own for each row execute function annals.complete_record()",
                 "create trigger t after insert on pg_temp.own for each row execute function annals.keep_native_sequence()"
             })
     void whatTheFeedsDependOnIsOutOfReach(String attack) throws SQLException {
@@ -231,6 +231,47 @@ class HostileWriterTest {
                 .statusCode(200)
                 .body("action", equalTo("alone"));
         assertThat(verify()).isZero();
+    }
+
+    @Test
+    void recordsThatTakeTheIdsOfAppendsToComeShutNoOtherSessionOut() throws SQLException {
+        write(record(mine) + ", ('" + mine + "', 'y')");
+        writer.commit();
+        UUID shared = UUID.fromString(
+                log.text("select distinct placed_with from annals.audit_record where project_id = '" + mine + "'"));
+        for (int next = 1; next <= 8; next++) {
+            write("insert into annals.audit_record (project_id, id, action) values ('" + mine + "', '"
+                    + new UUID(shared.getMostSignificantBits(), shared.getLeastSignificantBits() + next)
+                    + "', 'alone')");
+            writer.commit();
+        }
+        write("insert into annals.audit_record (project_id, id, action) values ('" + mine + "', gen_random_uuid(), 'x'), ('"
+                + mine + "', '" + shared + "', 'the id of its own append'), ('" + mine + "', gen_random_uuid(), 'y')");
+        writer.commit();
+        for (int session = 0; session < 4; session++) {
+            try (Connection other = connect(login)) {
+                SqlFixture.execute(other, record(mine) + ", ('" + mine + "', 'y')");
+                other.commit();
+            }
+        }
+        assertThat(log.checkFeed(mine)).isEqualTo(21);
+        assertThat(verify()).isZero();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", " on conflict do nothing", " on conflict do nothing returning 1"})
+    void whetherAProjectThatIsNotGrantedHasAnIdIsNotTold(String conflict) throws SQLException {
+        UUID taken = UUID.randomUUID();
+        asOwner("insert into annals.audit_record (project_id, id, action) values ('" + mine + "', '" + taken + "', 'x')");
+        owner.commit();
+        asOwner("select annals.revoke_writer('" + login + "', '" + mine + "')");
+        for (UUID id : List.of(taken, UUID.randomUUID())) {
+            String values = "('" + mine + "', '" + id + "', 'x')";
+            assertRefused("42501", "insert into annals.audit_record (project_id, id, action) values " + values + conflict);
+            assertRefused(
+                    "42501",
+                    "insert into annals.audit_record (project_id, id, action) values " + values + ", " + values + conflict);
+        }
     }
 
     @Test

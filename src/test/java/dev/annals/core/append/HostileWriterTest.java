@@ -245,8 +245,9 @@ class HostileWriterTest {
                     + "', 'alone')");
             writer.commit();
         }
-        write("insert into annals.audit_record (project_id, id, action) values ('" + mine + "', gen_random_uuid(), 'x'), ('"
-                + mine + "', '" + shared + "', 'the id of its own append'), ('" + mine + "', gen_random_uuid(), 'y')");
+        write("insert into annals.audit_record (project_id, id, action) values ('" + mine
+                + "', gen_random_uuid(), 'x'), ('" + mine + "', '" + shared + "', 'the id of its own append'), ('"
+                + mine + "', gen_random_uuid(), 'y')");
         writer.commit();
         for (int session = 0; session < 4; session++) {
             try (Connection other = connect(login)) {
@@ -262,15 +263,18 @@ class HostileWriterTest {
     @ValueSource(strings = {"", " on conflict do nothing", " on conflict do nothing returning 1"})
     void whetherAProjectThatIsNotGrantedHasAnIdIsNotTold(String conflict) throws SQLException {
         UUID taken = UUID.randomUUID();
-        asOwner("insert into annals.audit_record (project_id, id, action) values ('" + mine + "', '" + taken + "', 'x')");
+        asOwner("insert into annals.audit_record (project_id, id, action) values ('" + mine + "', '" + taken
+                + "', 'x')");
         owner.commit();
         asOwner("select annals.revoke_writer('" + login + "', '" + mine + "')");
         for (UUID id : List.of(taken, UUID.randomUUID())) {
             String values = "('" + mine + "', '" + id + "', 'x')";
-            assertRefused("42501", "insert into annals.audit_record (project_id, id, action) values " + values + conflict);
+            assertRefused(
+                    "42501", "insert into annals.audit_record (project_id, id, action) values " + values + conflict);
             assertRefused(
                     "42501",
-                    "insert into annals.audit_record (project_id, id, action) values " + values + ", " + values + conflict);
+                    "insert into annals.audit_record (project_id, id, action) values " + values + ", " + values
+                            + conflict);
         }
     }
 

@@ -46,6 +46,8 @@ end $$;
 create or replace function annals.complete_record() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
+declare
+  unplaced text := coalesce(current_setting('annals.unplaced_projects', true), '');
 begin
   if not exists (
       select from annals.writer_grant as granted
@@ -62,6 +64,10 @@ begin
     -- shared_append_id() makes smaller ids
     if new.placed_with < '00000000-0000-8000-c000-000000000000' then
       new.placed_with := new.id;
+      -- The record's own trigger may be immediate, and then runs before gather_append().
+      if strpos(unplaced, new.project_id::text) = 0 then
+        perform set_config('annals.unplaced_projects', concat_ws(',', nullif(unplaced, ''), new.project_id), true);
+      end if;
     end if;
   end if;
   if family(new.ip_address) = 6 then
@@ -100,6 +106,17 @@ begin
       and few.placed_with[1] <> all (few.ids);
   end if;
 
+  if not is_usual then
+    few.projects := array(select distinct project_id from inserted);
+  end if;
+  -- Before the insert, whose trigger may be immediate. Each project once, so that many small statements do not make a long list.
+  for i in 1 .. case when is_usual then 1 else cardinality(few.projects) end loop
+    if strpos(unplaced, few.projects[i]::text) = 0 then
+      unplaced := concat_ws(',', nullif(unplaced, ''), few.projects[i]);
+      perform set_config('annals.unplaced_projects', unplaced, true);
+    end if;
+  end loop;
+
   if is_usual then
     if few.placed_with[1] <> few.ids[1] then
       insert into annals.append (project_id, id, shared_append_id, record_ids)
@@ -112,16 +129,7 @@ begin
     where placed_with <> id
     group by project_id, placed_with, (position - 1) / 256
     order by min(position);
-    few.projects := array(select distinct project_id from inserted);
   end if;
-
-  -- Each project once, so that many small statements do not make a long list.
-  for i in 1 .. case when is_usual then 1 else cardinality(few.projects) end loop
-    if strpos(unplaced, few.projects[i]::text) = 0 then
-      unplaced := concat_ws(',', nullif(unplaced, ''), few.projects[i]);
-      perform set_config('annals.unplaced_projects', unplaced, true);
-    end if;
-  end loop;
 
   -- The numbers of next_record_number() count as drawn now that the rows exist. It has locked their sequences.
   if few.is_numbered or not is_usual and exists (select from inserted where number_sequence is not null) then

@@ -10,6 +10,8 @@ import io.quarkus.test.junit.QuarkusTest;
 import jakarta.inject.Inject;
 import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** What changes neither projects nor tokens leaves its events, too, and a flood of it leaves few. */
 @QuarkusTest
@@ -71,6 +73,26 @@ class OperationEventsTest extends ProjectTest {
                         where project_id = annals.administration() and action = 'annals.authentication.fail'
                           and subject_id in ('198.51.100.78', '198.51.100.79') order by 1
                         """)).containsExactly("198.51.100.78 3", "198.51.100.79 1");
+    }
+
+    /** {@code annals.state()} shows all columns but those that it leaves out, so a secret that it does not know would be shown. */
+    @ParameterizedTest
+    @CsvSource(textBlock = """
+                    project, archive_required closed_at created_at id limits name retention_days
+                    access_token, allowed_addresses created_at description expired_at expires_at filter_digest id issued_by limits project_id replaced_by revoked_at scopes
+                    writer_grant, created_at project_id role_name
+                    legal_hold, actor_id created_at id lift_reason lifted_at project_id reason subject_id
+                    identity_grant, claim created_at description id issuer limits project_id revoked_at scopes value
+                    identity_entry, created_at grant_id identity_id
+                    archive, bytes created_at file_name first_sequence_id id last_sequence_id project_id sha256
+                    stream, all_projects created_at filter format id max_refusals name on_refusal paused_at project_id rewinds rewound_to secret_digest sink_type stop_reason stopped_at url
+                    alert, created_at enabled id interval_seconds name project_id q threshold
+                    """)
+    void eventsShowNoColumnThatIsNotListedHere(String table, String columns) throws Exception {
+        String some = "{\"id\": \"%1$s\", \"identity_id\": \"%1$s\", \"project_id\": \"%1$s\"}".formatted(project.id());
+        assertThat(log.texts("select key from jsonb_object_keys(annals.state(jsonb_populate_record(null::annals."
+                        + table + ", '" + some + "'))) as key order by key"))
+                .containsExactly(columns.split(" "));
     }
 
     @Test

@@ -47,6 +47,11 @@ public final class UnreliablePath implements QuarkusTestResourceLifecycleManager
     private static final int UUID_BYTES = 16;
     /** Dimensions, flags, type, size and lower bound of an array, and the length of its first element. */
     private static final int ARRAY_HEADER_BYTES = 24;
+    /** How far before the first element of an array the type of its elements stands. */
+    private static final int ELEMENT_TYPE = 16;
+
+    /** PostgreSQL's number of the type. */
+    private static final int UUID_TYPE = 2950;
 
     private final Map<String, Integer> seen = new ConcurrentHashMap<>();
     private ServerSocket listener;
@@ -220,18 +225,34 @@ public final class UnreliablePath implements QuarkusTestResourceLifecycleManager
         }
 
         /**
-         * Finds the ids in the binds before the mark: the project's, the records', and the appends' where there are many.
+         * Finds the ids in the binds before the mark. In a statement for one record, its id follows the project's. In one for many, the
+         * projects of the appends, which have numbers next, or else those of the records are the last ones before the mark. The appends'
+         * ids stand before their projects. Of the arrays that follow, the first of ids that is not empty has the records'. Where there are
+         * no projects of appends, the appends' ids are in the one after it.
          */
         private void take(String text, int mark, String what, UUID project) {
-            byte[] binds = text.getBytes(StandardCharsets.ISO_8859_1);
+            ByteBuffer values = ByteBuffer.wrap(text.getBytes(StandardCharsets.ISO_8859_1));
             ByteBuffer name = ByteBuffer.allocate(UUID_BYTES);
             name.putLong(project.getMostSignificantBits()).putLong(project.getLeastSignificantBits());
-            int at = text.lastIndexOf(new String(name.array(), StandardCharsets.ISO_8859_1), mark) + UUID_BYTES;
-            ByteBuffer values = ByteBuffer.wrap(binds);
-            if (what.equals("take-append")) {
-                at += Integer.BYTES + values.getInt(at);
+            int at = text.lastIndexOf(new String(name.array(), StandardCharsets.ISO_8859_1), mark);
+            boolean isArray = values.getInt(at - ELEMENT_TYPE) == UUID_TYPE;
+            if (!isArray) {
+                at += UUID_BYTES + Integer.BYTES;
+            } else {
+                int projects = at - ARRAY_HEADER_BYTES - Integer.BYTES;
+                int next = after(values, projects);
+                boolean isOfAppends = values.getInt(next + ELEMENT_TYPE - Integer.BYTES) != UUID_TYPE;
+                if (what.equals("take-append") && isOfAppends) {
+                    // as long as the array of their projects
+                    at -= Integer.BYTES + values.getInt(projects);
+                } else {
+                    while (values.getInt(next + Integer.BYTES) == 0
+                            || values.getInt(next + ELEMENT_TYPE - Integer.BYTES) != UUID_TYPE) {
+                        next = after(values, next);
+                    }
+                    at = (what.equals("take-append") ? after(values, next) : next) + Integer.BYTES + ARRAY_HEADER_BYTES;
+                }
             }
-            at += Integer.BYTES + (values.getInt(at) == UUID_BYTES ? 0 : ARRAY_HEADER_BYTES);
             UUID id = new UUID(values.getLong(at), values.getLong(at + Long.BYTES));
             try (Connection writer = TestDatabase.url().connect();
                     PreparedStatement insert = writer.prepareStatement(
@@ -244,6 +265,11 @@ public final class UnreliablePath implements QuarkusTestResourceLifecycleManager
             } catch (SQLException e) {
                 throw new IllegalStateException(e);
             }
+        }
+
+        /** Where the value after another one begins, with its length. */
+        private static int after(ByteBuffer values, int at) {
+            return at + Integer.BYTES + values.getInt(at);
         }
     }
 }

@@ -264,7 +264,8 @@ class ViewerFacetsTest extends BrowserTest {
         assertThat(page.locator("#rows tr")).hasCount(records);
         assertThat(page.locator("#histogram-text")).containsText(records + " record");
         assertThat(page.locator("#histogram")).hasAttribute("aria-busy", "false");
-        assertThat(page.locator("#facets-text")).containsText(records + " records up to #3");
+        assertThat(page.locator("#facets-text"))
+                .containsText(records + (records == 1 ? " record" : " records") + " up to #3");
         assertThat(page.locator("#live-text")).hasText("Live");
     }
 

@@ -3,6 +3,7 @@ package dev.annals.sdk;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.annals.Slow;
+import dev.annals.TakesLong;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -15,6 +16,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** The writing clients as packages. {@link WritersIT} covers Java's jar. */
 @Slow
+@TakesLong
 class PackagesIT {
 
     private static final Path CLIENTS = Path.of("clients").toAbsolutePath();

@@ -10,6 +10,7 @@ import com.microsoft.playwright.Page;
 import dev.annals.AuditLogFixture.Project;
 import dev.annals.Load;
 import dev.annals.Slow;
+import dev.annals.TakesLong;
 import dev.annals.edges.viewer.Chromium.Guarded;
 import io.quarkus.test.junit.QuarkusTest;
 import java.util.ArrayList;
@@ -22,6 +23,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Each value of a record leads to the records that have it, to all others, and to those around it, whatever characters it has. */
 @Slow
+@TakesLong
 @QuarkusTest
 class ViewerPivotTest extends BrowserTest {
 

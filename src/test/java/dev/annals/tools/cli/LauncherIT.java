@@ -40,6 +40,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** {@code docker/annals}: commands as without it, from an archive that nobody else can have written. */
 @Slow
+@TakesLong
 class LauncherIT {
 
     private static final Path LAUNCHER = Path.of("docker", "annals").toAbsolutePath();
@@ -100,7 +101,6 @@ class LauncherIT {
     }
 
     @Test
-    @TakesLong
     void ignoresAnArchiveThatIsCutOffOrOverwrittenOrEmpty() throws Exception {
         long size = Files.size(sharedArchive());
         for (long length : List.of(size / 2, 0L, 100L).subList(0, Load.times(1, 3))) {
@@ -207,7 +207,6 @@ class LauncherIT {
     }
 
     @Test
-    @TakesLong
     void endsWithoutAMessageWhenNobodyReads() throws Exception {
         Tools.need(Files.exists(Path.of("/bin/bash")), "bash");
         Ended ended = run(

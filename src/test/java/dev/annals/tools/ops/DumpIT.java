@@ -31,6 +31,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** A dump of the service's own database brings back all that was answered before it, or is refused as a whole. */
 @Slow
+@TakesLong
 @Timeout(300)
 class DumpIT {
 
@@ -54,7 +55,6 @@ class DumpIT {
     }
 
     @Test
-    @TakesLong
     void aDumpUnderLoadComesBackWithTheSameFeedAndIsSoundAndForksNoLog() throws Exception {
         Path dump = directory.resolve("dump.tar.gz");
         Path restored = directory.resolve("restored");
@@ -100,7 +100,6 @@ class DumpIT {
     }
 
     @Test
-    @TakesLong
     void aDumpThatIsKilledLeavesNoFileUnderItsNameAndNothingInTheDatabase() throws Exception {
         Path dump = directory.resolve("killed.tar.gz");
         Path partial = directory.resolve("killed.tar.gz.partial");

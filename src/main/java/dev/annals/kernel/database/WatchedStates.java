@@ -12,7 +12,7 @@ import java.util.Map;
 import java.util.function.BooleanSupplier;
 import org.jboss.logging.Logger;
 
-/** Gauges of how many rows are in each state, and of how far the last of them is behind, for which the database is asked again and again. */
+/** Gauges of how many rows are in each state, and of how far behind the last of them is. The database is asked every 15 seconds. */
 public final class WatchedStates {
 
     private static final Logger LOG = Logger.getLogger(WatchedStates.class);

@@ -1,7 +1,7 @@
 """Writes to the cluster of compose.yaml through its proxy and follows its feed, while an instance and the database are killed.
 
-Arguments: the proxy's URL, an admin token, and the containers of the instance, the database and the standby. What writers were
-told is compared with what readers saw: each record in its place, exactly once, without a gap.
+Arguments: the proxy's URL, an admin token, and the containers of the instance, the database and the standby. At the end it
+compares the writers' answers with the readers' pages: each record in its place, exactly once, without a gap.
 """
 import http.client
 import json
@@ -33,7 +33,7 @@ class Client:
         self.token, self.connection = token, None
 
     def send(self, method, path, body=None):
-        """The status and what was answered; 0 if nothing was."""
+        """The status and the answer; 0 if there was no answer."""
         try:
             if not self.connection:
                 self.connection = http.client.HTTPConnection(HOST, timeout=90)
@@ -105,13 +105,13 @@ def await_answers(count):
 
 
 def longest_pause(since, until):
-    """Between two acknowledgements, of whichever writers."""
+    """Between two acknowledgements of any writers."""
     times = sorted(moment for moment in answered if since <= moment <= until)
     return max((after - before for before, after in zip(times, times[1:])), default=until - since)
 
 
 def fault(name, act):
-    """What was refused and how long nobody was told anything, from a moment before the fault until long after it."""
+    """The refusals, and the longest time without any answer, from a moment before the fault until long after it."""
     if broken:
         return
     since, before = time.monotonic() - 1, len(refused)
@@ -127,7 +127,7 @@ def fault(name, act):
 
 def kill_database():
     podman("kill", "--signal", "KILL", DATABASE)
-    # The standby answers meanwhile, with a beginning of the feed.
+    # Meanwhile the standby answers with the beginning of the feed.
     count, highest = podman(
         "exec", STANDBY, "psql", "--username=annals", "--dbname=annals", "--no-align", "--tuples-only", "--field-separator= ",
         f"--command=select count(*), max(sequence_id) from annals.feed where project_id = '{project}'").split()
@@ -160,7 +160,7 @@ def start_instance():
 
 def verdict():
     if broken:
-        # Nobody read to the end.
+        # No reader reached the end.
         return "\n".join(broken)
     wrong = []
     acknowledged = {identifier: sequence_id for writer in told for sequence_id, identifier in writer}

@@ -1,4 +1,4 @@
-"""What .ci/fuzz-api leaves out or does differently, and why."""
+"""The exceptions of .ci/fuzz-api, with their reasons."""
 
 import json
 import os

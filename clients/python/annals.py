@@ -1,4 +1,4 @@
-"""Writes audit records to Annals, and loses none that it has acknowledged. Python 3.9 or newer, nothing but its library.
+"""Writes audit records to Annals. It loses no record that it has acknowledged. For Python 3.9 or newer, without dependencies.
 
     log = annals.AuditLog("https://audit.example.org", token, spool="/var/lib/shop/audit")
     log.append("volume_create", actor={"type": "user", "id": "u-19283"}, outcome="success")
@@ -74,7 +74,7 @@ _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]{1,9})?")
 _WITH_PORT = re.compile(r"\[([^\]]*)\](?::[0-9]*)?|([0-9.]+):[0-9]*")
 _TIMESTAMP = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(?:[Zz]|([+-])(\d\d):(\d\d))", re.ASCII)
-# Problems with a record, rather than with whoever sends it.
+# Problems with a record, not with the caller.
 _OF_RECORDS = {"malformed-json", "invalid-record", "record-id-taken", "body-too-large", "too-many-records"}
 
 
@@ -82,11 +82,11 @@ _FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, types.MethodType, f
 
 
 class BufferFull(Exception):
-    """The buffer stayed full for as long as an append may wait: the record was not taken, and the caller has it."""
+    """The buffer stayed full for as long as an append may wait. The client did not take the record."""
 
 
 class RecordRefused(Exception):
-    """What a receipt ends with whose record will not be stored."""
+    """Raised by a receipt whose record will not be stored."""
 
     def __init__(self, record_id, reason, record):
         super().__init__(f"Record {record_id}: {reason}")
@@ -96,7 +96,7 @@ class RecordRefused(Exception):
 
 
 class Receipt:
-    """For one appended record: its id, and a future that says when it is safe.
+    """The receipt for one appended record: its id, and a future that completes when the record is safe.
 
     With a spool it is safe as soon as it is on disk, without one as soon as the service has stored it.
     """
@@ -115,7 +115,7 @@ class _Entry:
         self.id = record_id
         self.data = data
         self.future = concurrent.futures.Future()
-        # From now on nobody can cancel it.
+        # From now on the future cannot be cancelled.
         self.future.set_running_or_notify_cancel()
 
     def size(self):
@@ -147,7 +147,7 @@ class _Ids:
 
 
 def _fit(text, most=None):
-    """The text without what the service does not take, in at most that many characters."""
+    """The text without characters that the service refuses, in at most `most` characters."""
     text = str.__str__(text)
     if most is not None and len(text) > most:
         text = text[:most - 1] + "…"
@@ -155,19 +155,19 @@ def _fit(text, most=None):
 
 
 def _stored(json_text):
-    """How many bytes the JSON has as the service counts them: each character in a text as itself."""
+    """The size of the JSON in bytes as the service counts it: without escapes."""
     return len(_ESCAPE.sub("_", json_text).encode())
 
 
 def _quoted(text, room=1 << 40, growth=1 << 40):
-    """The text as JSON, in at most that many bytes as they are stored, of which the escapes take at most that many more."""
+    """The text as JSON: at most `room` bytes as stored, and at most `growth` more with escapes."""
     text = str.__str__(text)
     kept = _fit(text if len(text) <= room else text[:max(room, 0)])
     mark = "" if len(kept) == len(text) else "…"
     while True:
         quoted = json.dumps(kept + mark, ensure_ascii=False)
         size = _stored(quoted)
-        # A character takes at most four bytes, and five more where it is escaped.
+        # A character takes at most four bytes, and five more if it is escaped.
         excess = max(-(-(size - room) // 4), -(-(len(quoted.encode()) - size - growth) // 5))
         if excess <= 0 or not kept:
             return quoted
@@ -185,7 +185,7 @@ def _time(moment):
 
 
 def _moment(given):
-    """The time as the service takes it; None if it is none."""
+    """The time in the service's format; None if the text is no time."""
     try:
         if not isinstance(given, datetime.datetime):
             parts = _TIMESTAMP.fullmatch(given)
@@ -205,7 +205,7 @@ def _moment(given):
             elif second > 60:
                 return None
         return _time(given)
-    except Exception:  # Whatever it is, it is no time.
+    except Exception:  # Any failure means that the value is no time.
         return None
 
 
@@ -223,7 +223,7 @@ def _address(text):
 
 
 def _plain(value):
-    """The value as JSON has it: None, a bool, number, text, mapping or iterable. The table is in docs/clients.md."""
+    """Converts a value to a JSON type: None, a bool, number, text, mapping or iterable. docs/clients.md has the table."""
     for _ in range(_MAX_DEPTH):
         if not isinstance(value, enum.Enum):
             break
@@ -257,17 +257,17 @@ def _plain(value):
     if isinstance(value, numbers.Real) and not isinstance(value, numbers.Rational):
         return float(value)
     if isinstance(value, collections.abc.Iterator):
-        # Reading it would take the values away from the application.
+        # Reading an iterator would consume the application's values.
         return "(iterator)"
     return str(value)
 
 
 class _Writer:
-    """Writes JSON that the service takes, whatever the values are: a stranger who chooses a value must not have the record
-    refused. Cyclic values and those that are too deep, too many or too long are cut, with a mark."""
+    """Writes JSON that the service accepts for any values: an attacker who chooses a value must not get the record refused.
+    Cyclic values and those that are too deep, too many or too long are cut, with a mark."""
 
     def __init__(self, room, cuts=True):
-        # Whether it cuts what has no room, and for that keeps room for a mark in each container.
+        # Whether to cut what does not fit, and to reserve room for a mark in each container.
         self._cuts = cuts
         self._out = []
         self._path = []
@@ -311,7 +311,7 @@ class _Writer:
         return self._cuts and self._room >= 40 and self._literal(_quoted(text, self._room, self._growth))
 
     def value(self, value, depth):
-        """Writes a value; False if there is no room for it."""
+        """Writes a value; returns False, and writes nothing, if it does not fit."""
         before, levels = self._state(), len(self._path)
         try:
             plain = _plain(value)
@@ -363,7 +363,7 @@ class _Writer:
         return closed
 
     def _reserve(self, sign):
-        """Takes the room of a mark, or gives it back."""
+        """Reserves the room of a mark, or releases it."""
         if self._cuts:
             self._room += sign * 80
             self._values += sign * 2
@@ -379,7 +379,7 @@ class _Writer:
                     mark = "(cut)"
                     break
                 is_first = False
-        except Exception as failure:  # Such as a dict that another thread changes: what was read stays.
+        except Exception as failure:  # Another thread may change the dict. The entries read so far stay.
             mark = _unreadable(failure)
         self._reserve(1)
         return mark is None or self._cuts and self._part(
@@ -405,7 +405,7 @@ class _Writer:
         """A name is the text of what the key would be as a value."""
         try:
             plain = _plain(key)
-        except Exception as failure:  # Whatever the key's own code raises.
+        except Exception as failure:  # The key's own code may raise anything.
             plain = _unreadable(failure)
         if isinstance(plain, str):
             return _fit(plain, 1_024)
@@ -416,7 +416,7 @@ class _Writer:
 
 
 def _text(value):
-    """The text of a value that a field of a record has; None for none."""
+    """The text of a field's value; None for None."""
     try:
         plain = _plain(value)
         if plain is None or isinstance(plain, str):
@@ -446,7 +446,7 @@ def _party(given, misfits, name):
 
 
 def _record(record_id, given):
-    """The JSON of a record that the service takes. What is no value of its field goes into the metadata."""
+    """The JSON of a record that the service accepts. A value that does not fit its field goes into the metadata."""
     misfits, fields = {}, []
 
     def add(name, quoted, otherwise=None):
@@ -467,7 +467,7 @@ def _record(record_id, given):
     for name in ("actor", "subject"):
         try:
             add(name, _party(given[name], misfits, name))
-        except Exception as failure:  # Whatever a mapping's own code raises.
+        except Exception as failure:  # A mapping's own code may raise anything.
             misfits[name] = _unreadable(failure)
     outcome = _text(given["outcome"])
     add("outcome", _quoted(_fit(outcome, 64)) if outcome else None)
@@ -488,7 +488,7 @@ def _record(record_id, given):
 
 
 def _plain_or_none(value):
-    """A time, or the text of anything else."""
+    """A time as it is; any other value as text."""
     return value if value is None or isinstance(value, datetime.datetime) else _text(value)
 
 
@@ -496,7 +496,7 @@ def _with_message(fields, message, metadata, misfits):
     room = _MAX_RECORD - _stored(",".join(fields) + '{},"message":,"metadata":')
     size = 0 if message is None else _stored(_quoted(message, room))
     more = ""
-    # What has room for all is not cut.
+    # First without cutting: that needs no room for marks.
     for cuts in (False, True):
         writer = _Writer(room - min(size, room // 2), cuts)
         if writer.container(metadata, _Both(misfits, metadata), 1) or cuts:
@@ -510,7 +510,7 @@ def _with_message(fields, message, metadata, misfits):
 
 
 class _Both(collections.abc.Mapping):
-    """First the misfits, by names that the metadata does not have, then the metadata."""
+    """The misfits, renamed where the metadata has their names, then the metadata."""
 
     def __init__(self, misfits, metadata):
         self._misfits = misfits
@@ -551,7 +551,7 @@ def _pread(file, length, offset):
 
 
 class _Folder:
-    """The folder of a spool: locked by one process, and for nobody else to read or write."""
+    """The folder of a spool. One process locks it, and only its user may read it."""
 
     _in_use = set()
 
@@ -562,7 +562,7 @@ class _Folder:
         self.path = os.path.realpath(path)
         if os.name == "posix" and os.stat(self.path).st_mode & (stat.S_IWGRP | stat.S_IWOTH):
             raise OSError(f"Others may write to the spool {path}: run chmod go-w on it")
-        # Within a process, the system gives such a lock twice.
+        # The system grants such a lock twice within a process.
         if self.path in self._in_use:
             raise self._taken()
         self._lock = self.open("lock", os.O_CREAT | os.O_RDWR)
@@ -578,7 +578,7 @@ class _Folder:
             fcntl.lockf(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         else:
             msvcrt.locking(self._lock, msvcrt.LK_NBLCK, 1)
-        # Node has no such locks: its process notes itself, and when it began.
+        # Node has no file locks: its process writes its id and its start time into a file.
         try:
             with open(self.file("owner"), encoding="ascii") as noted:
                 pid, began = noted.read().split()
@@ -601,7 +601,7 @@ class _Folder:
         return os.open(self.file(name), flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0), 0o600)
 
     def force(self):
-        """Puts the names of new files on disk, where the system has that."""
+        """Forces the names of new files to disk, if the system supports it."""
         if os.name == "posix":
             directory = os.open(self.path, os.O_RDONLY)
             try:
@@ -615,10 +615,10 @@ class _Folder:
 
 
 class _Spool:
-    """Records on disk, until the service has stored them. One thread writes, one reads; docs/clients.md has the format.
+    """Keeps records on disk until the service has stored them. One thread writes, one reads. docs/clients.md has the format.
 
-    A process never writes into a file that another one has begun. So a place that was noted behind the end of such a file
-    hides no later record.
+    A process never writes into a file that another process began. If a file is shorter than the noted place, because a loss
+    of power took its end, no later record can fill that gap and be skipped.
     """
 
     def __init__(self, path, changed, *, max_bytes, segment_bytes, force, batch_records, batch_bytes):
@@ -682,7 +682,7 @@ class _Spool:
         return f"{segment:020d}.spool"
 
     def write(self, group):
-        """Writes records; False if it is full and stopped. If it fails, they have to be written again."""
+        """Writes records; False if the spool is full and was stopped. If this raises, write them again."""
         frames = bytearray()
         for entry in group:
             length = struct.pack(">I", len(entry.data))
@@ -722,7 +722,7 @@ class _Spool:
             self._changed.notify_all()
 
     def _abandon(self):
-        # A disk that has failed once may have dropped what was written: the records go into another file.
+        # A disk that has failed once may have lost data of this file. Further records go into another file.
         try:
             if self._out is not None and self._active == self._last:
                 os.ftruncate(self._out, self._out_end)
@@ -740,7 +740,7 @@ class _Spool:
                 os.close(out)
 
     def next(self):
-        """Waits for records, and gives the oldest; None once it is closed and empty, or stopped."""
+        """Waits for records and returns the oldest; None once the spool is closed and empty, or stopped."""
         while True:
             with self._changed:
                 self._changed.wait_for(lambda: self.stopped or self.closed or not self._at_the_end())
@@ -801,7 +801,7 @@ class _Spool:
             return None
 
     def _set_aside(self, segment, data):
-        # A tail that is shorter than its record was being written when its process ended. Anything else is damage.
+        # If the last frame is shorter than its length says, its process ended while it wrote. Anything else is damage.
         length = _FRAME.unpack_from(data)[0] if len(data) >= _FRAME.size else _MAX_SENT
         if not (0 < length <= _MAX_SENT and length > len(data) - _FRAME.size):
             damaged = self.folder.file(self._name(segment) + ".damaged")
@@ -818,7 +818,7 @@ class _Spool:
             self._ends[segment] = self._read_offset
 
     def settled(self):
-        """All that was given last is stored or refused."""
+        """Removes the records that next() returned last: all are stored or refused."""
         with self._changed:
             self._read_offset = self._given_end
             self._note()
@@ -835,7 +835,7 @@ class _Spool:
         self._changed.notify_all()
 
     def _note(self):
-        # Not forced: if it is lost, records are sent again, and the service knows them.
+        # Not forced to disk: if the place is lost, records are sent again, and the service recognizes their ids.
         text = b"%020d %020d" % (self._read_segment, self._read_offset)
         try:
             _pwrite(self._place, text + b" %08x\n" % zlib.crc32(text), 0)
@@ -860,7 +860,7 @@ class _Spool:
             os.close(file)
 
     def end(self):
-        """Where everything written now ends."""
+        """The end of all records written so far."""
         last = max(self._ends, default=0)
         return last, self._ends.get(last, 0)
 
@@ -883,7 +883,7 @@ class _Spool:
             os.close(file)
 
     def close(self):
-        """Lets go of the folder, after its threads have ended. A file of which all is stored is deleted."""
+        """Releases the folder, after the threads have ended. A file is deleted if all its records are stored."""
         with self._changed:
             written = self._active
         self._close_out()
@@ -896,8 +896,8 @@ class _Spool:
 
 
 class _Endpoint:
-    """Where batches are sent. It believes nobody but the service: an answer says that records are stored only if it names
-    them, and that one is refused only if it is a problem of the service's own."""
+    """The HTTP endpoint for batches. Records count as stored only if the answer names their ids, and as refused only if the
+    answer is a problem that the service defines."""
 
     def __init__(self, url, token, timeout, context):
         parts = urllib.parse.urlsplit(url)
@@ -913,7 +913,7 @@ class _Endpoint:
         self._aborted = False
 
     def abort(self):
-        """Ends what is under way, also if the other side says nothing."""
+        """Ends the request in flight, also if the other side sends nothing."""
         with self._lock:
             self._aborted = True
             self._cut()
@@ -930,12 +930,12 @@ class _Endpoint:
                 sock.shutdown(2)
 
     def send(self, entries):
-        """What became of them: ("stored", None), ("refused", {index: reason}), ("split", reason) or ("later", (reason, pause))."""
+        """Returns ("stored", None), ("refused", {index: reason}), ("split", reason) or ("later", (reason, pause))."""
         try:
             token = self._token()
             if not re.fullmatch("[!-~]+", token):
                 raise ValueError("a token is made of visible ASCII characters")
-        except Exception as failure:  # Whatever the application's code raises; its text may have the token.
+        except Exception as failure:  # The application's code raised this. Its message may contain the token, so it is left out.
             return "later", (f"There is no token: {type(failure).__name__}", None)
         body = b'{"records":[' + b",".join(entry.data for entry in entries) + b"]}"
         headers = {"Authorization": "Bearer " + token, "Content-Type": "application/json",
@@ -957,7 +957,7 @@ class _Endpoint:
                 self._connection = kind(
                     self._parts.hostname, self._parts.port, timeout=min(10, self._timeout), **more)
             connection = self._connection
-        # A timeout of a socket is one for each part: only this one is for the whole.
+        # A socket's timeout applies to each read. Only this timer limits the whole request.
         limit = threading.Timer(self._timeout, self._expire, (connection,))
         limit.daemon = True
         limit.start()
@@ -1007,22 +1007,23 @@ class _Endpoint:
 
 
 class AuditLog:
-    """Takes records and sends them, in order and many in one request, until the service has stored them.
+    """Sends records in order, many in one request, until the service has stored them.
 
-    url, token        where to, and with which token (or a function that gives it before each request)
-    spool             a folder in which records are kept until they are stored; None for memory alone
-    spool_bytes, segment_bytes, force   how much it may hold, when a file of it is full, and whether the disk has to have it
-    buffer_records, buffer_bytes        how much may wait in memory
-    append_timeout    how many seconds an append waits while that is full, before it raises BufferFull; 0 for not at all
-    batch_records, batch_bytes          how much one request has at most
-    request_timeout   how many seconds one request may take
-    first_pause, longest_pause          seconds between attempts, which double
-    give_up_after     after how many seconds of failures the records of a request are refused; None for never
-    on_refusal        takes a RecordRefused for each record that will not be stored; by default these go into the spool's file
-                      refused.ndjson, and without a spool their ids are logged
-    ssl_context       for https, if the system's is not the right one
+    url, token        the service's address, and a token or a function that returns it before each request
+    spool             a folder that keeps records until they are stored; None for memory alone
+    spool_bytes, segment_bytes          the sizes of the spool and of one of its files, in bytes
+    force             whether a record is acknowledged only once it is on the disk
+    buffer_records, buffer_bytes        the most that may wait in memory
+    append_timeout    seconds that an append waits while the buffer is full, before it raises BufferFull; 0 to raise at once
+    batch_records, batch_bytes          the most records and bytes of one request
+    request_timeout   seconds that one request may take
+    first_pause, longest_pause          seconds between attempts; the pause doubles with each failure
+    give_up_after     seconds of failures after which the records of a request are refused; None for never
+    on_refusal        called with a RecordRefused for each record that will not be stored; the default writes to the spool's
+                      file refused.ndjson, or logs the ids if there is no spool
+    ssl_context       for https, if the system's default does not fit
 
-    Any thread may append. A child process made by fork has to open its own.
+    Any thread may append. A child process made by fork must open its own AuditLog.
     """
 
     def __init__(self, url, token, *, spool=None, spool_bytes=1 << 30, segment_bytes=16 << 20, force=True,
@@ -1063,10 +1064,10 @@ class AuditLog:
 
     def append(self, action, *, id=None, timestamp=None, actor=None, subject=None, outcome=None, ip_address=None,
                message=None, metadata=None, number=None):
-        """Takes a record, and gives its receipt at once; only while the buffer is full it waits.
+        """Takes a record and returns its receipt. While the buffer is full, it waits up to append_timeout.
 
-        Raises BufferFull if it stays full, ValueError for an id that is no UUID. The service takes every other value: what it
-        would refuse is cut, replaced, or moved into the metadata.
+        Raises BufferFull if the buffer stays full, ValueError for an id that is no UUID. The service accepts any other value:
+        a value that it would refuse is cut, replaced, or moved into the metadata.
         """
         if os.getpid() != self._pid:
             raise RuntimeError("This audit log belongs to the parent process: open one after the fork")
@@ -1092,7 +1093,7 @@ class AuditLog:
         return len(self._buffer) < self._buffer_records and self._buffer_bytes + entry.size() <= self._buffer_limit
 
     def flush(self, timeout):
-        """Waits until all that was appended before is stored or refused; False if that takes longer."""
+        """Waits until all records appended before this call are stored or refused; False if the timeout ends first."""
         end = time.monotonic() + timeout
         with self._changed:
             target = self._counts["appended"]
@@ -1106,16 +1107,16 @@ class AuditLog:
             return self._spool.is_behind(place)
 
     def metrics(self):
-        """What it has done, and what it holds."""
+        """The counters of this client."""
         with self._changed:
             return {**self._counts, "buffered_records": len(self._buffer), "buffered_bytes": self._buffer_bytes,
                     "spool_bytes": self._spool.bytes() if self._spool else 0, "last_failure": self._last_failure}
 
     def close(self, timeout=30):
-        """Takes no more, and waits for what was taken; tells whether all is stored or refused. Another call waits for the
-        first one and answers as it did, for nothing is sent any more.
+        """Takes no more records and waits until the records taken are stored or refused; False if the timeout ends first.
 
-        The rest is on disk, in the spool, for the next client; without a spool it is handed to on_refusal.
+        Records that are not stored then stay in the spool for the next client; without a spool, on_refusal gets them. Further
+        calls wait for the first one and return its result.
         """
         with self._closing:
             if self._settled is None:
@@ -1155,7 +1156,7 @@ class AuditLog:
         records, limit = self._batch
         with self._changed:
             self._changed.wait_for(lambda: self._buffer or self._closed)
-            # A spool takes what is left also after the end.
+            # The spool also takes the records left at the end.
             if not self._buffer or (self._stop.is_set() and not self._spool):
                 return None
             batch, size = [], 0
@@ -1183,7 +1184,7 @@ class AuditLog:
                     if not self._spool.write(group):
                         return
                     break
-                except Exception as failure:  # The records are still there, and nobody else writes them.
+                except Exception as failure:  # The records still exist, and no other thread writes them: go on after any fault.
                     self._failed(f"The spool cannot be written: {failure}")
                     if self._stop.wait(1):
                         return
@@ -1201,7 +1202,7 @@ class AuditLog:
                     self._spool.settled()
                 else:
                     self._remove(len(batch))
-            except Exception as failure:  # The records are still there, and nobody else sends them.
+            except Exception as failure:  # The records still exist, and no other thread sends them: go on after any fault.
                 self._failed(f"The records cannot be read or settled: {failure}")
                 self._stop.wait(self._longest_pause)
 
@@ -1236,7 +1237,7 @@ class AuditLog:
     def _unless_refused(self, entry, reason):
         """The record to send, or None if it is refused.
 
-        The service says which actions look as if they were its own: a table of them here would be another one than it has.
+        The service decides which actions look like its own. A table in the client could differ from the service's.
         """
         entry_to_send = entry.renamed() if reason and _OF_ACTION.search(reason) else None if reason else entry
         if entry_to_send is None:
@@ -1255,7 +1256,7 @@ class AuditLog:
             self._failed(detail[0])
             if self._give_up_after is not None and time.monotonic() - start >= self._give_up_after:
                 return kind, detail
-            # Clients that failed together should not come back together.
+            # Clients that failed at the same time must not retry at the same time.
             jittered = pause * random.uniform(0.5, 1)
             self._stop.wait(min(max(jittered, detail[1] or 0), self._longest_pause))
             pause = min(pause * 2, self._longest_pause)
@@ -1290,14 +1291,14 @@ _FIELDS = {"id", "timestamp", "action", "actor", "subject", "outcome", "ip_addre
 
 
 class AuditHandler(logging.Handler):
-    """Makes audit records of the log lines that say so, and of no others:
+    """Turns log records with an `audit` dict into audit records:
 
         logging.getLogger().addHandler(annals.AuditHandler(log))
         logger.info("Volume was created", extra={"audit": {"action": "volume_create", "actor": {"id": "u-19283"}}})
 
-    The line is the message, unless the audit dict has one. A log line cannot fail, so a record that is not taken is an error in
-    the log "annals". At the end of the process, logging waits up to flush_timeout seconds for what is not sent; closing the
-    audit log is the application's task.
+    The line is the message, unless the audit dict has one. A log call must not raise, so a record that is not taken is an error
+    in the log "annals". At the end of the process, logging waits up to flush_timeout seconds for records that are not sent. The
+    application closes the audit log.
     """
 
     def __init__(self, log, level=logging.NOTSET, *, flush_timeout=10):
@@ -1312,7 +1313,7 @@ class AuditHandler(logging.Handler):
             fields = {"action": "log", "timestamp": datetime.datetime.fromtimestamp(record.created, datetime.timezone.utc)}
             try:
                 fields["message"] = record.getMessage()
-            except Exception:  # Arguments that do not fit the line.
+            except Exception:  # The arguments do not fit the format.
                 fields["message"] = _text(record.msg)
             given = record.audit if isinstance(record.audit, dict) else {"metadata": record.audit}
             others = {key: value for key, value in given.items() if key not in _FIELDS}
@@ -1321,10 +1322,10 @@ class AuditHandler(logging.Handler):
                 own = fields.get("metadata")
                 fields["metadata"] = {**(own if isinstance(own, dict) else {} if own is None else {"metadata": own}), **others}
             self._audit_log.append(**fields)
-        except Exception as failure:  # Whatever it is, the line has to go on, and the application has to hear of it.
+        except Exception as failure:  # The log call must not fail, and the application has to learn of the fault.
             _LOG.error("The record of a line of %s was not taken: %s: %s", record.name, type(failure).__name__, failure)
 
     def flush(self):
-        """Waits for what is not sent; what is not by then is in the spool, or with the audit log."""
+        """Waits until the records are sent. Records not sent by then stay in the spool or in the audit log's buffer."""
         if not self._audit_log._closed and not self._audit_log.flush(self._flush_timeout):
             _LOG.error("Records of log lines are not sent yet: %s", self._audit_log.metrics())

@@ -1,4 +1,4 @@
-// Writes audit records to Annals, and loses none that it has acknowledged. Node 18 or newer, and nothing else.
+// Writes audit records to Annals. It loses no record that it has acknowledged. For Node 18 or newer, without dependencies.
 //
 //   const log = AuditLog.open('https://audit.example.org', token, { spool: '/var/lib/shop/audit' });
 //   log.append({ action: 'volume_create', actor: { type: 'user', id: 'u-19283' }, outcome: 'success' });
@@ -12,7 +12,7 @@ import { isIP } from 'node:net';
 import * as path from 'node:path';
 import { types } from 'node:util';
 
-/** Who acted, or what was acted upon. */
+/** An actor or a subject. */
 export interface Party {
   type?: string;
   id?: string;
@@ -28,13 +28,13 @@ export interface AuditRecord {
   outcome?: string;
   ip_address?: string;
   message?: string;
-  /** When it happened; without it, the moment of the append. */
+  /** The time of the event; by default the time of the append. */
   timestamp?: Date | string;
   metadata?: Record<string, unknown>;
   number?: { sequence: string };
 }
 
-/** A record that will not be stored, handed back so that it is not lost. */
+/** A record that will not be stored, returned to the application. */
 export interface Refusal {
   id: string;
   /** The whole record as JSON, as it was sent. */
@@ -42,7 +42,7 @@ export interface Refusal {
   reason: string;
 }
 
-/** For one appended record. */
+/** The receipt for one appended record. */
 export interface Receipt {
   id: string;
   /** Resolves once the record is safe: with a spool on disk, without one stored by the service. */
@@ -50,27 +50,27 @@ export interface Receipt {
 }
 
 export interface Options {
-  /** A folder in which records are kept until they are stored; without it, they are in memory alone. */
+  /** A folder that keeps records until they are stored; without it, they are in memory alone. */
   spool?: string;
-  /** How many bytes the spool may have, and at how many one of its files is full: 1 GiB and 16 MiB. */
+  /** The sizes of the spool and of one of its files, in bytes: 1 GiB and 16 MiB. */
   spoolBytes?: number;
   segmentBytes?: number;
-  /** Whether records are acknowledged only once the disk has them; true. */
+  /** Whether a record is acknowledged only once it is on the disk; true by default. */
   force?: boolean;
-  /** How much may wait in memory: 10,000 records and 32 MiB. */
+  /** The most that may wait in memory: 10,000 records and 32 MiB by default. */
   bufferRecords?: number;
   bufferBytes?: number;
-  /** How much one request has at most: 1,000 records and 900,000 bytes. */
+  /** The most of one request: 1,000 records and 900,000 bytes by default. */
   batchRecords?: number;
   batchBytes?: number;
-  /** How many milliseconds one request may take: 60,000. */
+  /** The timeout of one request in milliseconds: 60,000 by default. */
   requestTimeout?: number;
-  /** Milliseconds between attempts, which double: 100, and 30,000 at most. */
+  /** Milliseconds between attempts, doubled with each failure: from 100 to 30,000 by default. */
   firstPause?: number;
   longestPause?: number;
-  /** After how many milliseconds of failures the records of a request are refused; never. */
+  /** Milliseconds of failures after which the records of a request are refused; never by default. */
   giveUpAfter?: number;
-  /** Takes the records that will not be stored. By default they go into the spool's file refused.ndjson. */
+  /** Receives the records that will not be stored. By default they go into the spool's file refused.ndjson. */
   onRefusal?: (refusal: Refusal) => void;
 }
 
@@ -90,7 +90,7 @@ export interface Metrics {
 /** The buffer is full: the record was not taken. Await room() before the next append. */
 export class BufferFullError extends Error {}
 
-/** What a receipt ends with whose record will not be stored. */
+/** A receipt rejects with this if its record will not be stored. */
 export class RecordRefusedError extends Error {
   readonly refusal: Refusal;
 
@@ -145,7 +145,7 @@ const TIMESTAMP = /^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.\d{1,9})?(
 const FIELDS = [
   'id', 'timestamp', 'action', 'actor', 'subject', 'outcome', 'ip_address', 'message', 'metadata', 'number',
 ];
-// Problems with a record, rather than with whoever sends it.
+// Problems with a record, not with the caller.
 const OF_RECORDS = ['malformed-json', 'invalid-record', 'record-id-taken', 'body-too-large', 'too-many-records'];
 
 const CRC = new Uint32Array(256).map((_, byte) => {
@@ -166,7 +166,7 @@ function crc32(...parts: Uint8Array[]): number {
   return (value ^ 0xffffffff) >>> 0;
 }
 
-/** The text without what the service does not take, in at most that many characters. */
+/** The text without characters that the service refuses, in at most `most` characters. */
 function fit(text: string, most = Infinity): string {
   if (text.length <= most) {
     return text.replace(UNFIT, '\ufffd');
@@ -176,19 +176,19 @@ function fit(text: string, most = Infinity): string {
   return kept.replace(UNFIT, '\ufffd');
 }
 
-/** How many bytes the JSON has as the service counts them: each character in a text as itself. */
+/** The size of the JSON in bytes as the service counts it: without escapes. */
 function stored(json: string): number {
   return Buffer.byteLength(json.replace(ESCAPE, '_'));
 }
 
-/** The text as JSON, in at most that many bytes as they are stored, of which the escapes take at most that many more. */
+/** The text as JSON: at most `room` bytes as stored, and at most `growth` more with escapes. */
 function quoted(text: string, room = Infinity, growth = Infinity): string {
   let kept = fit(text.length > room ? text.slice(0, Math.max(room, 0)) : text);
   let mark = kept.length === text.length ? '' : '…';
   for (;;) {
     const json = JSON.stringify(kept + mark);
     const size = stored(json);
-    // A code unit takes at most three bytes, and five more where it is escaped.
+    // A code unit takes at most three bytes, and five more if it is escaped.
     const excess = Math.max(Math.ceil((size - room) / 3), Math.ceil((Buffer.byteLength(json) - size - growth) / 5));
     if (!(excess > 0) || kept.length === 0) {
       return json;
@@ -212,7 +212,7 @@ function time(date: Date): string {
   return Number.isNaN(milliseconds) ? 'Invalid Date' : new Date(milliseconds).toISOString().replace('.000Z', 'Z');
 }
 
-/** Whether the service takes the text as a time. */
+/** Whether the service accepts the text as a time. */
 function isTime(text: string): boolean {
   const parts = TIMESTAMP.exec(text);
   if (!parts) {
@@ -226,7 +226,7 @@ function isTime(text: string): boolean {
   const isReal = date.getUTCMonth() === month - 1 && date.getUTCDate() === day && hour < 24 && minute < 60 && second <= 60;
   const offset = (offsetHours * 60 + offsetMinutes) * (parts[7] === '-' ? -60_000 : 60_000);
   const moment = new Date(date.getTime() - offset + (second === 60 ? 1_000 : 0));
-  // A leap second, which the service takes for the second that follows it.
+  // A leap second. The service reads it as the second after it.
   const isLeap = /-0[17]-01T00:00:00/.test(moment.toISOString());
   const inUtc = moment.getUTCFullYear();
   return isReal && offsetHours < 24 && offsetMinutes < 60 && inUtc >= 1 && inUtc <= 9999 && (second < 60 || isLeap);
@@ -263,7 +263,7 @@ function* indexed(array: ArrayLike<unknown>): Generator<unknown> {
   }
 }
 
-/** The value as JSON has it. What it contains is not converted yet. The table is in docs/clients.md. */
+/** Converts a value to a JSON type, but not its contents. docs/clients.md has the table. */
 function plain(value: unknown, asksToJson = true): Plain {
   if (typeof value === 'function') {
     return '(function)';
@@ -301,19 +301,19 @@ function plain(value: unknown, asksToJson = true): Plain {
   }
   const iterable = value as Iterable<unknown> & { entries?: unknown };
   if (typeof iterable[Symbol.iterator] === 'function') {
-    // Maps, headers and the like have pairs. Reading an iterator would take its values away from the application.
+    // Maps, headers and the like have pairs. Reading an iterator would consume the application's values.
     if (iterable.entries === iterable[Symbol.iterator]) {
       return { pairs: iterable as Iterable<[unknown, unknown]> };
     }
     return typeof (value as { next?: unknown }).next === 'function' ? '(iterator)' : { values: iterable };
   }
-  // The state of an object without fields is hidden: only its text may say something of it.
+  // An object without fields hides its state. Its text may show it.
   const hasFields = Object.keys(value).length > 0;
   const text = !hasFields && typeof value.toString === 'function' ? String(value) : '[object Object]';
   return text === '[object Object]' ? { pairs: pairsOf(value) } : text;
 }
 
-/** The text of a value that a field of a record has. */
+/** The text of a field's value. */
 function textOf(value: unknown): string | undefined {
   try {
     const read = plain(value);
@@ -330,14 +330,14 @@ function written(value: unknown, room: number): string {
 }
 
 /**
- * Writes JSON that the service takes, whatever the values are: a stranger who chooses a value must not have the record refused.
- * Cyclic values and those that are too deep, too many or too long are cut, with a mark.
+ * Writes JSON that the service accepts for any values: an attacker who chooses a value must not get the record refused. Cyclic
+ * values and those that are too deep, too many or too long are cut, with a mark.
  */
 class Writer {
   #out: string[] = [];
   #path: unknown[];
   #room: number;
-  /** Whether it cuts what has no room, and for that keeps room for a mark in each container. */
+  /** Whether to cut what does not fit, and to reserve room for a mark in each container. */
   #cuts: boolean;
   // The service does not count the metadata itself.
   #values = MAX_VALUES + 1;
@@ -386,7 +386,7 @@ class Writer {
     );
   }
 
-  /** Writes a value; false if there is no room for it. */
+  /** Writes a value; returns false, and writes nothing, if it does not fit. */
   value(value: unknown, depth: number): boolean {
     const before = this.#state();
     try {
@@ -443,7 +443,7 @@ class Writer {
     return closed;
   }
 
-  /** Takes the room of a mark, or gives it back. */
+  /** Reserves the room of a mark, or releases it. */
   #reserve(sign: number): boolean {
     if (this.#cuts) {
       this.#room += sign * 80;
@@ -511,7 +511,7 @@ class Writer {
   }
 }
 
-/** A part of what an application gives, which may be anything. */
+/** A property of an application's value; undefined if reading it throws. */
 function partOf(value: object, key: string): unknown {
   try {
     return (value as Record<string, unknown>)[key];
@@ -542,7 +542,7 @@ function party(given: unknown, misfits: Map<string, unknown>, name: string): str
   return fields.length > 0 ? `{${fields.join(',')}}` : undefined;
 }
 
-/** The JSON of a record that the service takes. What is no value of its field goes into the metadata. */
+/** The JSON of a record that the service accepts. A value that does not fit its field goes into the metadata. */
 function writtenRecord(id: string, record: AuditRecord): string {
   const misfits = new Map<string, unknown>();
   const fields = [`"id":"${id}"`];
@@ -618,7 +618,7 @@ function withMessage(
   };
   const room = MAX_RECORD - stored(`${fields.join(',')}{},"message":,"metadata":`);
   const size = message === undefined ? 0 : stored(quoted(message, room));
-  // What has room for all is not cut.
+  // First without cutting: that needs no room for marks.
   let more = '';
   for (const cuts of [false, true]) {
     const writer = new Writer(room - Math.min(size, Math.floor(room / 2)), cuts);
@@ -640,7 +640,7 @@ function ended(from: number, segment: number): string {
   return `${String(segment).padStart(20, '0')} ${String(from).padStart(20, '0')}`;
 }
 
-/** Something that can be waited for, and happens again and again. */
+/** An event that happens repeatedly and can be awaited. */
 class Signal {
   #waiting: (() => void)[] = [];
 
@@ -650,7 +650,7 @@ class Signal {
     waiting.forEach((wake) => wake());
   }
 
-  /** Resolves with whether the condition holds: as soon as it does, or at the end of the time. */
+  /** Resolves with true as soon as the condition holds, with false when the time ends. */
   async until(condition: () => boolean, milliseconds = Infinity): Promise<boolean> {
     const end = performance.now() + milliseconds;
     while (!condition()) {
@@ -671,8 +671,8 @@ class Signal {
 }
 
 /**
- * The folder of a spool, for one process at a time. Node has no locks of files: the process notes itself and when it began, in
- * a file that the clients in other languages look at, too.
+ * The folder of a spool, for one process at a time. Node has no file locks: the process writes its id and its start time into a
+ * file that the clients in other languages check as well.
  */
 class Folder {
   static readonly inUse = new Set<string>();
@@ -696,11 +696,11 @@ class Folder {
     Folder.inUse.add(this.path);
   }
 
-  /** When a process began, in the system's own measure: after a restart, another one may have its number. */
+  /** The start time of a process, in the system's ticks. It tells processes with the same id apart. */
   static #began(pid: number): string | undefined {
     try {
       const state = fs.readFileSync(`/proc/${pid}/stat`, 'latin1').split(')').pop()?.trim().split(' ') ?? [];
-      // One that has ended, and whose end nobody has asked for, is still listed.
+      // A zombie is still listed.
       return /[ZX]/.test(state[0]) ? undefined : state[19];
     } catch {
       return undefined;
@@ -714,7 +714,7 @@ class Folder {
         return true;
       }
     } catch {
-      // Nobody has noted itself.
+      // No process is noted.
     }
     try {
       const inode = `:${fs.statSync(this.file('lock')).ino}`;
@@ -733,7 +733,7 @@ class Folder {
     return fs.openSync(this.file(name), flags | (fs.constants.O_NOFOLLOW ?? 0), 0o600);
   }
 
-  /** Puts the names of new files on disk, where the system has that. */
+  /** Forces the names of new files to disk, if the system supports it. */
   force(): void {
     if (process.platform !== 'win32') {
       const directory = fs.openSync(this.path, 'r');
@@ -767,8 +767,8 @@ function readAll(file: number, length: number, offset: number): Buffer {
 }
 
 /**
- * Records on disk, until the service has stored them. A process never writes into a file that another one has begun: so a place
- * that was noted behind the end of such a file hides no later record.
+ * Keeps records on disk until the service has stored them. A process never writes into a file that another process began. If a
+ * file is shorter than the noted place, because a loss of power took its end, no later record can fill that gap and be skipped.
  */
 class Spool {
   readonly changed: Signal;
@@ -1007,7 +1007,7 @@ class Spool {
     this.#ends.set(segment, this.#readOffset);
   }
 
-  /** All that was given last is stored or refused. */
+  /** Removes the records that next() returned last: all are stored or refused. */
   settled(): void {
     this.#readOffset = this.#givenEnd;
     this.#note();
@@ -1027,7 +1027,7 @@ class Spool {
     this.changed.notify();
   }
 
-  /** Not forced: if it is lost, records are sent again, and the service knows them. */
+  /** Not forced to disk: if the place is lost, records are sent again, and the service recognizes their ids. */
   #note(): void {
     const text = ended(this.#readOffset, this.#readSegment);
     const checksum = crc32(Buffer.from(text)).toString(16).padStart(8, '0');
@@ -1047,7 +1047,7 @@ class Spool {
     }
   }
 
-  /** Tells whether all that is written now is settled. */
+  /** A function that tells whether all records written so far are settled. */
   mark(): () => boolean {
     const segment = Math.max(0, ...this.#ends.keys());
     const offset = this.#ends.get(segment) ?? 0;
@@ -1071,7 +1071,7 @@ class Spool {
     }
   }
 
-  /** Lets go of the folder. A file of which all is stored is deleted. */
+  /** Releases the folder. A file is deleted if all its records are stored. */
   close(): void {
     const written = this.#active;
     this.#closeOut();
@@ -1084,8 +1084,8 @@ class Spool {
 }
 
 /**
- * Where batches are sent. It believes nobody but the service: an answer says that records are stored only if it names them, and
- * that one is refused only if it is a problem of the service's own.
+ * The HTTP endpoint for batches. Records count as stored only if the answer names their ids, and as refused only if the answer is
+ * a problem that the service defines.
  */
 class Endpoint {
   #url: string;
@@ -1110,7 +1110,7 @@ class Endpoint {
         throw new TypeError('a token is made of visible ASCII characters');
       }
     } catch (cause) {
-      // The text of what the application throws may have the token.
+      // The application's code threw this. Its message may contain the token, so it is left out.
       return { kind: 'later', reason: `There is no token: ${cause instanceof Error ? cause.name : 'unknown'}` };
     }
     const limit = new AbortController();
@@ -1140,7 +1140,7 @@ class Endpoint {
     } finally {
       clearTimeout(timer);
       stop.removeEventListener('abort', end);
-      // Whoever has not sent all of it by now is cut off.
+      // An answer that is not complete by now is cut off.
       limit.abort();
     }
   }
@@ -1195,8 +1195,8 @@ class Endpoint {
 }
 
 /**
- * Takes records and sends them, in order and many in one request, until the service has stored them. They have their ids before
- * they are sent the first time: however often that is repeated, each is stored once.
+ * Sends records in order, many in one request, until the service has stored them. Each record has its id before the first
+ * attempt, so it is stored once.
  */
 export class AuditLog {
   #changed = new Signal();
@@ -1221,14 +1221,14 @@ export class AuditLog {
     this.#work = Promise.all([this.#sendAll(), this.#writeSpool()]);
   }
 
-  /** Starts it. What a spool still has is sent first. The token may be a function, which is asked before each request. */
+  /** Starts the client. Records left in the spool are sent first. A token function is called before each request. */
   static open(url: string, token: string | (() => string), options: Options = {}): AuditLog {
     return new AuditLog(url, token, options);
   }
 
   /**
-   * Takes a record. Throws a BufferFullError where there is no room, and a TypeError for an id that is no UUID. The service takes
-   * every other value: what it would refuse is cut, replaced, or moved into the metadata.
+   * Takes a record. Throws a BufferFullError if the buffer is full, and a TypeError for an id that is no UUID. The service accepts
+   * any other value: a value that it would refuse is cut, replaced, or moved into the metadata.
    */
   append(record: AuditRecord): Receipt {
     if (this.#isClosed) {
@@ -1244,7 +1244,7 @@ export class AuditLog {
       throw new BufferFullError(`The buffer is full: ${this.#buffer.length} records, ${this.#bytes} bytes wait`);
     }
     const acknowledged = new Promise<void>((resolve, reject) => this.#buffer.push({ id, data, resolve, reject }));
-    // Whoever does not look at it is told by onRefusal.
+    // An application that does not await the receipt still gets onRefusal.
     acknowledged.catch(() => {});
     this.#bytes += data.length + OVERHEAD;
     this.#counts.appended++;
@@ -1252,7 +1252,7 @@ export class AuditLog {
     return { id, acknowledged };
   }
 
-  /** Waits until there is room for another record; false if there is none after that time. */
+  /** Waits until the buffer has room for another record; false if the timeout ends first. */
   room(milliseconds = 30_000): Promise<boolean> {
     return this.#changed.until(() => this.#hasRoom(MAX_SENT), milliseconds);
   }
@@ -1274,7 +1274,7 @@ export class AuditLog {
     return `${time.slice(0, 8)}-${time.slice(8)}-7${fraction}-${rest.slice(0, 4)}-${rest.slice(4)}`;
   }
 
-  /** Waits until all that was appended before is stored or refused; false if that takes longer. */
+  /** Waits until all records appended before this call are stored or refused; false if the timeout ends first. */
   async flush(milliseconds: number): Promise<boolean> {
     const end = performance.now() + milliseconds;
     const target = this.#counts.appended;
@@ -1288,7 +1288,7 @@ export class AuditLog {
     return isSettled();
   }
 
-  /** What it has done, and what it holds. */
+  /** The counters of this client. */
   metrics(): Metrics {
     return {
       ...this.#counts,
@@ -1300,9 +1300,9 @@ export class AuditLog {
   }
 
   /**
-   * Takes no more, and waits for what was taken; resolves with whether all is stored or refused. The rest is on disk, in the spool,
-   * for the next client; without a spool it is handed to onRefusal. Another call resolves as the first one, for nothing is sent any
-   * more.
+   * Takes no more records and waits until the records taken are stored or refused; resolves with false if the timeout ends first.
+   * Records that are not stored then stay in the spool for the next client; without a spool, onRefusal gets them. Further calls
+   * resolve with the result of the first one.
    */
   close(milliseconds = 30_000): Promise<boolean> {
     this.#closing ??= this.#close(milliseconds);
@@ -1352,7 +1352,7 @@ export class AuditLog {
     const { signal } = this.#stop;
     while (this.#spool) {
       await this.#changed.until(() => this.#buffer.length > 0 || signal.aborted);
-      // What is left goes to disk also after the end.
+      // The records left at the end go to disk as well.
       if (this.#buffer.length === 0) {
         return;
       }
@@ -1431,8 +1431,8 @@ export class AuditLog {
   }
 
   /**
-   * The record to send, or undefined if it is refused. The service says which actions look as if they were its own: a table of them
-   * here would be another one than it has.
+   * The record to send, or undefined if it is refused. The service decides which actions look like its own. A table in the client
+   * could differ from the service's.
    */
   #unlessRefused(entry: Entry, reason: string | undefined): Entry | undefined {
     const left = reason === undefined ? entry : OF_ACTION.test(reason) ? renamed(entry) : undefined;
@@ -1459,7 +1459,7 @@ export class AuditLog {
       if (performance.now() - start >= giveUpAfter) {
         return answer;
       }
-      // Clients that failed together should not come back together.
+      // Clients that failed at the same time must not retry at the same time.
       const jittered = pause * (0.5 + Math.random() / 2);
       await this.#changed.until(() => signal.aborted, Math.min(Math.max(jittered, answer.pause ?? 0), longestPause));
       this.#counts.retries++;

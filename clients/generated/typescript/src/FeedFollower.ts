@@ -7,7 +7,7 @@ export { FeedNotProved } from './ProvedFeed.js';
 
 const LONGEST_WAIT_MS = 30_000;
 
-/** What takes in the records, and knows how far it has come. */
+/** Stores the records together with the cursor. */
 export interface FeedStore {
     /** The cursor that was saved last; undefined if there is none. */
     cursor(): Promise<string | undefined>;
@@ -34,16 +34,16 @@ export interface VerifiedFeedStore extends FeedStore {
 /**
  * Follows a feed from the cursor of a store, and hands it page after page, in the feed's order.
  *
- * Each `save` gets exactly the records after the cursor of the last save that succeeded. So a store that saves the
- * cursor and the effect of the records in one step takes in every record exactly once, even if its process dies. A
- * `FeedFile` does so, and so does a database in one transaction. A store that saves one after the other may get the
- * records of its last page again, in the same order; their sequence ids show it.
+ * Each `save` gets exactly the records after the cursor of the last save that succeeded. A store that saves the cursor
+ * and the effect of the records in one step, such as a `FeedFile` or a database in one transaction, takes every record
+ * exactly once, even if its process dies. A store that saves them in two steps may get the records of its last page
+ * again, in the same order; their sequence ids show it.
  *
  * Use one follower per store. Not for `order=desc`.
  */
 export class FeedFollower {
     /**
-     * @param read how a page is read: `listProjectLogs` with this cursor, and always the same limit and filters
+     * @param read reads a page: `listProjectLogs` with this cursor, and always the same limit and filters
      */
     constructor(
         private readonly read: (cursor: string | undefined, signal?: AbortSignal) => Promise<ProjectLogPage>,
@@ -51,9 +51,9 @@ export class FeedFollower {
     ) {}
 
     /**
-     * A follower that hands over only what the log proves: that these are the records that it has signed, in their
-     * order, that none is left out, and that the log goes on as this store has seen it before. Otherwise `step` and
-     * `run` reject with `FeedNotProved`. At the end of the feed a step waits for a record, up to 30 seconds.
+     * A follower that passes on only records that the log proves: the log has signed these records in this order, none
+     * is left out, and the log continues the one that this store has seen before. Otherwise `step` and `run` reject with
+     * `FeedNotProved`. At the end of the feed a step waits for a record, up to 30 seconds.
      *
      * @param vkeys the log's key, which came another way than what is verified with it; two while the operator
      *     replaces it
@@ -119,7 +119,7 @@ function isPassing(failure: unknown): boolean {
     return (
         failure instanceof FetchError ||
         failure instanceof LogBehind ||
-        // What fetch reports if a connection breaks within a body.
+        // fetch reports this if a connection breaks within a body.
         (failure instanceof TypeError && failure.message === 'terminated') ||
         (failure instanceof ResponseError && [502, 503, 504].includes(failure.response.status))
     );

@@ -12,9 +12,9 @@ const OLDER_TRIES = 20;
 const BETWEEN_TRIES_MS = 500;
 
 /**
- * What the service sends is not what its log has signed, or the log does not go on as it was: records were changed,
- * removed, inserted or moved. Nothing of it was saved. Keep the store with its checkpoint, and ask whoever runs the
- * service.
+ * The service sent records that its log has not signed, or the log does not continue the one seen before: records were
+ * changed, removed, inserted or moved. Nothing was saved. Keep the store with its checkpoint, and ask the operator of
+ * the service.
  */
 export class FeedNotProved extends Error {
     override name = 'FeedNotProved';
@@ -24,16 +24,16 @@ export class FeedNotProved extends Error {
 export class LogBehind extends ResponseError {}
 
 /**
- * The pages of a feed whose log's key is known: each checkpoint has to continue the one before, and each page has to be
- * what the checkpoint says. Records come from the text that was proved.
+ * The pages of a feed whose log's key is known. Each checkpoint must continue the one before, and each page must match
+ * the checkpoint. Records come from the text that was proved.
  */
 export class ProvedFeed {
     private readonly logs: ProjectLogsApi;
     private readonly proofs: ProofsApi;
     private seen: proof.Checkpoint | undefined;
-    /** Proved records, some of which say what was redacted. */
+    /** Proved records, some of which report redactions. */
     private events: proof.ProvedRecord[] = [];
-    /** Whether the service may lack some of what was seen. */
+    /** Whether the service may lack records of the newest checkpoint. */
     private isBehind = true;
 
     private constructor(
@@ -57,7 +57,7 @@ export class ProvedFeed {
             known.filter((key) => epochOf(key) === newest),
             newest,
         );
-        // That of an earlier epoch is continued by the newest one, or is forked.
+        // The newest epoch continues a checkpoint of an earlier one, or the log is forked.
         feed.seen = checkpoint === undefined ? undefined : await proof.openCheckpoint(checkpoint, known);
         return feed;
     }
@@ -67,12 +67,12 @@ export class ProvedFeed {
         return this.seen?.note ?? '';
     }
 
-    /** The page after a cursor, which is empty where nothing more can be proved after a while. */
+    /** The page after a cursor. It is empty if no further record can be proved after a while. */
     async read(cursor: string | undefined, signal?: AbortSignal): Promise<ProjectLogPage> {
         const place = cursor === undefined ? 0 : placeOf(cursor);
         let log = this.seen === undefined || this.isBehind || place >= this.seen.size ? await this.advance(signal) : this.seen;
         if (place >= log.size) {
-            // Only a bell: what it announces is read again, with a proof.
+            // This call only waits. Its records are read again, with a proof.
             await this.logs.listProjectLogs({ cursor, limit: 1, wait: WAIT_SECONDS }, { signal });
             log = await this.advance(signal);
         }
@@ -89,7 +89,7 @@ export class ProvedFeed {
         log: proof.Checkpoint,
         signal?: AbortSignal,
     ): Promise<ProjectLogPage> {
-        // Whatever keeps the service from proving a page of this size: the next one asks for the newest checkpoint again.
+        // If the service cannot prove a page of this size, the next request asks for the newest checkpoint again.
         this.isBehind = true;
         const text = await this.pageText(cursor, LIMIT, log, signal);
         let redacted: proof.ProvedRecord[] = [];
@@ -100,7 +100,7 @@ export class ProvedFeed {
             const next = members.get('next') ?? null;
             const pollMore = members.get('poll_more');
             const behind = new URL(next ?? pollMore).searchParams.get('cursor') ?? '';
-            // Without a cursor, it begins with the oldest record that has not expired, if there is one.
+            // Without a cursor, the page begins with the oldest record that has not expired.
             const lacksRecords = records.length === 0 && start < log.size;
             if (lacksRecords || (cursor !== undefined && start !== place) || end !== placeOf(behind)) {
                 throw new Error('the page does not begin where it has to, or does not go on behind its last record');
@@ -125,7 +125,7 @@ export class ProvedFeed {
         });
     }
 
-    /** Requires of each value that is gone from a record that a record of the log says so, and proves that one. */
+    /** Requires for each value removed from a record that a proved record of the log reports the redaction. */
     private async requireNamed(record: proof.ProvedRecord, signal?: AbortSignal): Promise<void> {
         let cursor: string | undefined;
         let open = proof.unnamed(record, this.events);
@@ -134,7 +134,7 @@ export class ProvedFeed {
             const page = await told(() => this.logs.listProjectLogs(query, { signal }));
             for (const event of page.results) {
                 if (open.length > 0 && event.sequenceId > record.sequenceId) {
-                    // Redactions of many records come one behind the other.
+                    // Redactions of many records follow each other.
                     this.events = await this.recordsFrom(event.sequenceId, signal);
                     const left = proof.unnamed(record, this.events);
                     open = open.filter((field) => left.includes(field));
@@ -150,7 +150,7 @@ export class ProvedFeed {
         }
     }
 
-    /** Proves a record and some behind it. */
+    /** Proves a record and some after it. */
     private async recordsFrom(sequenceId: number, signal?: AbortSignal): Promise<proof.ProvedRecord[]> {
         let log = this.seen;
         for (let tries = 1; log === undefined || log.size < sequenceId; tries++) {
@@ -174,7 +174,7 @@ export class ProvedFeed {
         });
     }
 
-    /** Takes the newest checkpoint, which continues the one before. */
+    /** Reads the newest checkpoint and requires that it continues the one before. */
     private async advance(signal?: AbortSignal): Promise<proof.Checkpoint> {
         for (let tries = 1; ; tries++) {
             const note = await told(() => this.proofs.getCheckpoint({ epoch: this.epoch }, { signal }));
@@ -216,7 +216,7 @@ export class ProvedFeed {
         }
     }
 
-    /** A log that has ended grows no more. */
+    /** A log that has ended does not grow any more. */
     private async requireThatItGoesOn(signal?: AbortSignal): Promise<void> {
         const log = await told(() => this.proofs.describeLog({ signal }));
         if (log.epoch !== this.epoch) {
@@ -234,12 +234,12 @@ function epochOf(key: proof.Key): number {
     return Number(EPOCH.exec(key.name)?.[1] ?? 0);
 }
 
-/** How many records are before a cursor. */
+/** The number of records before a cursor. */
 function placeOf(cursor: string): number {
     return Number(cursor.replace(/-.*/, ''));
 }
 
-/** Makes of whatever goes wrong that something is not proved. */
+/** Turns any failure of the check into FeedNotProved. */
 async function proved<T>(otherwise: string, check: () => Promise<T>): Promise<T> {
     try {
         return await check();
@@ -249,7 +249,7 @@ async function proved<T>(otherwise: string, check: () => Promise<T>): Promise<T>
     }
 }
 
-/** Asks, and tells what answers mean that only those who verify get. */
+/** Sends a request and translates the problems that concern proofs. */
 async function told<T>(ask: () => Promise<T>): Promise<T> {
     try {
         return await ask();

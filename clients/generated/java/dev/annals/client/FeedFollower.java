@@ -11,20 +11,20 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * Follows a feed from the cursor of a {@link Store}, as {@link Follower} promises: a {@link FeedFile} takes in every record
+ * Follows a feed from the cursor of a {@link Store}, as {@link Follower} promises: a {@link FeedFile} stores every record
  * exactly once, and so does a database that keeps records and cursor in one transaction.
  */
 public final class FeedFollower {
     private final Follower<AuditRecord> follower;
 
-    /** How a page is read: {@code listProjectLogs} with this cursor, and always with the same limit and filters. */
+    /** Reads a page: {@code listProjectLogs} with this cursor, and always with the same limit and filters. */
     @FunctionalInterface
     public interface Pages {
         /** The page after the cursor; the feed's first page if the cursor is null. */
         ProjectLogPage read(@Nullable String cursor) throws ApiException;
     }
 
-    /** What takes in the records, and knows how far it has come. */
+    /** Stores the records together with the cursor. */
     public interface Store extends Follower.Store<AuditRecord> {}
 
     /** A store that also keeps the newest checkpoint of the log, in the same step. */
@@ -52,9 +52,9 @@ public final class FeedFollower {
     }
 
     /**
-     * A follower that hands over only what the log proves: that these are the records that it has signed, in their order, that
-     * none is left out, and that the log goes on as this store has seen it before. Otherwise {@link #step} and {@link #run} end
-     * with a {@link FeedNotProvedException}.
+     * A follower that passes on only records that the log proves: the log has signed these records in this order, none is left
+     * out, and the log continues the one that this store has seen before. Otherwise {@link #step} and {@link #run} throw a {@link
+     * FeedNotProvedException}.
      *
      * <p>At the end of the feed a step waits for a record, up to 30 seconds.
      *

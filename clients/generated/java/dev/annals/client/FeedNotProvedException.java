@@ -1,8 +1,8 @@
 package dev.annals.client;
 
 /**
- * What the service sends is not what its log has signed, or the log does not go on as it was: records were changed, removed,
- * inserted or moved. Nothing of it was saved. Keep the store with its checkpoint, and ask whoever runs the service.
+ * The service sent records that its log has not signed, or the log does not continue the one seen before: records were changed,
+ * removed, inserted or moved. Nothing was saved. Keep the store with its checkpoint, and ask the operator of the service.
  */
 public final class FeedNotProvedException extends Exception {
     private static final long serialVersionUID = 1;

@@ -31,8 +31,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * The pages of a feed whose log's key is known: each checkpoint has to continue the one before, and each page has to be what the
- * checkpoint says. Records come from the text that was proved. Not for several threads.
+ * The pages of a feed whose log's key is known. Each checkpoint must continue the one before, and each page must match the
+ * checkpoint. Records come from the text that was proved. Not for several threads.
  */
 final class ProvedFeed {
     private static final String FEED = "/v1/project-logs";
@@ -51,7 +51,7 @@ final class ProvedFeed {
     private Seen seen;
 
     private final RedactionEvents events = new RedactionEvents();
-    /** Whether the service may lack some of it. */
+    /** Whether the service may lack records of the newest checkpoint. */
     private boolean isBehind = true;
 
     private record Seen(String note, Checkpoint checkpoint) {
@@ -69,7 +69,7 @@ final class ProvedFeed {
     ProvedFeed(ApiClient client, @Nullable String checkpoint, List<String> vkeys) {
         this.client = client;
         this.keys = EpochKeys.of(vkeys.stream().map(VerifierKey::parse).toList());
-        // That of an earlier epoch is continued by the newest one, or is forked.
+        // The newest epoch continues a checkpoint of an earlier one, or the log is forked.
         this.seen = checkpoint == null ? null : Seen.open(checkpoint, keys.known());
     }
 
@@ -79,7 +79,7 @@ final class ProvedFeed {
         return seen == null ? null : seen.note();
     }
 
-    /** The page after a cursor, which is empty where nothing more can be proved after a while. */
+    /** The page after a cursor. It is empty if no further record can be proved after a while. */
     Page<AuditRecord> read(@Nullable String cursor)
             throws FeedNotProvedException, ApiException, Unavailable, InterruptedException {
         long place = cursor == null ? 0 : place(cursor);
@@ -97,8 +97,7 @@ final class ProvedFeed {
 
     private Page<AuditRecord> page(@Nullable String cursor, long place, Checkpoint log)
             throws FeedNotProvedException, ApiException, Unavailable, InterruptedException {
-        // Whatever keeps the service from proving a page of this size: the next one asks for the newest checkpoint
-        // again.
+        // If the service cannot prove a page of this size, the next request asks for the newest checkpoint again.
         isBehind = true;
         ProvedPage proved = proved(cursor, place, LIMIT, log);
         for (ProvedRecord record : proved.records()) {
@@ -117,7 +116,7 @@ final class ProvedFeed {
             PageProof proof = PageProof.parse(page.get("proof"));
             List<String> texts = CanonicalJson.elements(page.getOrDefault("results", ""));
             List<ProvedRecord> records = proof.verified(texts, log);
-            // Without a cursor, it begins with the oldest record that has not expired, if there is one.
+            // Without a cursor, the page begins with the oldest record that has not expired.
             if (records.isEmpty() && proof.start() < log.size() || cursor != null && proof.start() != place) {
                 throw new IllegalArgumentException("the page does not begin behind record " + place);
             }
@@ -136,7 +135,7 @@ final class ProvedFeed {
                 "The records behind record " + place + " are not those of the log: " + why.getMessage(), why);
     }
 
-    /** Requires of each value that is gone from a record that a record of the log says so, and proves that one. */
+    /** Requires for each value removed from a record that a proved record of the log reports the redaction. */
     private void requireNamed(ProvedRecord record)
             throws FeedNotProvedException, ApiException, Unavailable, InterruptedException {
         Set<String> open = events.unnamed(record);
@@ -147,7 +146,7 @@ final class ProvedFeed {
                 requireThatItGoesOn();
                 throw new Unavailable("the log does not have the record " + event + " yet", null, null);
             }
-            // Redactions of many records come one behind the other.
+            // Redactions of many records follow each other.
             ProvedPage page = proved(Long.toString(event - 1), event - 1, EVENTS, seen.checkpoint());
             try {
                 events.add(page.records());
@@ -161,7 +160,7 @@ final class ProvedFeed {
         }
     }
 
-    /** The sequence ids of the records that say that something of a record was redacted; nothing proves them yet. */
+    /** The sequence ids of the records that report redactions of a record. They are not proved yet. */
     private List<Long> eventsAbout(LeafRecord record)
             throws FeedNotProvedException, ApiException, Unavailable, InterruptedException {
         List<Long> found = new ArrayList<>();
@@ -180,7 +179,7 @@ final class ProvedFeed {
                 Matcher behind = CURSOR.matcher(query == null ? "" : query);
                 cursor = behind.find() ? "&cursor=" + behind.group(1) : null;
             } catch (IllegalArgumentException e) {
-                throw new FeedNotProvedException("What answers has no records: " + e.getMessage(), e);
+                throw new FeedNotProvedException("The answer has no records: " + e.getMessage(), e);
             }
         }
         found.removeIf(sequenceId -> sequenceId <= record.sequenceId());
@@ -205,12 +204,12 @@ final class ProvedFeed {
         return value == null || value.equals("null") ? null : CanonicalJson.string(value);
     }
 
-    /** How many records are before a cursor. */
+    /** The number of records before a cursor. */
     private static long place(String cursor) {
         return CanonicalJson.natural(cursor.replaceFirst("-.*", ""));
     }
 
-    /** Takes the newest checkpoint, which continues the one before. */
+    /** Reads the newest checkpoint and requires that it continues the one before. */
     private Checkpoint advance() throws FeedNotProvedException, ApiException, Unavailable, InterruptedException {
         for (int tries = 1; ; tries++) {
             Seen newest = newest();
@@ -248,7 +247,7 @@ final class ProvedFeed {
             try {
                 proof = Hash.list(CanonicalJson.members(answer).get("hashes"));
             } catch (IllegalArgumentException e) {
-                // what is no proof proves nothing
+                // not a valid proof
             }
         }
         try {
@@ -258,14 +257,14 @@ final class ProvedFeed {
         }
     }
 
-    /** Returns when there are records behind a cursor, or after a while. They are read again, with a proof. */
+    /** Returns when there are records after a cursor, or after a while. They are read again, with a proof. */
     private void awaitMore(@Nullable String cursor)
             throws FeedNotProvedException, ApiException, Unavailable, InterruptedException {
         String from = cursor == null ? "" : "&cursor=" + cursor;
         get(FEED + "?limit=1&wait=" + WAIT_SECONDS + from, ANSWER.plusSeconds(WAIT_SECONDS));
     }
 
-    /** A log that has ended grows no more. */
+    /** A log that has ended does not grow any more. */
     private void requireThatItGoesOn() throws FeedNotProvedException, ApiException, Unavailable, InterruptedException {
         try {
             SortedMap<String, String> log = CanonicalJson.members(get(FEED + "/log", ANSWER));
@@ -277,7 +276,7 @@ final class ProvedFeed {
                                 + " continue the one that you have");
             }
         } catch (IllegalArgumentException e) {
-            throw new FeedNotProvedException("What answers has no log: " + e.getMessage(), e);
+            throw new FeedNotProvedException("The answer has no log: " + e.getMessage(), e);
         }
     }
 

@@ -3,7 +3,7 @@ package dev.annals.writer;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** Reads the addresses that servers and proxies tell, without asking a name server. */
+/** Parses addresses as servers and proxies report them, without a name server. */
 final class Address {
 
     private static final String BYTE = "(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])";
@@ -42,7 +42,7 @@ final class Address {
         return head.indexOf('.') < 0 && groups(head) + groups(text.substring(gap + 2)) < 8;
     }
 
-    /** How many groups of 16 bits; 9 if it is malformed. */
+    /** The number of 16-bit groups; 9 if the text is malformed. */
     private static int groups(String text) {
         if (text.isEmpty() || !GROUPS.matcher(text).matches()) {
             return text.isEmpty() ? 0 : 9;

@@ -3,7 +3,7 @@ package dev.annals.writer;
 import java.time.Duration;
 import java.util.Map;
 
-/** What became of a batch that was sent. */
+/** The outcome of a batch that was sent. */
 final class Answer {
 
     enum Kind {
@@ -11,9 +11,9 @@ final class Answer {
         STORED,
         /** None of it is stored, because of some of its records. */
         REFUSED,
-        /** None of it is stored, because of one of its records or of their number. */
+        /** None of it is stored, because of its size or of a record that the answer does not name. */
         SPLIT,
-        /** It may be stored, and has to be sent again. */
+        /** The batch may be stored. Send it again. */
         LATER
     }
 
@@ -21,7 +21,7 @@ final class Answer {
     final String reason;
     /** Why each record is refused, by its place in the batch. */
     final Map<Integer, String> refused;
-    /** How long the service wants to be left alone, or null. */
+    /** The Retry-After of the service, or null. */
     final Duration pause;
 
     private Answer(Kind kind, String reason, Map<Integer, String> refused, Duration pause) {

@@ -20,7 +20,7 @@ import java.util.function.Consumer;
 import java.util.function.Supplier;
 
 /**
- * Writes records to the audit log of a project, and loses none that it has acknowledged.
+ * Writes records to the audit log of a project. It loses no record that it has acknowledged.
  *
  * <pre>{@code
  * try (AuditLog log = AuditLog.to(URI.create("https://audit.example.org"), token).spool(SpoolOptions.in(folder)).open()) {
@@ -28,9 +28,9 @@ import java.util.function.Supplier;
  * }
  * }</pre>
  *
- * <p>{@link #append} returns at once. Records are sent in the order in which they were appended, many in one request, until
- * the service has stored them. They have their ids before they are sent the first time: however often that is repeated, each is
- * stored once. Any thread may append. Open one per process and close it at the end.
+ * <p>{@link #append} returns at once. The client sends records in the order in which they were appended, many in one request,
+ * and repeats a request until the service has stored it. Each record has its id before the first attempt, so it is stored once.
+ * Any thread may append. Open one client per process and close it at the end.
  */
 public final class AuditLog implements AutoCloseable {
 
@@ -48,7 +48,7 @@ public final class AuditLog implements AutoCloseable {
     private final CompletableFuture<Void> sending;
     private final CompletableFuture<Void> spooling;
     private final CountDownLatch spoolingStops = new CountDownLatch(1);
-    /** What the first close has answered; null before it. */
+    /** The result of the first close; null before it. */
     private Boolean settled;
 
     private AuditLog(Builder options) throws IOException {
@@ -82,7 +82,7 @@ public final class AuditLog implements AutoCloseable {
                     }
                 },
                 name);
-        // An application that forgets to close it should end all the same; the spool is there for that.
+        // An application that forgets to close the client still ends. The spool keeps what is not sent.
         thread.setDaemon(true);
         thread.start();
         return end;
@@ -98,14 +98,13 @@ public final class AuditLog implements AutoCloseable {
         return new Builder(service, () -> token);
     }
 
-    /** The same with a token that is asked for before each request, since it may have been replaced. */
+    /** As {@link #to(URI, String)}, with a token that is read again before each request. */
     public static Builder to(URI service, Supplier<String> token) {
         return new Builder(service, token);
     }
 
     /**
-     * Takes a record, and gives its receipt at once. Only while the buffer is full it waits, as long as {@link
-     * Builder#appendTimeout} says.
+     * Takes a record and returns its receipt. While the buffer is full, it waits up to {@link Builder#appendTimeout}.
      *
      * @throws BufferFullException if the buffer stays full
      * @throws IllegalStateException if this is closed
@@ -124,14 +123,14 @@ public final class AuditLog implements AutoCloseable {
         return new Receipt(id, entry.acknowledgement);
     }
 
-    /** Waits until all that was appended before is stored or refused. Tells whether it is, after at most that time. */
+    /** Waits until all records appended before this call are stored or refused. Returns false if the timeout ends first. */
     public boolean flush(Duration timeout) throws InterruptedException {
         long end = System.nanoTime() + timeout.toNanos();
         return buffer.awaitSettled(timeout)
                 && (spool == null || spool.awaitSettled(Duration.ofNanos(Math.max(1, end - System.nanoTime()))));
     }
 
-    /** What it has done, and what it holds. */
+    /** The counters of this client. */
     public Metrics metrics() {
         return counters.metrics(buffer.records(), buffer.bytes(), spool == null ? 0 : spool.bytes());
     }
@@ -143,9 +142,9 @@ public final class AuditLog implements AutoCloseable {
     }
 
     /**
-     * Takes no more, and waits for what was taken. What the service has not stored by then is on disk, in the spool, for the next
-     * client; without a spool it is handed to the handler of refusals. Another call waits for the first one and answers as it did, for
-     * nothing is sent any more.
+     * Takes no more records and waits until the records taken are stored. Records that are not stored after the timeout stay in the
+     * spool for the next client; without a spool, the handler of refusals gets them. Further calls wait for the first one and
+     * return its result.
      *
      * @return whether all is stored or refused
      */
@@ -168,7 +167,7 @@ public final class AuditLog implements AutoCloseable {
         if (spool != null) {
             spool.stop();
         }
-        // They end by themselves within moments, so an interrupt of the caller's may wait.
+        // Both threads end within moments, so an interrupt of the caller can wait.
         spooling.join();
         buffer.stop();
         sending.join();
@@ -185,7 +184,7 @@ public final class AuditLog implements AutoCloseable {
             try {
                 refusals.accept(refusal);
             } catch (RuntimeException e) {
-                // Nobody is left to try again: the receipt says it, and the log.
+                // No handler is left to try. The receipt and the log report the loss.
                 Problems.log("Record " + entry.id + " is lost, as it could not be handed back: " + e);
             }
             entry.acknowledgement.completeExceptionally(new RecordRefusedException(refusal));
@@ -227,7 +226,7 @@ public final class AuditLog implements AutoCloseable {
         }
     }
 
-    /** What the application's own handler throws back must not be lost either. */
+    /** If the application's handler throws, the default handler keeps the record. */
     private static Consumer<Refusal> handler(Consumer<Refusal> own, Consumer<Refusal> otherwise) {
         if (own == null) {
             return otherwise;
@@ -246,7 +245,7 @@ public final class AuditLog implements AutoCloseable {
         Problems.log("Record " + refusal.id() + " is not stored. " + refusal.reason());
     }
 
-    /** What a client is made with. */
+    /** The options of a client. */
     public static final class Builder {
         private final URI service;
         private final Supplier<String> token;
@@ -276,7 +275,7 @@ public final class AuditLog implements AutoCloseable {
             this.token = Objects.requireNonNull(token, "token");
         }
 
-        /** How much may wait in memory; 10,000 records and 32 MiB by default. */
+        /** The most that may wait in memory; 10,000 records and 32 MiB by default. */
         public Builder buffer(int records, long bytes) {
             requireAtLeast(1, records, "records in the buffer");
             requireAtLeast(1 << 19, bytes, "bytes in the buffer");
@@ -285,15 +284,15 @@ public final class AuditLog implements AutoCloseable {
             return this;
         }
 
-        /** How long an append waits while the buffer is full, before it fails; 30 s by default, 0 to fail at once. */
+        /** The time that an append waits while the buffer is full, before it fails; 30 s by default, 0 to fail at once. */
         public Builder appendTimeout(Duration timeout) {
             this.appendTimeout = timeout;
             return this;
         }
 
         /**
-         * How many records and bytes one request has at most: 1,000 and 900,000 by default, since many proxies take 1 MiB. The
-         * service takes 1,000 and 16 MiB.
+         * The most records and bytes of one request: 1,000 and 900,000 by default, since many proxies take 1 MiB. The service
+         * takes 1,000 and 16 MiB.
          */
         public Builder batch(int records, int bytes) {
             requireAtLeast(1, records, "records in a batch");
@@ -303,7 +302,7 @@ public final class AuditLog implements AutoCloseable {
             return this;
         }
 
-        /** How long one request may take; 60 s by default. */
+        /** The timeout of one request; 60 s by default. */
         public Builder requestTimeout(Duration timeout) {
             requireAtLeast(1, timeout.toMillis(), "milliseconds for a request");
             this.requestTimeout = timeout;
@@ -311,7 +310,7 @@ public final class AuditLog implements AutoCloseable {
         }
 
         /**
-         * How long to wait before a request is repeated: at first, and at most; 100 ms and 30 s by default. The wait doubles
+         * The first and the longest wait before a request is repeated; 100 ms and 30 s by default. The wait doubles
          * with each failure. The service may ask for a longer one, up to the longest.
          */
         public Builder pauses(Duration first, Duration longest) {
@@ -322,7 +321,7 @@ public final class AuditLog implements AutoCloseable {
             return this;
         }
 
-        /** After which time of failures the records of a request are refused. Without this, they are tried for ever. */
+        /** The time of failures after which the records of a request are refused. Without it, the client tries for ever. */
         public Builder giveUpAfter(Duration limit) {
             this.giveUpAfter = limit;
             return this;
@@ -335,16 +334,16 @@ public final class AuditLog implements AutoCloseable {
         }
 
         /**
-         * Takes the records that will not be stored: those that the service refuses for good, and those that were given up. It
-         * runs in the client's own thread, and after a crash may get a record again. By default they go into the file {@code
-         * refused.ndjson} of the spool; without a spool their ids are logged, and their receipts fail.
+         * Receives the records that will not be stored: those that the service refuses for good, and those that the client gave
+         * up. It runs in the client's own thread. After a crash it may receive a record again. The default handler writes them to
+         * the file {@code refused.ndjson} of the spool; without a spool it logs their ids, and their receipts fail.
          */
         public Builder onRefusal(Consumer<Refusal> handler) {
             this.refusals = handler;
             return this;
         }
 
-        /** Sends with this client, which may have certificates or a proxy of its own. It must not follow redirects. */
+        /** The HTTP client to send with, such as one with certificates or a proxy. It must not follow redirects. */
         public Builder httpClient(HttpClient client) {
             if (client.followRedirects() != HttpClient.Redirect.NEVER) {
                 throw new IllegalArgumentException("A client that follows redirects would take the token elsewhere");
@@ -372,9 +371,9 @@ public final class AuditLog implements AutoCloseable {
         }
 
         /**
-         * Starts it. What a spool still has is sent first.
+         * Starts the client. Records left in the spool are sent first.
          *
-         * @throws UncheckedIOException if the spool cannot be used, for example because another process does
+         * @throws UncheckedIOException if the spool cannot be used, for example because another process uses it
          */
         public AuditLog open() {
             try {

@@ -8,7 +8,7 @@ import java.util.Objects;
 import java.util.UUID;
 
 /**
- * One entry of the audit log, as the application says it. It never changes: its JSON is written as it is built.
+ * One entry of the audit log. Immutable: the JSON is written when the record is built.
  *
  * <pre>{@code
  * AuditRecord.of("volume_create").actor("user", "u-19283", "Jane").outcome("success").build()
@@ -26,7 +26,7 @@ public final class AuditRecord {
         this.fields = fields;
     }
 
-    /** Begins a record of this action, which is a word of your choice that stays the same, such as {@code volume_create}. */
+    /** Begins a record of this action: a constant name of your choice, such as {@code volume_create}. */
     public static Builder of(String action) {
         return new Builder(action);
     }
@@ -36,7 +36,7 @@ public final class AuditRecord {
         return id;
     }
 
-    /** All of it, the id first: a spool is read back by that. At most {@link Entry#MAX_BYTES}. */
+    /** The whole record, at most {@link Entry#MAX_BYTES}. The id comes first, because a spool reads it there. */
     String json(UUID withId, Instant now) {
         Instant time = timestamp == null ? now : timestamp;
         return "{\"id\":\"" + withId + "\",\"timestamp\":\"" + time.truncatedTo(ChronoUnit.MICROS) + "\"," + fields
@@ -44,8 +44,8 @@ public final class AuditRecord {
     }
 
     /**
-     * The fields of a record. Only the action is required; a null leaves a field out. The service takes the record whatever the
-     * values are: what it would refuse is cut, replaced, or moved into the metadata.
+     * The fields of a record. Only the action is required; a null leaves a field out. The service accepts the record for any
+     * values: a value that it would refuse is cut, replaced, or moved into the metadata.
      */
     public static final class Builder {
         /** The id, the time, and the names of message and metadata. */
@@ -59,7 +59,7 @@ public final class AuditRecord {
         private static final Instant END = Instant.parse("9999-12-31T23:59:59.999999999Z");
 
         private final Map<String, String> fields = new LinkedHashMap<>();
-        /** Values that are none for their fields. */
+        /** Values that do not fit their fields. They go into the metadata. */
         private final Map<String, String> misfits = new LinkedHashMap<>();
 
         private String message;
@@ -78,50 +78,49 @@ public final class AuditRecord {
             return this;
         }
 
-        /** Who did it. */
+        /** The person or program that acted. */
         public Builder actor(String type, String id, String name) {
             return party("actor", type, id, name);
         }
 
-        /** What it was done to. */
+        /** The object that was acted upon. */
         public Builder subject(String type, String id, String name) {
             return party("subject", type, id, name);
         }
 
-        /** How it ended, such as {@code success}, {@code failure} or {@code denied}. */
+        /** The result, such as {@code success}, {@code failure} or {@code denied}. */
         public Builder outcome(String outcome) {
             return text("outcome", outcome == null || outcome.isEmpty() ? null : outcome, MAX_OUTCOME);
         }
 
         /**
-         * The address the actor came from, IPv4 or IPv6, also with a port or a zone, which are left out. A text that is no address
-         * goes into the metadata.
+         * The actor's address, IPv4 or IPv6. A port or zone is left out. A text that is no address goes into the metadata.
          */
         public Builder ipAddress(String address) {
             String bare = address == null ? null : Address.in(address);
             return fitting("ip_address", bare, address == null || address.isEmpty() ? null : address);
         }
 
-        /** The record in words, for people. */
+        /** A sentence for people. */
         public Builder message(String message) {
             this.message = message;
             return this;
         }
 
-        /** When it happened; without it, the moment of the append. */
+        /** The time of the event; by default the time of the append. */
         public Builder timestamp(Instant timestamp) {
             boolean fits = timestamp == null || !(timestamp.isBefore(FIRST) || timestamp.isAfter(END));
             this.timestamp = fits ? timestamp : null;
             return fitting("timestamp", null, fits ? null : timestamp.toString());
         }
 
-        /** Anything else: docs/clients.md says what each kind of value becomes. It is read by {@link #build}. */
+        /** Any other values, read by {@link #build}. docs/clients.md has a table of the conversions. */
         public Builder metadata(Map<String, ?> metadata) {
             this.metadata = metadata == null ? Map.of() : metadata;
             return this;
         }
 
-        /** Asks for a number of this sequence, which is stored together with the record. */
+        /** Requests a number of this sequence, which is stored together with the record. */
         public Builder number(String sequence) {
             boolean fits = sequence != null && sequence.matches("[A-Za-z0-9._-]{1,128}");
             fitting("number", null, fits ? null : sequence);
@@ -134,7 +133,7 @@ public final class AuditRecord {
             fields.forEach((name, value) -> append(json, name, value));
             int room = Entry.MAX_STORED - FRAME_BYTES - Json.stored(json.toString());
             String text = message == null ? "" : Json.string(message, room);
-            // Only if both do not fit, each has half of the room.
+            // If both do not fit, each gets half of the room.
             int forText = Math.min(Json.stored(text), room / 2);
             String more = Json.object(given(), metadata, room - forText);
             int left = more == null ? room : room - Json.stored(more);
@@ -183,7 +182,7 @@ public final class AuditRecord {
             return value == null ? null : Json.string(Json.fit(value, maxCharacters), Integer.MAX_VALUE);
         }
 
-        /** Sets the field to a value that fits, or keeps what was given in the metadata. */
+        /** Sets the field to a value that fits, or keeps the given value in the metadata. */
         private Builder fitting(String name, String fit, String given) {
             misfits.remove(name);
             if (fit == null && given != null) {

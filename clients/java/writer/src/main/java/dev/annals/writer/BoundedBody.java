@@ -9,7 +9,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Flow.Subscription;
 
-/** An answer in memory, up to a size that no answer of the service reaches. Whoever sends more is cut off. */
+/** An answer in memory, up to a size that no answer of the service reaches. A longer answer ends the connection. */
 final class BoundedBody implements BodySubscriber<byte[]> {
 
     private static final int MAX_BYTES = 1 << 20;
@@ -58,7 +58,7 @@ final class BoundedBody implements BodySubscriber<byte[]> {
         body.complete(bytes.toByteArray());
     }
 
-    /** Waits for no more of it. */
+    /** Stops reading. */
     synchronized void cancel() {
         cancelled = true;
         if (subscription != null && !body.isDone()) {

@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 
-/** Records in memory, oldest first, as many and as large as they may be. Any thread adds, one takes. */
+/** A bounded queue of records in memory, oldest first. Any thread adds, one takes. */
 final class Buffer implements Source {
 
     private final int maxRecords;
@@ -29,7 +29,7 @@ final class Buffer implements Source {
         this.batching = batching;
     }
 
-    /** Adds a record as soon as there is room for it. */
+    /** Adds a record as soon as the buffer has room. */
     void add(Entry entry, Duration wait) {
         lock.lock();
         try {
@@ -96,7 +96,7 @@ final class Buffer implements Source {
         }
     }
 
-    /** Waits until all that was added before is settled. Tells whether it is. */
+    /** Waits until all records added before this call are settled. Returns false if the limit ends first. */
     boolean awaitSettled(Duration limit) throws InterruptedException {
         lock.lock();
         try {
@@ -111,7 +111,7 @@ final class Buffer implements Source {
         }
     }
 
-    /** Takes no more. What is there is still given. */
+    /** Refuses new records. Those in the buffer can still be taken. */
     void close() {
         lock.lock();
         try {
@@ -122,7 +122,7 @@ final class Buffer implements Source {
         }
     }
 
-    /** Gives nothing more. What was given before may still be settled. */
+    /** Ends {@link #next}. Records taken before can still be settled. */
     void stop() {
         lock.lock();
         try {
@@ -134,7 +134,7 @@ final class Buffer implements Source {
         }
     }
 
-    /** What is not settled. */
+    /** The records that are not settled. */
     List<Entry> left() {
         lock.lock();
         try {
@@ -162,7 +162,7 @@ final class Buffer implements Source {
         }
     }
 
-    /** How much is taken at a time. */
+    /** The most records and bytes of one batch. */
     static final class Batching {
         final int records;
         final int bytes;

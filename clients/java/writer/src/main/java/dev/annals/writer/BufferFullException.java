@@ -1,6 +1,6 @@
 package dev.annals.writer;
 
-/** The buffer is full and stayed so for as long as an append may wait: the record was not taken, and the caller has it. */
+/** The buffer stayed full for as long as an append may wait. The client did not take the record. */
 public final class BufferFullException extends RuntimeException {
 
     private static final long serialVersionUID = 1;

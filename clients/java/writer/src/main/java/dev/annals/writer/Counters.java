@@ -2,7 +2,7 @@ package dev.annals.writer;
 
 import java.util.concurrent.atomic.AtomicLong;
 
-/** What the threads of a client count. */
+/** The counters that the threads of a client share. */
 final class Counters {
 
     final AtomicLong appended = new AtomicLong();
@@ -30,7 +30,7 @@ final class Counters {
         lastFailure = "";
     }
 
-    /** Logs only the first of many. */
+    /** Logs only the first of a series of failures. */
     void failed(String reason) {
         if (lastFailure.isEmpty()) {
             Problems.log("Records wait, as they cannot be delivered now. " + reason);

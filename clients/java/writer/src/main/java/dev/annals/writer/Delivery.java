@@ -15,8 +15,8 @@ import java.util.function.Consumer;
 import java.util.regex.Pattern;
 
 /**
- * Sends what a source gives, one batch at a time, so that records stay in order. While a batch is under way, the next one
- * gathers. A batch is over once each of its records is stored or refused.
+ * Sends the records of a source, one batch at a time, which keeps their order. The next batch gathers while one is in flight. A
+ * batch ends when each of its records is stored or refused.
  */
 final class Delivery implements Runnable {
 
@@ -37,11 +37,11 @@ final class Delivery implements Runnable {
         this.counters = counters;
     }
 
-    /** How long it waits between attempts, and when it gives up. */
+    /** The waits between attempts, and the time to give up. */
     static final class Retries {
         final Duration first;
         final Duration longest;
-        /** After which time a batch is given up; null for never. */
+        /** The time after which a batch is given up; null for never. */
         final Duration limit;
 
         Retries(Duration first, Duration longest, Duration limit) {
@@ -61,19 +61,19 @@ final class Delivery implements Runnable {
                 }
                 source.settled();
             } catch (IOException | RuntimeException e) {
-                // Whatever it is, the records are still there, and this thread is the only one to send them.
+                // The records still exist, and no other thread sends them: go on after any fault.
                 counters.failed("The records cannot be read or settled: " + e);
                 pause(retries.longest);
             }
         }
     }
 
-    /** Ends it, also in the middle of a batch. */
+    /** Stops, also in the middle of a batch. */
     void stop() {
         stop.complete(null);
     }
 
-    /** Gives true once each record is stored or refused, false if it was stopped before. */
+    /** Returns true once each record is stored or refused, false if this was stopped before. */
     // Java 11 has no other switch.
     @SuppressWarnings("StatementSwitchToExpressionSwitch")
     private boolean deliver(List<Entry> batch) {
@@ -104,7 +104,7 @@ final class Delivery implements Runnable {
         return true;
     }
 
-    /** Sends a batch until something comes of it. */
+    /** Sends a batch until the answer is final. */
     private Answer attempt(List<Entry> batch) {
         long start = System.nanoTime();
         Duration pause = retries.first;
@@ -121,7 +121,7 @@ final class Delivery implements Runnable {
             if (retries.limit != null && System.nanoTime() - start >= retries.limit.toNanos()) {
                 return answer;
             }
-            // Clients that failed together should not come back together.
+            // Clients that failed at the same time must not retry at the same time.
             long jitter = ThreadLocalRandom.current().nextLong(pause.toMillis() / 2 + 1);
             pause(shorter(longer(pause.minusMillis(jitter), answer.pause), retries.longest));
             pause = shorter(pause.multipliedBy(2), retries.longest);
@@ -151,8 +151,8 @@ final class Delivery implements Runnable {
         List<Entry> left = new ArrayList<>();
         for (int i = 0; i < part.size(); i++) {
             String reason = answer.refused.get(i);
-            // The service says which actions look as if they were its own: a table of them here would be another one
-            // than it has.
+            // The service decides which actions look like its own. A table in the client could differ from the
+            // service's.
             boolean isOfAction = reason != null && OF_ACTION.matcher(reason).find();
             Entry record =
                     reason == null ? part.get(i) : isOfAction ? part.get(i).renamed() : null;
@@ -176,7 +176,7 @@ final class Delivery implements Runnable {
         }
     }
 
-    /** If that fails, so does the batch: what is left of it, this record among it, comes again. */
+    /** If this fails, the batch fails: the rest of the batch, including this record, is sent again. */
     private void refuse(Entry record, String reason) {
         Refusal refusal = record.refusal(reason);
         refusals.accept(refusal);

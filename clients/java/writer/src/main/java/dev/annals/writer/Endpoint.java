@@ -21,8 +21,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Where batches are sent. It believes nobody but the service: an answer says that records are stored only if it names them, and
- * that one is refused only if it is a problem of the service's own. What a proxy answers on the way is a reason to try again.
+ * The HTTP endpoint for batches. Records count as stored only if the answer names their ids, and as refused only if the answer is
+ * a problem that the service defines. Any other answer, such as a proxy's, is a reason to try again.
  */
 final class Endpoint {
 
@@ -31,7 +31,7 @@ final class Endpoint {
     private static final Pattern TYPE = Pattern.compile("\"type\"\\s*:\\s*\"urn:annals:problem:([a-z-]+)\"");
     private static final Pattern POINTER = Pattern.compile("\"pointer\"\\s*:\\s*\"/records/(\\d{1,9})[/\"]");
     private static final Pattern SECONDS = Pattern.compile("\\d{1,9}");
-    /** Problems with a record, rather than with whoever sends it. */
+    /** Problems with a record, not with the caller. */
     private static final Set<String> OF_RECORDS =
             Set.of("malformed-json", "invalid-record", "record-id-taken", "body-too-large", "too-many-records");
 
@@ -47,8 +47,8 @@ final class Endpoint {
         this.timeout = timeout;
     }
 
-    /** Sends these records. The answer always comes: within the timeout, or as soon as {@code stop} completes. */
-    // To the HTTP client, no other way of cancelling means anything.
+    /** Sends these records. Returns within the timeout, or as soon as {@code stop} completes. */
+    // The HTTP client knows no other way to cancel.
     @SuppressWarnings("Interruption")
     Answer send(List<Entry> records, CompletableFuture<Void> stop) {
         HttpRequest request;
@@ -62,7 +62,7 @@ final class Endpoint {
                     .POST(HttpRequest.BodyPublishers.ofByteArray(body(records)))
                     .build();
         } catch (RuntimeException e) {
-            // Whatever the application's code for the token throws, and its message, which may have the token.
+            // The application's code threw this. Its message may contain the token, so it is left out.
             return Answer.later("There is no token: " + e.getClass().getName(), null);
         }
         BoundedBody body = new BoundedBody();
@@ -139,7 +139,7 @@ final class Endpoint {
         return true;
     }
 
-    /** The places of records that a problem names, each with what it says of it. */
+    /** The indexes of the records that a problem names, each with its reason. */
     private static Map<Integer, String> refused(String body, int records) {
         Map<Integer, String> refused = new TreeMap<>();
         Matcher pointer = POINTER.matcher(body);

@@ -8,7 +8,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** A record on its way: its JSON, and who waits for it. */
+/** A record that is not settled: its JSON and its acknowledgement. */
 final class Entry {
 
     /** The service takes 65,535 bytes, however characters are escaped; one is left for the "_" before an action. */
@@ -39,7 +39,7 @@ final class Entry {
         this.acknowledgement = acknowledgement;
     }
 
-    /** A record as a spool has it, or null where it does not begin with an id. */
+    /** Parses a record of a spool; null if it does not begin with an id. */
     static Entry spooled(byte[] json) {
         int end = PREFIX.length() + ID_LENGTH;
         String start = json.length < end ? "" : new String(json, 0, end, ISO_8859_1);

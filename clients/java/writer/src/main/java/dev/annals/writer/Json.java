@@ -13,18 +13,18 @@ import java.util.Set;
 import java.util.regex.Pattern;
 
 /**
- * Writes JSON that the service takes, whatever the values are: a stranger who chooses a value must not have the record refused.
- * NUL and halves of a surrogate pair become U+FFFD, numbers outside of the service's range become their text. Cyclic values and
- * those that are too deep, too many or too long are cut, with a mark.
+ * Writes JSON that the service accepts for any values: an attacker who chooses a value must not get the record refused. NUL and
+ * lone surrogates become U+FFFD, numbers outside of the service's range become their text. Cyclic values and those that are too
+ * deep, too many or too long are cut, with a mark.
  */
 // Java 11 has no patterns.
 @SuppressWarnings("PatternMatchingInstanceof")
 final class Json {
 
-    /** Levels of metadata, counting the metadata itself. */
+    /** The most levels of metadata, counting the metadata itself. */
     static final int MAX_DEPTH = 32;
 
-    /** Names and values in metadata. */
+    /** The most names and values in metadata. */
     static final int MAX_VALUES = 4_096;
 
     private static final String CUT = "…";
@@ -36,7 +36,7 @@ final class Json {
     private static final Pattern NUMBER = Pattern.compile("-?(0|[1-9][0-9]*)(\\.[0-9]+)?([eE][+-]?[0-9]{1,9})?");
     private static final BigDecimal MAX_NUMBER = new BigDecimal("1.7976931348623157e308");
     private static final int MAX_NUMBER_LENGTH = 400;
-    /** The text of a longer number takes too long to make. */
+    /** A longer number takes too long to convert to text. */
     private static final int MAX_NUMBER_BITS = 13_000;
     /** The service takes 131,072 bytes of metadata, written out with escapes and without exponents. */
     private static final int MAX_GROWTH = 60_000;
@@ -54,7 +54,7 @@ final class Json {
     private int valuesLeft = MAX_VALUES + 1;
     private int growthLeft = MAX_GROWTH;
 
-    /** Whether it cuts what has no room, and for that keeps room for a mark in each container. */
+    /** Whether to cut what does not fit, and to reserve room for a mark in each container. */
     private final boolean cuts;
 
     private Json(int maxBytes, boolean cuts) {
@@ -64,7 +64,7 @@ final class Json {
 
     /** An object with the entries of both, in at most that many bytes; null if it is empty. */
     static String object(Map<?, ?> first, Map<?, ?> second, int maxBytes) {
-        // What has room for all is not cut.
+        // First without cutting: that needs no room for marks.
         Json json = new Json(maxBytes, false);
         if (!json.container(second, both(first, second), true, 1)) {
             json = new Json(maxBytes, true);
@@ -93,19 +93,19 @@ final class Json {
         };
     }
 
-    /** The text in quotes, in at most that many bytes as they are stored. */
+    /** The text in quotes, in at most {@code maxBytes} as stored. */
     static String string(CharSequence text, int maxBytes) {
         StringBuilder out = new StringBuilder();
         string(out, text, maxBytes, Integer.MAX_VALUE);
         return out.toString();
     }
 
-    /** How many bytes the JSON has as the service counts them: each character in a text as itself. */
+    /** The size of the JSON in bytes as the service counts it: without escapes. */
     static int stored(String json) {
         return json.getBytes(UTF_8).length - growth(json, 0);
     }
 
-    /** How many bytes the escapes take beside the characters that they stand for. */
+    /** The bytes that escapes add to the characters they encode. */
     private static int growth(CharSequence json, int from) {
         int growth = 0;
         for (int i = from; i < json.length(); i++) {
@@ -117,7 +117,7 @@ final class Json {
         return growth;
     }
 
-    /** The text without what the service does not take, in at most that many characters. */
+    /** The text without characters that the service refuses, in at most {@code maxCharacters}. */
     static String fit(CharSequence text, int maxCharacters) {
         StringBuilder fit = new StringBuilder();
         int end = 0;
@@ -133,7 +133,7 @@ final class Json {
         return fit.toString();
     }
 
-    /** Appends the character at that place, or its replacement; returns how many chars of the text it has. */
+    /** Appends the character at an index, or its replacement; returns its number of chars. */
     private static int character(StringBuilder out, CharSequence text, int at) {
         char c = text.charAt(at);
         if (Character.isHighSurrogate(c) && at + 1 < text.length() && Character.isLowSurrogate(text.charAt(at + 1))) {
@@ -144,7 +144,7 @@ final class Json {
         return 1;
     }
 
-    /** Appends the text in quotes; returns how many bytes are stored of that, as a negative number if it was cut. */
+    /** Appends the text in quotes; returns its bytes as stored, negative if the text was cut. */
     private static int string(StringBuilder out, CharSequence text, int maxBytes, int maxGrowth) {
         out.append('"');
         int bytes = 2;
@@ -182,7 +182,7 @@ final class Json {
         return bytes;
     }
 
-    /** Writes a value, or nothing and returns false if there is no room for it. */
+    /** Writes a value; returns false, and writes nothing, if it does not fit. */
     private boolean value(Object value, int depth) {
         int[] before = state();
         int levels = path.size();
@@ -294,7 +294,7 @@ final class Json {
         return closed;
     }
 
-    /** Takes the room of a mark, or gives it back. */
+    /** Reserves the room of a mark, or releases it. */
     private boolean reserve(int sign) {
         if (cuts) {
             bytesLeft += sign * MARK_BYTES;
@@ -303,7 +303,7 @@ final class Json {
         return bytesLeft >= 0 && valuesLeft >= 0;
     }
 
-    /** Writes the parts for which there is room, and a mark if there is none for others. */
+    /** Writes the parts that fit, and a mark if others do not. */
     private boolean parts(Iterator<?> parts, boolean isObject, int depth) {
         Set<String> names = new HashSet<>();
         String mark = null;
@@ -320,7 +320,7 @@ final class Json {
                 }
             }
         } catch (Throwable e) {
-            // Such as a map that another thread changes: what was read stays.
+            // Another thread may change the map. The entries read so far stay.
             mark = Values.unreadable(e);
         }
         reserve(1);

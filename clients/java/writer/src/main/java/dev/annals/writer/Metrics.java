@@ -1,6 +1,6 @@
 package dev.annals.writer;
 
-/** What a client has done since it was made, and what it holds, at one moment. */
+/** The counters of a client since it was opened, and the sizes of its queues, at one moment. */
 public final class Metrics {
 
     private final long[] counts;
@@ -22,7 +22,7 @@ public final class Metrics {
         return counts[0];
     }
 
-    /** Records that the service has stored; those of a spool that another process wrote are among them. */
+    /** Records that the service has stored, including those that another process left in the spool. */
     public long stored() {
         return counts[1];
     }
@@ -52,7 +52,7 @@ public final class Metrics {
         return bufferedRecords;
     }
 
-    /** About how many bytes those take. */
+    /** About the memory that the buffered records take, in bytes. */
     public long bufferedBytes() {
         return bufferedBytes;
     }

@@ -1,6 +1,6 @@
 package dev.annals.writer;
 
-/** What the client has to say for itself, in the log of the application. It never contains a token or a record. */
+/** Warnings of the client in the application's log. They never contain a token or a record. */
 final class Problems {
 
     private static final System.Logger LOG = System.getLogger("dev.annals.writer");

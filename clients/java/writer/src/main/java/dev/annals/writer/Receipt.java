@@ -3,7 +3,7 @@ package dev.annals.writer;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 
-/** For one appended record. */
+/** The receipt for one appended record. */
 public final class Receipt {
 
     private final UUID id;
@@ -14,15 +14,15 @@ public final class Receipt {
         this.acknowledgement = acknowledgement;
     }
 
-    /** The record's id, by which the service has it: {@code GET /v1/project-logs/{id}}. */
+    /** The record's id: {@code GET /v1/project-logs/{id}} returns the record. */
     public UUID id() {
         return id;
     }
 
     /**
      * Completes once the record is safe: with a spool as soon as it is on disk, without one as soon as the service has stored
-     * it. Without a spool it fails with a {@link RecordRefusedException} if the record will not be stored. What depends on it
-     * runs in the client's own thread: use the {@code Async} methods for whatever takes time.
+     * it. Without a spool it fails with a {@link RecordRefusedException} if the record will not be stored. Dependent stages run in
+     * the client's own thread: use the {@code Async} methods for slow work.
      */
     public CompletableFuture<UUID> acknowledgement() {
         return acknowledgement;

@@ -1,6 +1,6 @@
 package dev.annals.writer;
 
-/** What a receipt ends with whose record will not be stored. */
+/** A receipt fails with this if its record will not be stored. */
 public final class RecordRefusedException extends Exception {
 
     private static final long serialVersionUID = 1;

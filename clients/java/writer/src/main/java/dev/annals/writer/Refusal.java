@@ -2,7 +2,7 @@ package dev.annals.writer;
 
 import java.util.UUID;
 
-/** A record that will not be stored, handed back so that it is not lost. */
+/** A record that will not be stored, returned to the application. */
 public final class Refusal {
 
     private final UUID id;
@@ -25,7 +25,7 @@ public final class Refusal {
         return json;
     }
 
-    /** What the service said of it, or why the client has given it up. */
+    /** The service's reason, or the reason why the client gave it up. */
     public String reason() {
         return reason;
     }

@@ -3,16 +3,16 @@ package dev.annals.writer;
 import java.io.IOException;
 import java.util.List;
 
-/** Where the records to be sent come from, oldest first: memory, or a spool. For one thread. */
+/** A queue of records to send, oldest first: memory or a spool. For one thread. */
 interface Source {
 
     /**
-     * Waits for records, and gives the oldest, of which there is at least one; null once it is closed and empty, or stopped.
+     * Waits for records and returns the oldest, at least one; null once the source is closed and empty, or stopped.
      *
-     * @throws IOException if they cannot be read now; they are still there
+     * @throws IOException if the records cannot be read now; they are not lost
      */
     List<Entry> next() throws IOException;
 
-    /** All that was given last is stored or refused, and need not be kept. */
+    /** Removes the records that {@link #next} returned last: all are stored or refused. */
     void settled();
 }

@@ -23,11 +23,11 @@ import java.util.regex.Pattern;
 import java.util.zip.CRC32;
 
 /**
- * Records on disk, in the order in which they were written, until the service has stored them. One thread writes, one reads.
- * The format is that of docs/clients.md; the clients in other languages have the same.
+ * Keeps records on disk, in the order of writing, until the service has stored them. One thread writes, one reads.
+ * docs/clients.md has the format, which the clients in other languages share.
  *
- * <p>A process never writes into a file that another one has begun. So the end of such a file is the end of what that process
- * wrote, and a place that was noted behind it hides no later record.
+ * <p>A process never writes into a file that another process began. If a file is shorter than the noted place, because a loss of
+ * power took its end, no later record can fill that gap and be skipped.
  */
 final class Spool implements Source {
 
@@ -87,7 +87,7 @@ final class Spool implements Source {
         }
     }
 
-    /** How long a file is; 0 where its process ended as it began it. */
+    /** The length of a file; 0 if its process ended before it wrote the header. */
     private long endOf(Path file) throws IOException {
         try (FileChannel channel = folder.readFile(file.getFileName().toString())) {
             ByteBuffer magic = ByteBuffer.allocate(MAGIC.length);
@@ -122,10 +122,10 @@ final class Spool implements Source {
     }
 
     /**
-     * Writes records, all of which are on disk when this returns, if that was asked for. Waits while the spool is full.
+     * Writes records. All are on disk when this returns, if {@link SpoolOptions#force} is set. Waits while the spool is full.
      *
-     * @return false if it is full and was stopped
-     * @throws IOException if that fails; then they may or may not be read, and have to be written again
+     * @return false if the spool is full and was stopped
+     * @throws IOException if writing failed; the records have to be written again, and may then be sent twice
      */
     boolean write(List<Entry> entries) throws IOException {
         int size = 0;
@@ -174,7 +174,7 @@ final class Spool implements Source {
         return true;
     }
 
-    /** A record as it is in a file: its length and the checksum of length and record, four bytes each, then the record. */
+    /** Appends a record in the format of a file: its length, the checksum of length and record, four bytes each, the record. */
     static void frame(ByteBuffer out, byte[] record) {
         int start = out.position();
         out.putInt(record.length).putInt(0).put(record).putInt(start + 4, checksum(record));
@@ -224,7 +224,7 @@ final class Spool implements Source {
         }
     }
 
-    /** A disk that has failed once may have dropped what was written: the records go into another file. */
+    /** A disk that has failed once may have lost data of this file. Further records go into another file. */
     private void abandon() {
         try {
             if (out != null && active == lastSegment) {
@@ -326,7 +326,7 @@ final class Spool implements Source {
         return batch;
     }
 
-    /** The record of the next frame; null, and the position where it was, if there is no whole one. */
+    /** The record of the next frame; null, with the position unchanged, if the frame is not whole. */
     private static Entry next(ByteBuffer bytes) {
         int start = bytes.position();
         int length = bytes.getInt();
@@ -344,8 +344,8 @@ final class Spool implements Source {
     }
 
     /**
-     * From here on the file has no whole record. A tail that is shorter than its record was being written when its process
-     * ended, and was never acknowledged. Anything else is damage: the file stays, under another name.
+     * The rest of the file has no whole record. If the last frame is shorter than its length says, its process ended while it
+     * wrote, and the record was never acknowledged. Anything else is damage: a copy of the file is kept.
      */
     private void setAside(long segment, ByteBuffer bytes, int left) throws IOException {
         int length = left < FRAME_HEADER ? Entry.MAX_BYTES : bytes.getInt(bytes.position());
@@ -388,7 +388,7 @@ final class Spool implements Source {
         try {
             Long next = ends.higherKey(readSegment);
             long done = readSegment;
-            // The next one to be begun has a higher number.
+            // A file that begins later has a higher number.
             readSegment = next == null ? done + 1 : next;
             readOffset = MAGIC.length;
             note();
@@ -399,7 +399,7 @@ final class Spool implements Source {
         }
     }
 
-    /** Not forced: if it is lost, records are sent again, and the service knows them. */
+    /** Not forced to disk: if the place is lost, records are sent again, and the service recognizes their ids. */
     private void note() {
         String text = String.format(Locale.ROOT, "%020d %020d", readSegment, readOffset);
         try {
@@ -429,7 +429,7 @@ final class Spool implements Source {
         }
     }
 
-    /** Waits until all that is written now is settled. Tells whether it is. */
+    /** Waits until all records written before this call are settled. Returns false if the limit ends first. */
     boolean awaitSettled(Duration limit) throws InterruptedException {
         lock.lock();
         try {
@@ -450,7 +450,7 @@ final class Spool implements Source {
                         && readOffset >= Math.min(target.getValue(), ends.getOrDefault(readSegment, 0L)));
     }
 
-    /** Nothing more is written: what is there is still given. */
+    /** Ends writing. Records in the spool can still be read. */
     void closeToWriting() {
         lock.lock();
         try {
@@ -461,7 +461,7 @@ final class Spool implements Source {
         }
     }
 
-    /** Gives nothing more, and lets nothing wait. */
+    /** Ends reading and writing, and wakes the threads that wait. */
     void stop() {
         lock.lock();
         try {
@@ -472,7 +472,7 @@ final class Spool implements Source {
         }
     }
 
-    /** Lets go of the folder, after its threads have ended. A file of which all is stored is deleted. */
+    /** Releases the folder, after the threads have ended. A file is deleted if all its records are stored. */
     void close() throws IOException {
         long written = active;
         closeOut();
@@ -482,7 +482,7 @@ final class Spool implements Source {
         letGo();
     }
 
-    /** What the end of the process does. */
+    /** Releases the files, as the end of the process does. */
     void letGo() throws IOException {
         closeOut();
         closeIn();
@@ -490,7 +490,7 @@ final class Spool implements Source {
         folder.close();
     }
 
-    /** How many bytes its files have. */
+    /** The size of all files in bytes. */
     long bytes() {
         lock.lock();
         try {

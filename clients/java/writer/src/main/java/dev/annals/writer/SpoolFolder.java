@@ -22,16 +22,16 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** The folder of a spool: locked by one process, and for nobody else to read or write. */
+/** The folder of a spool. One process locks it, and only its user may read it. */
 final class SpoolFolder {
 
     private static final String LOCK = "lock";
     private static final String OWNER = "owner";
 
-    /** Where {@code /proc/PID/stat} says when a process began, counted behind its name. */
+    /** The index of a process's start time in {@code /proc/PID/stat}, counted after its name. */
     private static final int BEGAN = 19;
 
-    /** Those of this process: where it closes a second channel on the same file, the system forgets the lock of the first. */
+    /** The folders that this process has locked: closing a second channel on a file would release the lock of the first. */
     private static final Set<Path> IN_USE = ConcurrentHashMap.newKeySet();
 
     private final Path folder;
@@ -85,7 +85,7 @@ final class SpoolFolder {
         }
     }
 
-    /** Node has no such locks: its process notes itself, and when it began. */
+    /** Node has no file locks: its process writes its id and its start time into a file. */
     private static boolean isOwned(Path owner) {
         try {
             String[] noted = Files.readString(owner).strip().split(" ", 2);
@@ -93,11 +93,11 @@ final class SpoolFolder {
             String state = Files.readString(process, StandardCharsets.ISO_8859_1);
             String[] fields =
                     state.substring(state.lastIndexOf(')') + 1).strip().split(" ", -1);
-            // One that has ended, and whose end nobody has asked for, is still listed.
+            // A zombie is still listed.
             boolean isAlive = fields.length > BEGAN && !fields[0].equals("Z") && !fields[0].equals("X");
             return isAlive && noted.length > 1 && fields[BEGAN].equals(noted[1]);
         } catch (IOException | NumberFormatException e) {
-            // Nobody has noted itself, or the process is gone.
+            // No process is noted, or the process has ended.
             return false;
         }
     }
@@ -126,7 +126,7 @@ final class SpoolFolder {
         }
     }
 
-    /** A file to be read and written, which is made if it is missing. */
+    /** Opens a file to read and write, and creates it if it is missing. */
     FileChannel openFile(String name) throws IOException {
         return openFile(folder, name);
     }
@@ -136,7 +136,7 @@ final class SpoolFolder {
                 folder.resolve(name), Set.of(CREATE, READ, WRITE, NOFOLLOW_LINKS), mode(folder, "rw-------"));
     }
 
-    /** A file to be written that nobody has made before. */
+    /** Creates a file to write; fails if it exists. */
     FileChannel createFile(String name) throws IOException {
         return open(name, Set.of(CREATE_NEW, WRITE));
     }
@@ -149,7 +149,7 @@ final class SpoolFolder {
         return FileChannel.open(path(name), options, mode(folder, "rw-------"));
     }
 
-    /** Puts the names of new files on disk, where the system has that. */
+    /** Forces the names of new files to disk, if the system supports it. */
     void force() throws IOException {
         if (isPosix(folder)) {
             try (FileChannel directory = FileChannel.open(folder, READ)) {
@@ -158,7 +158,7 @@ final class SpoolFolder {
         }
     }
 
-    /** Lets another process have it. */
+    /** Releases the folder to other processes. */
     void close() throws IOException {
         locked.close();
         IN_USE.remove(folder);

@@ -3,7 +3,7 @@ package dev.annals.writer;
 import java.nio.file.Path;
 import java.util.Objects;
 
-/** Where and how records are kept on disk until the service has stored them. */
+/** The options of a spool, which keeps records on disk until the service has stored them. */
 public final class SpoolOptions {
 
     private static final long SMALLEST_SEGMENT = 512 * 1024;
@@ -22,22 +22,21 @@ public final class SpoolOptions {
         return new SpoolOptions(folder);
     }
 
-    /** How many bytes it may have on disk; beyond that, appends have to wait. 1 GiB by default. */
+    /** The most bytes on disk; appends wait while the spool is full. 1 GiB by default. */
     public SpoolOptions maxBytes(long bytes) {
         this.maxBytes = bytes;
         return this;
     }
 
-    /** At how many bytes a file is full; a file whose records are all stored is deleted. 16 MiB by default. */
+    /** The size of one file in bytes. A file is deleted when all its records are stored. 16 MiB by default. */
     public SpoolOptions segmentBytes(long bytes) {
         this.segmentBytes = bytes;
         return this;
     }
 
     /**
-     * Whether records are acknowledged only once the disk has them, so that they survive a loss of power; many share one wait.
-     * That is the default. Without it they are acknowledged when the operating system has them, and survive the end of the
-     * application alone.
+     * Whether records are acknowledged only once they are on the disk, which many records await together. True by default:
+     * acknowledged records survive a loss of power. If false, they survive only the end of the application.
      */
     public SpoolOptions force(boolean force) {
         this.force = force;

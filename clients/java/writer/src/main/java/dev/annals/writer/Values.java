@@ -28,7 +28,7 @@ final class Values {
 
     private Values() {}
 
-    /** The value as JSON has it. What it contains is not converted yet. */
+    /** Converts a value to a JSON type. The contents of a map or iterable are not converted yet. */
     static Object plain(Object given) throws Exception {
         Object value = given;
         for (int i = 0; i < Json.MAX_DEPTH && value instanceof Optional; i++) {
@@ -51,7 +51,7 @@ final class Values {
         if (value instanceof Iterator
                 || value instanceof BaseStream
                 || (value instanceof Iterable && value instanceof AutoCloseable)) {
-            // Reading it would take the values away from the application.
+            // Reading an iterator would consume the application's values.
             return "(iterator)";
         }
         if (value.getClass().isArray() || value instanceof ByteBuffer) {
@@ -107,7 +107,7 @@ final class Values {
         if (value.getClass().isSynthetic()) {
             return "(function)";
         }
-        // A java.sql.Date or Time is no moment, and its text says what it is.
+        // A java.sql.Date or Time is no instant. Its text is exact.
         boolean isMoment = value instanceof Date && !value.getClass().getName().matches("java\\.sql\\.(Date|Time)");
         return isMoment ? ((Date) value).toInstant().toString() : String.valueOf(value);
     }
@@ -163,7 +163,7 @@ final class Values {
         return components;
     }
 
-    /** A tree of Jackson 2 or 3, on which the client does not depend. */
+    /** Whether the type is a tree node of Jackson 2 or 3. The client does not depend on Jackson. */
     private static boolean isJackson(Class<?> type) {
         for (Class<?> at = type; at != null; at = at.getSuperclass()) {
             if (isNode(at)) {

@@ -20,7 +20,7 @@ import org.slf4j.Marker;
 import org.slf4j.event.KeyValuePair;
 
 /**
- * A Logback appender that makes audit records of the log lines with the marker {@code AUDIT}, and of no others:
+ * A Logback appender that turns log lines with the marker {@code AUDIT} into audit records:
  *
  * <pre>{@code
  * logger.atInfo().addMarker(MarkerFactory.getMarker("AUDIT"))
@@ -29,7 +29,7 @@ import org.slf4j.event.KeyValuePair;
  *
  * <p>The keys {@code action} (by default {@code log}), {@code actor.type}, {@code actor.id}, {@code actor.name}, those of
  * {@code subject}, {@code outcome} and {@code ip_address} are fields of the record; all others are its metadata. The line is the
- * message. A log line cannot fail, so a record that is not taken is a status of Logback's and a line of its own.
+ * message. A log statement must not throw, so a record that is not taken is reported as a Logback status and a log line.
  */
 public final class AuditAppender extends UnsynchronizedAppenderBase<ILoggingEvent> {
 
@@ -52,7 +52,7 @@ public final class AuditAppender extends UnsynchronizedAppenderBase<ILoggingEven
         this.url = url;
     }
 
-    /** The token; better a file with it, or a variable of the environment. */
+    /** The token. A file or an environment variable is safer. */
     public void setToken(String token) {
         this.token = token;
     }
@@ -72,12 +72,12 @@ public final class AuditAppender extends UnsynchronizedAppenderBase<ILoggingEven
         this.marker = name;
     }
 
-    /** How long a log line waits while the buffer is full; 1,000 ms by default. */
+    /** The time that a log line waits while the buffer is full; 1,000 ms by default. */
     public void setAppendTimeoutMillis(long milliseconds) {
         this.appendTimeoutMillis = milliseconds;
     }
 
-    /** How long the end of the application waits for what is not sent; 10,000 ms by default. */
+    /** The time that the end of the application waits for records that are not sent; 10,000 ms by default. */
     public void setCloseTimeoutMillis(long milliseconds) {
         this.closeTimeoutMillis = milliseconds;
     }

@@ -45,7 +45,7 @@ public final class Benchmarks {
             new StartupPart(),
             new ClientStartPart());
 
-    private static final Path REPORT = Path.of("docs", "benchmarks.md");
+    private static final Path REPORT = Path.of("target", "benchmarks.md");
     private static final Duration LIMIT = Duration.ofHours(5);
 
     private Benchmarks() {}

@@ -37,7 +37,7 @@ import java.util.stream.Stream;
  */
 public final class ScalePart implements Part {
 
-    private static final Path PLOT = Path.of("docs", "scale.svg");
+    private static final Path PLOT = Path.of("target", "scale.svg");
 
     private static final String APPENDS = "appends per second";
     private static final String PAGES = "pages per second";

@@ -40,7 +40,7 @@ class AnswersTest {
                 .containsExactlyInAnyOrderElementsOf(WRITERS.keySet());
     }
 
-    /** What worker threads write waits for the connection's thread in a queue without a limit. */
+    /** Answers of worker threads would wait for the connection's thread in a queue without a limit. */
     @Test
     void noResourceIsAnsweredByAWorkerThread() {
         assertThat(OwnClasses.all().stream()

@@ -31,11 +31,11 @@ public class AuditLogFixture extends SqlFixture {
     /** With which the tests' service encrypts the secrets of sinks. */
     public static final String STREAMS_KEY = "5".repeat(64);
 
-    /** Where one record is appended, and where pages are read. */
+    /** Appends one record; reads pages. */
     public static final String LOGS = "/v1/project-logs";
-    /** Where batches are appended. */
+    /** Appends batches. */
     public static final String BATCH = LOGS + "/batch";
-    /** Where NDJSON is appended. */
+    /** Appends NDJSON. */
     public static final String IMPORT = LOGS + "/import";
 
     private static final ObjectMapper JSON = new ObjectMapper();

@@ -13,14 +13,13 @@ public final class Await {
 
     private Await() {}
 
-    /** What is waited for. */
+    /** A condition that becomes true. */
     public interface Condition {
         boolean holds() throws Exception;
     }
 
     /**
-     * Looks again and again until the condition holds. What has taken long may take a little longer: to look all the time takes
-     * a processor from what is waited for.
+     * Polls until the condition holds. The pauses between polls grow, because polling takes processor time from the awaited work.
      */
     public static void until(String what, Condition condition) throws Exception {
         long start = System.nanoTime();

@@ -27,12 +27,12 @@ public final class BreakablePath implements AutoCloseable {
         run(this::accept);
     }
 
-    /** Where the server is reached over this path. */
+    /** The local port of this path. */
     public int port() {
         return listener.getLocalPort();
     }
 
-    /** How many connections have come so far. */
+    /** The number of connections so far. */
     public int connections() {
         return connections.get();
     }
@@ -51,8 +51,8 @@ public final class BreakablePath implements AutoCloseable {
     }
 
     /**
-     * From now on nothing is passed on; what is open now stays so and passes nothing for good, not even its end. What was left by an
-     * earlier time ends: by then the database's own keepalive has found it, and it does not let everyone in.
+     * Passes nothing on from now on. Open connections stay open and pass nothing any more, not even their end. Connections that an
+     * earlier call left open are closed: the database's keepalive has ended them by then, and they would count against its limit.
      */
     public void swallow() {
         for (Connection each : Set.copyOf(open)) {

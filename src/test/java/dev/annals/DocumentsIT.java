@@ -105,7 +105,7 @@ class DocumentsIT {
         startCommandsFaster();
     }
 
-    /** Where Go has its own library compiled already; nothing where there is no Go. */
+    /** The build cache of Go, which has the standard library compiled; empty without Go. */
     private static String goCache() throws IOException {
         Process ask = new ProcessBuilder("sh", "-c", "command -v go >/dev/null && go env GOCACHE").start();
         return new String(ask.getInputStream().readAllBytes(), StandardCharsets.UTF_8).strip();
@@ -464,7 +464,7 @@ class DocumentsIT {
         builder.environment().put("ANNALS_LIVE_HEARTBEAT", "1s");
         builder.environment().put("ANNALS_STREAMS_ALLOWED_HOSTS", "127.0.0.1");
         if (token.isEmpty()) {
-            // Of Maven, and of the service that it starts: both live for minutes.
+            // Maven and the service that it starts live for minutes.
             builder.environment().put("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC");
         } else {
             builder.environment().put("ANNALS_TOKEN", token);

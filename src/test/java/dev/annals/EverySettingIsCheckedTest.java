@@ -16,7 +16,7 @@ import java.util.stream.IntStream;
 import org.eclipse.microprofile.config.Config;
 import org.junit.jupiter.api.Test;
 
-/** What is checked before the service starts are all of its settings. */
+/** The start checks every setting. */
 @BesideTheService
 class EverySettingIsCheckedTest {
 

@@ -16,9 +16,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.postgresql.PGConnection;
 
 /**
- * Connections that nobody uses any more, for whoever wants the next one. A new session learns everything about the schema
- * anew, which takes longer than most statements. What a session has set, locked or listens to ends with its use,
- * as it would with the session.
+ * A pool of connections. A new session has to load the schema's catalogue, which takes longer than most statements. Settings,
+ * locks and listens of a session end when it returns to the pool.
  */
 final class KeptConnections {
 
@@ -96,7 +95,7 @@ final class KeptConnections {
         keep(url, connection);
     }
 
-    /** One that nobody uses. */
+    /** An idle connection. */
     static synchronized Optional<Connection> take(String url) {
         for (Iterator<Kept> all = KEPT.iterator(); all.hasNext(); ) {
             Kept kept = all.next();

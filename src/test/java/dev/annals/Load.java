@@ -1,8 +1,8 @@
 package dev.annals;
 
 /**
- * How much a test does of what it repeats at random: enough to find what it is for, or, with {@code -Dtests.long=true},
- * more of the same.
+ * The number of repetitions of random tests: enough to find the fault that the test is for, or more with {@code
+ * -Dtests.long=true}.
  */
 public final class Load {
 
@@ -15,7 +15,7 @@ public final class Load {
         return LONG;
     }
 
-    /** How often, or how much. */
+    /** The number for this run. */
     public static int times(int usual, int longer) {
         return LONG ? longer : usual;
     }

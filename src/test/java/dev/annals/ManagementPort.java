@@ -9,7 +9,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.eclipse.microprofile.config.ConfigProvider;
 
-/** Where the application under test shows its metrics, and the details of its health. */
+/** The metrics and health details of the application under test. */
 public final class ManagementPort {
 
     private ManagementPort() {}
@@ -19,7 +19,7 @@ public final class ManagementPort {
         return URI.create(ConfigProvider.getConfig().getValue("test.management.url", String.class) + path);
     }
 
-    /** What a gauge shows; 0 if nothing set it so far. */
+    /** The value of a gauge; 0 if it was never set. */
     public static double gauge(String name) throws IOException, InterruptedException {
         String metrics = HttpClient.newHttpClient()
                 .send(HttpRequest.newBuilder(uri("/metrics")).build(), HttpResponse.BodyHandlers.ofString())

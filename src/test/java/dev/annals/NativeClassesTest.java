@@ -18,7 +18,7 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** What a native executable needs of the classes, where no native executable is built. */
+/** Checks on the JVM what a native executable needs of the classes. */
 @BesideTheService
 class NativeClassesTest {
 

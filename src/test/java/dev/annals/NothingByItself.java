@@ -9,9 +9,8 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * The service in which nothing happens until a test wants it: nothing is projected in the background, and the few requests
- * that may wait for ids that others hold do so for longer than any test takes. It has memory for two pages at a time, of which
- * one project may have one.
+ * A service without background work: nothing is projected until a test asks for it, and requests that wait for the ids of open
+ * transactions wait longer than any test. It has memory for two pages at a time; one project may use one of them.
  */
 public class NothingByItself implements QuarkusTestProfile {
 

@@ -85,7 +85,7 @@ public final class PackagedService implements AutoCloseable {
         return process.process().isAlive();
     }
 
-    /** What it printed since its last start. */
+    /** The lines printed since the last start. */
     public List<String> output() {
         return List.copyOf(process.output);
     }

@@ -12,8 +12,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
 
 /**
- * Ports that stay free until the test uses them. They lie below those that the operating system draws for whoever asks
- * for any port: neither another service's database nor an outgoing connection gets them meanwhile.
+ * Ports that stay free until the test uses them. They lie below the range from which the operating system draws ports, so neither
+ * another database nor an outgoing connection gets them meanwhile.
  */
 public final class Ports {
 
@@ -24,7 +24,7 @@ public final class Ports {
 
     private Ports() {}
 
-    /** A port that nobody listens on, and that is given to nobody else. */
+    /** A free port. No other caller gets it. */
     public static int free() {
         while (true) {
             int port = ThreadLocalRandom.current().nextInt(FIRST, LAST + 1);
@@ -34,7 +34,7 @@ public final class Ports {
         }
     }
 
-    /** Whether somebody listens there, on this machine. */
+    /** Whether a process on this machine listens on the port. */
     public static boolean isListening(int port) {
         try (Socket socket = new Socket(InetAddress.getByAddress(new byte[] {127, 0, 0, 1}), port)) {
             return socket.isConnected();

@@ -9,10 +9,10 @@ import io.restassured.response.Response;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** What every problem has to be. */
+/** Assertions that hold for every problem. */
 public final class ProblemAssertions {
 
-    /** What an answer says of the service's inside where an exception got into it. */
+    /** Texts that only an exception's message or stack trace has. */
     private static final String[] INTERNALS = {
         "Exception",
         "dev.annals",
@@ -47,7 +47,7 @@ public final class ProblemAssertions {
         assertNoInternals(body);
     }
 
-    /** Where a problem's errors are. Each path of REST Assured's would be compiled as a script, hundreds of times. */
+    /** The pointers of a problem's errors. REST Assured would compile each path as a script, hundreds of times. */
     public static List<String> pointers(ExtractableResponse<Response> problem) {
         return problem.as(Errors.class, ObjectMapperType.JACKSON_2).errors().stream()
                 .map(Errors.Place::pointer)

@@ -11,8 +11,8 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /**
- * What other projects keep to themselves is used in one package only. Such a class may change with any release, so this test names
- * every one of them, why it is needed, and what would replace it.
+ * Private classes of other projects are used in one package only. They may change with any release, so this test names each one,
+ * why it is needed, and what would replace it.
  */
 @BesideTheService
 class QuarantineTest {

@@ -44,9 +44,11 @@ public final class ServiceProcess implements AutoCloseable {
     private static final Pattern LISTENING = Pattern.compile("Listening on: http://[^:]+:(\\d+)");
     private static final Pattern MANAGEMENT = Pattern.compile("Management interface listening on http://[^:]+:(\\d+)");
     private static final long END_LIMIT_SECONDS = 60;
-    // Most of them live for seconds, in which the optimizing compiler takes a third of a start and never pays off, and
-    // share two cores with others, which a collector in threads of its own would take from them. What runs less than a
-    // thousand times is not worth being compiled at all.
+    // Most of these processes live for seconds. In that time the optimizing compiler takes a third of a start and never
+    // pays off.
+    // They share two cores, which a garbage collector with its own threads would take. Code that runs less than a
+    // thousand times
+    // is not worth compiling.
     private static final List<String> FOR_SECONDS = List.of(
             "-XX:TieredStopAtLevel=1",
             "-XX:+UseSerialGC",
@@ -59,7 +61,7 @@ public final class ServiceProcess implements AutoCloseable {
     private static final Path CLIENT_ARCHIVE =
             Path.of("target", "test-client.jsa").toAbsolutePath();
 
-    /** How the names of the jars of these commands begin. */
+    /** Prefixes of the jars that these commands need. */
     private static final List<String> CLIENT_JARS = List.of(
             "app/annals-",
             "lib/main/info.picocli.picocli-",
@@ -71,7 +73,7 @@ public final class ServiceProcess implements AutoCloseable {
             "tail", "append", "export", "check", "redact", "erase", "project", "token", "grant", "hold", "stream",
             "alert", "search", "whoami");
 
-    /** What it printed so far, on standard output and error together. It can be gone through while more is printed. */
+    /** The lines printed so far, on standard output and error. It can be read while the process prints. */
     public final List<String> output = new CopyOnWriteArrayList<>();
 
     private final Process process;
@@ -119,7 +121,7 @@ public final class ServiceProcess implements AutoCloseable {
         // All that is printed is kept.
         command.environment().put("ANNALS_LOGGING_REQUESTS", "false");
         if (settings.containsKey("ANNALS_DATABASE_URL") && !settings.containsKey("ANNALS_DATA_DIR")) {
-            // Not in the checkout, where somebody may have a service of their own.
+            // Not in the checkout, where the developer may run a service.
             command.environment().put("ANNALS_FIRST_TOKENS_FILE", "target/first-tokens/" + UUID.randomUUID());
         }
         command.environment().putAll(settings);
@@ -238,7 +240,7 @@ public final class ServiceProcess implements AutoCloseable {
                 Matcher management = MANAGEMENT.matcher(line);
                 assertThat(management.find()).as(line).isTrue();
                 managementPort = Integer.parseInt(management.group(1));
-                // Nobody may leave it with a full pipe.
+                // A full pipe would stop the process.
                 drain = new Thread(this::readToTheEnd, "output of the service");
                 drain.setDaemon(true);
                 drain.start();
@@ -278,12 +280,12 @@ public final class ServiceProcess implements AutoCloseable {
         }
     }
 
-    /** Where it listens. */
+    /** An address of the service. */
     public URI uri(String path) {
         return URI.create("http://127.0.0.1:" + port + path);
     }
 
-    /** Where it shows metrics, and the details of its health. */
+    /** An address on the management port. */
     public URI managementUri(String path) {
         return URI.create("http://127.0.0.1:" + managementPort + path);
     }

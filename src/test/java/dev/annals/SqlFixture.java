@@ -111,7 +111,7 @@ public class SqlFixture {
         T of(Connection connection) throws SQLException;
     }
 
-    /** Ends what is kept for the next question: nobody may be connected to a database that is copied. */
+    /** Closes the pooled connections: a database can be copied only without connections. */
     public void leave() throws SQLException {
         KeptConnections.end(database().withPassword());
     }
@@ -240,7 +240,7 @@ public class SqlFixture {
         }
     }
 
-    /** How many transactions wait for the lock of a feed: the first of them holds the tuple lock, the others await it. */
+    /** Counts the transactions that wait for the lock of a feed: the first one holds the tuple lock, the others wait for it. */
     public static final String WAITING_COMMITS = """
             select count(distinct pid) from pg_locks join pg_database d on d.oid = database and datname = current_database()
             where locktype = 'tuple' and relation = 'annals.project'::regclass

@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 /**
- * What some tests need and a machine may lack. They are skipped without it, and say so; with {@code -Dtools.required=true}
- * they fail.
+ * Programs that some tests need and a machine may lack. Without them the tests are skipped with a reason; with {@code
+ * -Dtools.required=true} they fail.
  */
 public final class Tools {
 

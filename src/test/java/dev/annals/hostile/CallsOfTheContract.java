@@ -24,7 +24,7 @@ import java.util.Optional;
 import java.util.UUID;
 import java.util.stream.Collectors;
 
-/** Calls of each operation of the contract, which succeed for whoever may make them. */
+/** Calls of each operation of the contract. They succeed if the caller has the right. */
 abstract class CallsOfTheContract {
 
     static final HttpClient HTTP = HttpClient.newHttpClient();
@@ -34,7 +34,7 @@ abstract class CallsOfTheContract {
             .map(Scope::text)
             .toArray(String[]::new);
 
-    /** For nobody. */
+    /** A grant that matches no person. */
     private static final String GRANT =
             "{\"issuer\": \"https://nowhere.example.org\", \"claim\": \"sub\", \"value\": \"s\", \"scopes\": [\"read\"]}";
 
@@ -76,7 +76,7 @@ abstract class CallsOfTheContract {
         }
     }
 
-    /** A request that succeeds for whoever may send it. */
+    /** A request that succeeds if the caller has the right. */
     Call call(String operation, Project project, String record) {
         String method = operation.substring(0, operation.indexOf(' '));
         String path = operation
@@ -130,7 +130,7 @@ abstract class CallsOfTheContract {
                                 + "0".repeat(64) + "\"}",
                         "");
             case "POST /v1/projects/{project}/holds" ->
-                // Of somebody who has no records here.
+                // No record has this actor.
                 new Call(method, path, "{\"actor_id\": \"nobody\", \"reason\": \"a case\"}", "");
             case "POST /v1/projects/{project}/holds/{id}/lift" -> {
                 Call set = call("POST /v1/projects/{project}/holds", project, record);
@@ -167,7 +167,7 @@ abstract class CallsOfTheContract {
         };
     }
 
-    /** Of a stream that nothing matches, so that nothing is delivered. */
+    /** A stream whose filter matches no record, so that nothing is delivered. */
     private Call streamCall(String method, String path, Project project) {
         Call set = new Call(
                 "PUT",
@@ -183,7 +183,7 @@ abstract class CallsOfTheContract {
         return new Call(method, set.path() + path.substring("/v1/streams/{name}".length()), body, "");
     }
 
-    /** Of an alert that nothing matches. */
+    /** An alert whose filter matches no record. */
     private Call alertCall(String method, String path, Project project) {
         Call set = new Call(
                 "PUT",

@@ -41,7 +41,7 @@ final class Crowd implements AutoCloseable {
         this.service = service;
     }
 
-    /** What one connection does; gives the status of its answer, or 0 where none came. */
+    /** An attack over one connection. Returns the status of the answer, or 0 if no answer came. */
     interface Attack {
         int on(Connection connection) throws IOException;
     }
@@ -117,7 +117,7 @@ final class Crowd implements AutoCloseable {
             out.flush();
         }
 
-        /** Sends it, unless the service has closed the connection before: then its answer may be there all the same. */
+        /** Sends the bytes. Returns false if the service closed the connection first; its answer may still be readable. */
         boolean offer(byte[] bytes) {
             try {
                 send(bytes);

@@ -68,7 +68,7 @@ class EveryStoredRecordCanBeReadTest {
             HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
     private static final String LOGS = "/v1/project-logs";
 
-    /** What a row has to come back as, in the terms of the contract; PostgreSQL alone has a hand in it. */
+    /** The expected JSON of a row by the contract, made by PostgreSQL alone. */
     private static final String EXPECTED = """
             select sequence_id, id, "timestamp", recorded_at, action, actor_type, actor_id, actor_name, subject_type, subject_id,
               subject_name, outcome, host(ip_address) as ip_address, message, coalesce(metadata::text, '{}') as metadata, recorded_by
@@ -349,7 +349,7 @@ class EveryStoredRecordCanBeReadTest {
             page.keyboard().press("Enter");
             assertThat(page.locator("#viewer")).isVisible();
             assertThat(page.locator("#rows tr").first()).isVisible();
-            // Each by a link, as it is passed on to somebody.
+            // Each record by its own link.
             for (int i = 0; i < expected.size(); i += 3) {
                 ObjectNode record = expected.get(i);
                 page.navigate(service + "#record=" + record.get("id").textValue());

@@ -115,7 +115,7 @@ class IdentityAccessTest extends CallsOfTheContract {
                                     "header",
                                     Map.of("kid", keyId(mint(subject, Map.of(), Map.of()))))));
         }
-        faulty.put("by a key of somebody else's", mint(subject, Map.of(), Map.of("key", "forged")));
+        faulty.put("by another provider's key", mint(subject, Map.of(), Map.of("key", "forged")));
         faulty.put("by a key that it brings", mint(subject, Map.of(), Map.of("key", "embedded")));
         faulty.put("by an unknown key", mint(subject, Map.of(), Map.of("header", Map.of("kid", "unknown"))));
         for (String name : List.of("jku", "x5u")) {

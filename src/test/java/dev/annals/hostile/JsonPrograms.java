@@ -94,7 +94,7 @@ enum JsonPrograms {
         this.source = source;
     }
 
-    /** What the language makes of a document. */
+    /** The document as this language parses it. */
     JsonNode read(byte[] document, Path directory) throws IOException, InterruptedException {
         need(isThere(), tool);
         Path program = directory.resolve("reads." + extension);

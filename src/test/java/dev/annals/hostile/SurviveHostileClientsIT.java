@@ -140,11 +140,11 @@ class SurviveHostileClientsIT {
 
     @Test
     void bombsOfGzipOverHttp2() throws Exception {
-        // What one stream may send before the service grants more.
+        // One stream may send this much before the service grants more.
         byte[] bomb = Bombs.gzip(3);
         try (Crowd crowd = new Crowd(service.uri())) {
             for (int i = 0; i < 30; i++) {
-                // Whoever does not speak HTTP/2 has hung up by the end of it.
+                // A server without HTTP/2 has closed the connection by the end of it.
                 var unused = crowd.open().offer(Http2.post(LOGS, "gzip", bomb));
             }
             honest.goesOn();

@@ -30,7 +30,7 @@ import javax.tools.ToolProvider;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What {@code docs/audited.md} shows, as it stands, in applications of Quarkus and Spring, against the packaged service. */
+/** The examples of {@code docs/audited.md} in applications of Quarkus and Spring, against the packaged service. */
 @Slow
 @TakesLong
 @Timeout(600)
@@ -177,7 +177,7 @@ class AuditedIT extends ClientProcess {
                 .directory(folder.toFile())
                 .redirectErrorStream(true)
                 .redirectOutput(folder.resolve("output").toFile());
-        // Of Maven: it lives for seconds.
+        // Maven lives for seconds.
         builder.environment().put("MAVEN_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC");
         builder.environment().put("ANNALS_URL", service.uri().toString());
         builder.environment().put("ANNALS_TOKEN", project.token());

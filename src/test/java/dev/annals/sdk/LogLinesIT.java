@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What Logback's appender and Python's handler make of log lines, against the packaged service. */
+/** The records that Logback's appender and Python's handler make of log lines, against the packaged service. */
 @Slow
 @TakesLong
 @Timeout(300)

@@ -216,7 +216,7 @@ class SdkIT extends ClientProcess {
 
         String ended = "/log/1 has ended with 5 records";
         awaitRefusal(program.start(folder, service.uri(), project.token(), vkey), 5, ended);
-        // What was redacted since, only the next log says.
+        // Only the next log reports redactions since.
         Path empty = Files.createDirectory(folder.resolve("empty"));
         process = program.start(empty, service.uri(), project.token(), vkey);
         assertThat(process.waitFor(60, TimeUnit.SECONDS)).isTrue();
@@ -251,7 +251,7 @@ class SdkIT extends ClientProcess {
         assertThat(Files.readString(folder.resolve("records.ndjson.cursor"))).contains("\n" + copied + "\n");
     }
 
-    /** What stands between the service and the reader, or the service itself, changes one record of a page. */
+    /** A proxy, or a dishonest service, that changes one record of a page. */
     private HttpServer liar(String token) throws IOException {
         HttpServer liar = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
         liar.createContext("/", exchange -> {
@@ -269,7 +269,7 @@ class SdkIT extends ClientProcess {
         return liar;
     }
 
-    /** Who has the key and the database changes a record, and lets the service sign a log in which it was always so. */
+    /** An attacker with the key and the database changes a record and lets the service sign a log with the changed record. */
     private void forgeHistory(Project project, int records) throws Exception {
         String of = " where project_id = '" + project.id() + "'";
         log().run(
@@ -408,7 +408,7 @@ class SdkIT extends ClientProcess {
         return SqlFixture.on(service.database());
     }
 
-    /** What a follower made of a feed, as it would be found after a crash at this moment. */
+    /** A follower's copy of a feed, as a crash at this moment would leave it. */
     private interface FeedCopy {
         /** Grows with every page. */
         long progress() throws Exception;

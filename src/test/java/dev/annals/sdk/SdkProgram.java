@@ -41,14 +41,14 @@ record SdkProgram(List<String> command, Path importsFrom) {
     private static final Path PROGRAMS = Path.of("target", "sdk-programs").toAbsolutePath();
     /** The languages whose client was compiled in this run. */
     private static final Set<String> PREPARED = new HashSet<>();
-    /** What each file of a program had in it when it was compiled in this run: tests share their programs. */
+    /** The sources of each program when it was compiled in this run: tests share the programs. */
     private static final Map<Path, String> COMPILED = new HashMap<>();
 
     private static final int OLDEST_NODE = 20;
     private static final int OLDEST_PYTHON = 10;
-    /** Of the client that writes, which is one file without dependencies. */
+    /** The oldest Python for the writing client: minor version of Python 3. */
     private static final int OLDEST_WRITING_PYTHON = 9;
-    /** Of Go 1, and likewise of Rust. */
+    /** The oldest minor version of Go 1, and of Rust 1 below. */
     private static final int OLDEST_GO = 23;
 
     private static final int OLDEST_RUST = 85;
@@ -145,7 +145,7 @@ record SdkProgram(List<String> command, Path importsFrom) {
         return new SdkProgram(List.of("node", folder.resolve(name + ".js").toString()), folder);
     }
 
-    /** What the generated client in Java depends on. */
+    /** The dependencies of the generated client in Java. */
     static List<Path> jackson() {
         return Arrays.stream(System.getProperty("java.class.path").split(File.pathSeparator))
                 .filter(jar -> jar.matches(".*/(jackson-(core|databind|annotations|datatype-jsr310)"
@@ -198,7 +198,7 @@ record SdkProgram(List<String> command, Path importsFrom) {
         return new SdkProgram(List.of(folder.resolve(name).toString()), client);
     }
 
-    /** The program in Rust. What it and the client depend on comes from crates.io, is compiled once and kept. */
+    /** The program in Rust. Its dependencies come from crates.io, and are compiled once. */
     static SdkProgram rust(String source, String name) throws Exception {
         need(version("cargo --version", "cargo 1\\.(\\d+).*") >= OLDEST_RUST, "Rust 1." + OLDEST_RUST + " or newer");
         Path client = generated("rust");

@@ -48,8 +48,8 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * What the writing clients do in each language where answers are wrong, late or missing, where there is no room, and where the
- * spool is not as it was left. They run in processes of their own, and are told step by step what to do.
+ * The writing clients of each language when answers are wrong, late or missing, when the disk is full, and when the spool was
+ * changed. They run in their own processes, which the test controls step by step.
  */
 @Slow
 @BesideTheService
@@ -183,7 +183,7 @@ class WriterAnswersTest {
         hold();
         appended("a", "wrong", "c", "mute");
         if (!spool.equals("-")) {
-            // What is not on disk by then goes out with a later batch.
+            // Records that are not on disk by then go out with a later batch.
             await("acknowledged mute");
         }
         released.countDown();
@@ -256,7 +256,7 @@ class WriterAnswersTest {
         steps.write("close 200\nend 200\n".getBytes(UTF_8));
         steps.flush();
         assertThat(client.waitFor(60, TimeUnit.SECONDS)).isTrue();
-        // What is lost was not stored by a second call either.
+        // A second call does not store the lost records either.
         assertThat(client.exitValue()).isEqualTo(3);
         assertThat(said().stream().filter(line -> line.startsWith("closed")))
                 .containsExactly("closed false", "closed false");
@@ -312,7 +312,7 @@ class WriterAnswersTest {
         appended("a");
         await("acknowledged a");
         kill();
-        // Now the file that it reads is one that nobody writes any more.
+        // Now the client reads a file that is complete.
         start(language, "spool", 100, "file");
         Await.until("both are on their way again", () -> requests.size() == 2);
         kill();
@@ -389,7 +389,7 @@ class WriterAnswersTest {
         assertThat(acknowledgedOnDisk(Files.readAllLines(trace))).isEqualTo(5);
     }
 
-    /** How many records were acknowledged, each after what was written to the spool before it had been forced to the disk. */
+    /** Counts acknowledged records. Each must be acknowledged after the spool was forced to the disk. */
     private static int acknowledgedOnDisk(List<String> calls) {
         boolean isForced = true;
         Set<String> forcing = new HashSet<>();
@@ -449,7 +449,7 @@ class WriterAnswersTest {
 
     private void kill() throws InterruptedException {
         if (client != null) {
-            // Of strace, first what it traces.
+            // strace has started the client: end the client first.
             client.descendants().forEach(ProcessHandle::destroyForcibly);
             client.destroyForcibly().waitFor();
         }

@@ -46,9 +46,9 @@ class WritersIT extends ClientProcess {
 
     private static final int ROUNDS = Load.times(2, 6);
     private static final long ROUND = 1_000_000;
-    /** Of a round, as it is printed on a line. */
+    /** The digits and line end of a round's number. */
     private static final long BYTES_OF_A_NUMBER = 8;
-    /** Of each round's records, the one whose id another one has. */
+    /** The record of each round whose id is taken. */
     private static final long REFUSED = 7;
 
     private static final int SPOOLED = 500;
@@ -238,7 +238,7 @@ class WritersIT extends ClientProcess {
         URI nobody = URI.create("http://127.0.0.1:" + Ports.free());
         for (String holder : languages) {
             int before = acknowledged().size();
-            // It waits for somebody to take its records.
+            // Nothing accepts its records, so it waits.
             process = start(program(holder), service.newProject(), nobody, spool, 10, SPOOLED);
             Await.until(holder + " has it", () -> acknowledged().size() > before);
             for (String language : languages) {
@@ -312,7 +312,7 @@ class WritersIT extends ClientProcess {
         return Files.exists(file) ? Files.size(file) : 0;
     }
 
-    /** What the programs have printed, but for a line that was cut off. */
+    /** The numbers that the programs printed, without a line that was cut off. */
     private List<Long> acknowledged() throws IOException {
         Path file = folder.resolve("acknowledged");
         String printed = Files.exists(file) ? Files.readString(file) : "";

@@ -45,9 +45,9 @@ final class Clients implements AutoCloseable {
     private static final Duration ANSWER_LIMIT = Duration.ofMinutes(2);
     private static final Duration PAUSE_AFTER_FAILURE = Duration.ofMillis(100);
     private static final long END_LIMIT_SECONDS = 300;
-    /** What a writer waits after a record: many that do not would only fill the disk. */
+    /** The pause of a writer after a record: without it, many writers would only fill the disk. */
     private Duration afterRecord = Duration.ofMillis(Load.times(30, 10));
-    /** What a reader waits at the end of the feed: one that asks all the time takes a processor from the service. */
+    /** The pause of a reader at the end of the feed: without it, readers take the processor from the service. */
     private Duration afterFeed = Duration.ofMillis(Load.times(60, 20));
 
     private final Supplier<URI> service;
@@ -67,10 +67,10 @@ final class Clients implements AutoCloseable {
     private final AtomicLong longestPause = new AtomicLong();
     private final Map<String, Integer> answers = new ConcurrentHashMap<>();
     private final AtomicInteger wentBackTo = new AtomicInteger();
-    /** How many records each reader has. */
+    /** The number of records of each reader. */
     private final Map<Integer, Integer> haveRead = new ConcurrentHashMap<>();
 
-    /** What each reader was told of a feed set back, one by one. */
+    /** The answers of readers that report a feed set back. */
     private final List<String> tellings = Collections.synchronizedList(new ArrayList<>());
 
     private final Object recovery = new Object();
@@ -79,7 +79,7 @@ final class Clients implements AutoCloseable {
 
     private int measurements;
     private long servedSince;
-    /** What a writer asked earlier does not count as served. */
+    /** Requests that began before this time do not count as served. */
     private long askedSince;
 
     private long lastServed;
@@ -87,7 +87,7 @@ final class Clients implements AutoCloseable {
 
     private volatile boolean written;
     private volatile boolean over;
-    /** The last place of the feed, once nobody writes any more. */
+    /** The last place of the feed, once all writers have ended. */
     private volatile long head = Long.MAX_VALUE;
 
     /** @param service where it is now: it may be started again elsewhere */
@@ -206,7 +206,7 @@ final class Clients implements AutoCloseable {
         }
     }
 
-    /** Where a reader stood after this many records. */
+    /** The cursor of a reader after this many records. */
     private record Kept(String cursor, int records) {}
 
     private List<Entry> read(int reader, String query) throws Exception {
@@ -215,7 +215,7 @@ final class Clients implements AutoCloseable {
         Deque<Kept> kept = new ArrayDeque<>();
         boolean parted = false;
         @Nullable String cursor = null;
-        // Whoever has enough may not have heard yet that it is no longer what the feed has.
+        // A reader with all records may not have learned yet that the feed was set back.
         while (!over && (entries.size() < head || !askedAtEnd)) {
             boolean asksAtEnd = head < Long.MAX_VALUE;
             String from = cursor == null ? "" : "&cursor=" + cursor;
@@ -289,7 +289,7 @@ final class Clients implements AutoCloseable {
         return HttpRequest.newBuilder(uri).timeout(ANSWER_LIMIT).header("Authorization", "Bearer " + project.token());
     }
 
-    /** How many records were answered so far. */
+    /** The number of acknowledged records so far. */
     int told() {
         return told.size();
     }
@@ -315,7 +315,7 @@ final class Clients implements AutoCloseable {
                 "each reader has read " + all, () -> haveRead.values().stream().allMatch(read -> read >= all));
     }
 
-    /** How many records of those that it had a reader found unchanged when it was last told that its feed was set back. */
+    /** The number of records that a reader kept when it last learned that its feed was set back. */
     int wentBackTo() {
         return wentBackTo.get();
     }
@@ -337,7 +337,7 @@ final class Clients implements AutoCloseable {
         return refusedWrites.get();
     }
 
-    /** What was answered instead of success, by status or exception. */
+    /** The failed answers, counted by status or exception. */
     Map<String, Integer> answers() {
         return answers;
     }
@@ -346,7 +346,7 @@ final class Clients implements AutoCloseable {
         return refusedReads.get();
     }
 
-    /** How often a reader was told that its feed was set back. It then goes back to the newest cursor that is still taken. */
+    /** The number of answers that the feed was set back. The reader then goes back to the newest cursor that is still valid. */
     int rewound() {
         return rewound.get();
     }

@@ -39,9 +39,9 @@ class DatabaseOutageIT {
     private static final String FEED = "/v1/project-logs";
     private static final int CLIENTS = 24;
     private static final int CRASHES = 2;
-    /** Of a client, after each answer: some hundred requests a second are many more than the log may have lines. */
+    /** A client's pause after each answer: some hundred requests per second are far more than the log may have lines. */
     private static final int PAUSE_MILLIS = 20;
-    /** Of warnings and errors, for all outages together, however many requests fail. */
+    /** The most lines of warnings and errors for all outages together, for any number of failed requests. */
     private static final int LINES = 60;
 
     @TempDir
@@ -64,7 +64,7 @@ class DatabaseOutageIT {
                         server.url("annals").withPassword(),
                         "ANNALS_ADMIN_TOKEN",
                         ADMIN,
-                        // So that requests fail while the database is away, instead of waiting for it.
+                        // Requests fail while the database is away, instead of waiting for it.
                         "ANNALS_APPEND_RETRIES",
                         "1",
                         "ANNALS_DATABASE_POOL_WAIT",

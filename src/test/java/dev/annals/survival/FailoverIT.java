@@ -74,7 +74,7 @@ class FailoverIT {
                         url,
                         "ANNALS_ADMIN_TOKEN",
                         ADMIN,
-                        // What is not given up before hangs for longer than this test may take.
+                        // A statement that is not given up before this hangs for longer than the test may take.
                         "ANNALS_DATABASE_ANSWER_TIMEOUT",
                         "10M"))
                 .awaitListening();
@@ -123,7 +123,7 @@ class FailoverIT {
         assertThat(service.output).anyMatch(line -> line.contains("The primary of the database is now"));
     }
 
-    /** Whoever connects to it, and did not see it go, finds a primary that seems to be all right. */
+    /** An instance that connects to it, and did not see it go, finds a primary that seems to be healthy. */
     @Test
     void aPrimaryThatComesBackIsRefusedOnceThePromotedStandbyWasSeen() throws Exception {
         PoolFixture pools = new PoolFixture(both(servers.primary(), servers.standby()), Map.of());

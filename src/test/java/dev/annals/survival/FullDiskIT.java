@@ -53,7 +53,7 @@ class FullDiskIT extends RepeatedFault {
         assertThat(clients.answers().keySet()).as("%s", clients).isSubsetOf("503", "507");
     }
 
-    /** What the tables still have room for may be a minute's records. */
+    /** The tables may still have room for a minute's records. */
     private void awaitStandstill() throws Exception {
         int before;
         do {

@@ -54,7 +54,7 @@ final class Instances implements AutoCloseable {
         return ServiceProcess.start(all).awaitListening();
     }
 
-    /** Of one instance after the other, as a proxy does it. */
+    /** An address of the next instance, in turns, as a proxy chooses it. */
     URI uri() {
         List<ServiceProcess> all = List.copyOf(serving);
         return all.get(Math.floorMod(next.getAndIncrement(), all.size())).uri("");

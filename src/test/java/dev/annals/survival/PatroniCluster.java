@@ -25,7 +25,7 @@ import java.util.stream.Stream;
 
 /**
  * Two nodes of PostgreSQL under Patroni, etcd and HAProxy, as processes of this machine, with the configuration in {@code
- * docker/patroni}. Where the programs are: {@code .ci/check-failover} brings them.
+ * docker/patroni}. {@code .ci/check-failover} installs the programs.
  */
 final class PatroniCluster implements AutoCloseable {
 
@@ -97,7 +97,7 @@ final class PatroniCluster implements AutoCloseable {
         }
 
         void freeze() throws Exception {
-            // What was begun just before may not be there yet.
+            // A process that was started just before may not be listed yet.
             List<ProcessHandle> known = List.of();
             for (List<ProcessHandle> all = processes(); !all.equals(known); all = processes()) {
                 signal("STOP", all);

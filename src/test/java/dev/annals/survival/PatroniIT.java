@@ -79,7 +79,7 @@ class PatroniIT {
         assertSound("switchover, behind HAProxy", clients -> switchOver(clients));
     }
 
-    /** What was lost was told to every reader who had read it. */
+    /** Every reader of a lost record learns of the loss. */
     @Test
     @EnabledIfSystemProperty(named = "failover.all", matches = "true")
     void asynchronousReplicationMayLoseTheTailAndEveryReaderOfItIsTold() throws Exception {

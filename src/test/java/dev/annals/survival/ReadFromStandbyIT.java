@@ -84,7 +84,7 @@ class ReadFromStandbyIT {
         SqlFixture.on(servers.standby().url("postgres")).runEach("select pg_wal_replay_pause()");
         append(other, 2);
 
-        // What nobody has told this instance of.
+        // This instance has not learned of the new records.
         for (String query : List.of("", "?action=a", "?order=desc", "?cursor=0", "?q=nothing&cursor=3")) {
             assertThat(records(query, null)).as(query).isEqualTo(query.startsWith("?q") ? 0 : 3);
         }

@@ -48,7 +48,7 @@ abstract class RepeatedFault {
 
     private final Deque<AutoCloseable> open = new ArrayDeque<>();
 
-    /** What happens. The fault is over when it returns, even if its consequences are not. */
+    /** A fault. It is over when the method returns, even if its consequences are not. */
     interface Fault {
         void happen(int times) throws Exception;
     }

@@ -153,7 +153,7 @@ class RestoreIT {
         assertThat(verify()).as("the restored database itself").isZero();
         assertThat(verify("--against=" + checkpoint, "--vkey=" + vkey)).isEqualTo(1);
         assertThat(said).anyMatch(line -> line.contains("are not those that the log has signed"));
-        // What was written since may be more than what was lost.
+        // More records may have been written since than were lost.
         if (records() < Long.parseLong(Files.readAllLines(checkpoint).get(1))) {
             assertThat(said).anyMatch(line -> line.contains("the feed ends before record"));
         }

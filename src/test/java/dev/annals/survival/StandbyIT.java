@@ -160,7 +160,7 @@ class StandbyIT {
         assertLogWaitsForSomebodyAndIsNoFork(before);
     }
 
-    /** Nobody but an operator can know that the standby had all that was signed. */
+    /** Only an operator can know that the standby had all signed records. */
     private void assertLogWaitsForSomebodyAndIsNoFork(Checkpoint before) throws Exception {
         Await.until("the log is halted", () -> get(reading, CHECKPOINT).statusCode() == 503);
         assertThat(get(reading, CHECKPOINT).body()).contains("log-halted").contains("a standby was promoted");

@@ -10,7 +10,7 @@ import java.time.Instant;
 import java.util.List;
 import java.util.Locale;
 
-/** What the faults of this run did, for {@code docs/survival.md}: one line each in {@code target/survival.md}. */
+/** The results of this run's faults, for {@code docs/survival.md}: one line each in {@code target/survival.md}. */
 final class Survived {
 
     private static final Path FILE = Path.of("target", "survival.md");
@@ -32,7 +32,7 @@ final class Survived {
         Files.writeString(FILE, line, StandardOpenOption.CREATE, StandardOpenOption.APPEND);
     }
 
-    /** What one fault did that happened again and again, in a table of its own. */
+    /** The result of a repeated fault, in its own table. */
     static synchronized void note(String fault, List<Duration> recoveries, Clients clients, Verdict verdict)
             throws IOException {
         List<Duration> sorted = recoveries.stream().sorted().toList();
@@ -57,7 +57,7 @@ final class Survived {
                 StandardOpenOption.APPEND);
     }
 
-    /** One time that it happened, for whoever watches a long run. */
+    /** One occurrence of a repeated fault, printed to show the progress of a long run. */
     static synchronized void happened(String fault, int times, Duration recovery, Clients clients) throws IOException {
         Files.writeString(
                 WATCHED,
@@ -67,7 +67,7 @@ final class Survived {
                 StandardOpenOption.APPEND);
     }
 
-    /** Where readers who have something else than the feed part from it, for whoever looks for the cause. */
+    /** The places where readers differ from the feed, to find the cause. */
     static synchronized void parted(List<String> tellings, List<Entry> feed, List<List<Entry>> readers)
             throws IOException {
         StringBuilder said = new StringBuilder();

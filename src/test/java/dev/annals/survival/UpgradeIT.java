@@ -30,7 +30,7 @@ class UpgradeIT {
 
     private static final String MIGRATES = "ANNALS_DATABASE_MIGRATE_AT_START";
 
-    /** What the release before reads and writes is still there. */
+    /** The next schema keeps everything that the release before reads and writes. */
     private static final String NEXT = """
             set lock_timeout = '5s';
             alter table annals.audit_record add column of_the_next_release text;
@@ -88,7 +88,7 @@ class UpgradeIT {
         clients.measurePause();
         migrateToNextRelease();
         clients.awaitTold(300);
-        // Of the release before, one that crashed comes back on the newer schema, whether it migrates or not.
+        // A crashed instance of the release before starts again on the newer schema, whether it migrates or not.
         instances.replace(0, Map.of(MIGRATES, "true"));
         clients.awaitTold(100);
         instances.replace(0, Map.of(MIGRATES, "false"));

@@ -9,7 +9,7 @@ import java.util.Set;
 import java.util.UUID;
 
 /**
- * What clients were told, compared with what the feed says.
+ * The answers to clients, compared with the feed.
  *
  * @param told records whose writers were told that they are stored
  * @param lost those of them that are not in the feed

@@ -27,7 +27,7 @@ class WritersOutlastAnOutageIT {
 
     private static final String ADMIN = "a-token-for-administration";
     private static final long RECHECK_MILLIS = 100;
-    /** Longer than reads are repeated that nobody needs to wait for, and less than a look-up may wait. */
+    /** Longer than the retries of background reads, and shorter than the limit of a look-up. */
     private static final long OUTAGE_MILLIS = 3_000;
 
     @TempDir

@@ -33,7 +33,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What the client does where answers are not those of a service that is well: what stands between may answer anything. */
+/** The client's behaviour when the service is unwell, or when a proxy answers in its place. */
 @BesideTheService
 @Timeout(60)
 class AuditLogTest {

@@ -1,6 +1,6 @@
--- Records $2 to $3 of each of the projects $1, by turns. Where $4, each is an append of its own, as of single requests, and a project
--- has one in two hours; otherwise a statement's records are cut into appends of up to 256, and a project has one per second. What
--- varies is drawn by hashes, so that each run has the same, but for ids.
+-- Inserts records $2 to $3 of each of the projects $1, by turns. If $4, each record is its own append, as of single requests, and a
+-- project has one in two hours; otherwise a statement's records form appends of up to 256, and a project has one per second. Hashes
+-- draw the values, so that all runs have the same records but for ids.
 insert into annals.audit_record (
   project_id, id, placed_with, "timestamp", action, actor_type, actor_id, actor_name, subject_type, subject_id, subject_name,
   outcome, ip_address, message, metadata)

@@ -1,5 +1,5 @@
--- Records $2 to $3 of a project, one per second. What varies is drawn by a hash of the record's number, so that each run has the
--- same. Of 100,000 actors the busiest has some 6 percent of all records, and the quietest one in 400,000; each has up to four
+-- Inserts records $2 to $3 of a project, one per second. A hash of the record's number draws the values, so that all runs have the
+-- same. There are 100,000 actors: the busiest has some 6 percent of all records, the quietest one in 400,000; each has up to four
 -- addresses. A subject is mostly one of the newest, sometimes any, and has eight records on average. One action and one word are in
 -- one of 10,000 records, another action in one of a million.
 insert into annals.audit_record (

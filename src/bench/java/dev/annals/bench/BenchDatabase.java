@@ -24,7 +24,7 @@ public final class BenchDatabase implements AutoCloseable {
         this.url = url;
     }
 
-    /** Where it is. */
+    /** The database's URL. */
     public DatabaseUrl url() {
         return url;
     }

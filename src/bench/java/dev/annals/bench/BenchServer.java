@@ -63,7 +63,7 @@ public final class BenchServer implements AutoCloseable {
         configure("set max_wal_size = '8GB'", "set checkpoint_timeout = '15min'");
     }
 
-    /** The same, and nobody else vacuums meanwhile: the part measures what that takes. */
+    /** As {@link #writeMuch}, without autovacuum: the part measures vacuuming itself. */
     public void writeMuchWithoutVacuum() throws SQLException {
         writeMuch();
         configure("set autovacuum = off");

@@ -9,7 +9,7 @@ import java.time.LocalDate;
 import java.time.ZoneOffset;
 import java.util.List;
 
-/** Where and with what was measured. */
+/** The machine and the versions of a run. */
 final class Machine {
 
     private static final Path CPU_INFO = Path.of("/proc/cpuinfo");

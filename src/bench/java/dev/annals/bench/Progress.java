@@ -1,6 +1,6 @@
 package dev.annals.bench;
 
-/** What the benchmarks tell whoever waits for them. */
+/** Prints the progress of the benchmarks. */
 public final class Progress {
 
     private Progress() {}

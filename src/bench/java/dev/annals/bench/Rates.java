@@ -6,7 +6,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** What was measured: for each variant, one rate a round. */
+/** The measured rates: for each variant, one per round. */
 public final class Rates {
 
     private final Map<String, List<Double>> byVariant = new LinkedHashMap<>();
@@ -47,8 +47,8 @@ public final class Rates {
     }
 
     /**
-     * Where the true median of those ratios is with a probability of about 95 %, as text: the order statistics that the normal
-     * approximation of the binomial distribution gives. Says something from ten rounds on.
+     * An interval, as text, that contains the true median of those ratios with a probability of about 95 %: the order statistics
+     * that the normal approximation of the binomial distribution selects. Meaningful from ten rounds on.
      */
     public String ratioInterval(Object variant, Object base) {
         double[] sorted = ratios(variant, base).stream()

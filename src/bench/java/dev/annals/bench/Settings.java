@@ -5,13 +5,13 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * What the command line asks for, as system properties.
+ * The settings of a run, from system properties.
  *
  * @param parts names of parts, in the order to run them ({@code bench})
  * @param quick fewer cases and shorter measurements ({@code bench.quick})
- * @param seconds how long one measurement lasts ({@code bench.seconds})
- * @param rounds how often each variant is measured, in turns with the others ({@code bench.rounds})
- * @param command what repeats the run
+ * @param seconds the length of one measurement ({@code bench.seconds})
+ * @param rounds the measurements of each variant, in turns with the others ({@code bench.rounds})
+ * @param command the command that repeats the run
  */
 public record Settings(List<String> parts, boolean quick, double seconds, int rounds, String command) {
 
@@ -51,12 +51,12 @@ public record Settings(List<String> parts, boolean quick, double seconds, int ro
         return value.isEmpty() ? otherwise : value;
     }
 
-    /** How long one measurement lasts. */
+    /** The length of one measurement. */
     public Duration measurement() {
         return Duration.ofMillis(Math.round(seconds * 1000));
     }
 
-    /** How long a new process is used before it is measured, so that its code is compiled. */
+    /** The time of use before a new process is measured, so that its code is compiled. */
     public Duration warmUp() {
         return Duration.ofSeconds(quick ? 3 : 20);
     }

@@ -73,7 +73,7 @@ public final class OrderingPart implements Part {
             variant.empty(database);
         }
         Rates rates = Rates.ofRounds(List.of(Variant.values()), settings.rounds(), variant -> {
-            // What the last variant has left to write must not be written at the next one's expense.
+            // Dirty pages of the last variant must not be written at the next one's expense.
             database.execute("checkpoint");
             return new Writers(variant, scenario, database, projects).rate(settings.measurement());
         });

@@ -54,7 +54,7 @@ public enum Variant {
         }
     }
 
-    /** Takes all records away, also where that is refused to everybody. */
+    /** Deletes all records, although the schema refuses deletions. */
     public void empty(BenchDatabase database) throws SQLException {
         String tables = isAnnals()
                 ? "annals.audit_record, annals.append, annals.feed_segment"

@@ -1,4 +1,4 @@
-/** What order costs at the level of SQL. */
+/** The cost of order at the level of SQL. */
 @NullMarked
 package dev.annals.bench.ordering;
 

@@ -1,4 +1,4 @@
-/** What a page of the feed costs at the level of SQL. */
+/** The cost of a page of the feed at the level of SQL. */
 @NullMarked
 package dev.annals.bench.pages;
 

@@ -7,10 +7,10 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** What was measured, size after size: a row of the table for each line of a chart. */
+/** The measurements, size after size: each row of the table is a line of a chart. */
 final class Measures {
 
-    /** How its values are written; one for each size. */
+    /** A row: the format of its values, and one value per size. */
     private record Row(String format, List<Double> values) {}
 
     private final List<String> sizes = new ArrayList<>();
@@ -21,7 +21,7 @@ final class Measures {
         titles.forEach(title -> charts.put(title, new LinkedHashMap<>()));
     }
 
-    /** What is added from now on belongs to this size. */
+    /** Begins a size: values added from now on belong to it. */
     void begin(String size) {
         sizes.add(size);
     }

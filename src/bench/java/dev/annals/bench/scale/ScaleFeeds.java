@@ -27,12 +27,12 @@ final class ScaleFeeds {
     static final int BUSY = 100;
     /** The large project and the busy ones. */
     private static final int NOT_SMALL = BUSY + 1;
-    /** Of what the small projects leave, so much is the large one's. */
+    /** The large project's share of the records that the small projects leave. */
     private static final double LARGE_PART = 5 / 8.0;
 
     private static final int STATEMENT = 50_000;
     private static final int PROJECTS_AT_ONCE = 2_500;
-    /** How many records a small project gets before the others have their turn, so that its records lie apart. */
+    /** The records that a small project gets per turn. Its records lie apart, because the others have their turns between. */
     private static final int TURN = 4;
 
     private static final int PROGRESS = 1_000_000;
@@ -79,7 +79,7 @@ final class ScaleFeeds {
         return recordsOfLarge;
     }
 
-    /** How many records there are, with those of the administration. */
+    /** The number of records, including those of the administration. */
     long records() throws SQLException {
         try (Connection connection = database.connect();
                 PreparedStatement select = HEADS.prepare(connection);

@@ -32,8 +32,8 @@ import java.util.function.Supplier;
 import java.util.stream.Stream;
 
 /**
- * What the service costs as its database grows, in records ({@code -Dscale.records}) and in projects ({@code -Dscale.projects}): a
- * database grows from size to size, each four times the last, and at each the same is measured.
+ * The cost of the service as its database grows, in records ({@code -Dscale.records}) and in projects ({@code -Dscale.projects}). A
+ * database grows from size to size, each four times the last, and each size gets the same measurements.
  */
 public final class ScalePart implements Part {
 
@@ -59,13 +59,13 @@ public final class ScalePart implements Part {
     private static final int GROWTH = 4;
     private static final int MOST_SIZES = 4;
     private static final int SMALLEST = 50_000;
-    /** Of all records, so many are the small projects'. */
+    /** The small projects' share of all records. */
     private static final double SMALL_PART = 0.2;
 
     private static final int CONNECTIONS = 64;
     private static final int READERS = 16;
     private static final int PAGE = 200;
-    /** How many projects have to be followed by all projections. */
+    /** The number of projects that all projections have to follow. */
     private static final int FOLLOWED = 100;
 
     private static final long LOOK_MILLIS = 200;
@@ -148,7 +148,7 @@ public final class ScalePart implements Part {
                 %s""".formatted(recordsOfSmall, FOLLOWED, settings.rounds(), measures.table("per size"));
     }
 
-    /** What is measured at one size. */
+    /** The measurements at one size. */
     private final class Step {
 
         private final BenchDatabase database;

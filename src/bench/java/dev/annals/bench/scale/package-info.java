@@ -1,4 +1,4 @@
-/** What the service costs as its database grows. */
+/** The cost of the service as its database grows. */
 @NullMarked
 package dev.annals.bench.scale;
 

@@ -69,7 +69,7 @@ final class ColumnSearch implements AutoCloseable {
         };
     }
 
-    /** What they take altogether. */
+    /** The total size of the indexes in bytes. */
     long bytes(String kind) throws SQLException {
         long bytes = 0;
         for (Map.Entry<String, String> index : INDEXES.entrySet()) {
@@ -80,7 +80,7 @@ final class ColumnSearch implements AutoCloseable {
         return bytes;
     }
 
-    /** What making them took. */
+    /** The time to build the indexes. */
     static double seconds(SearchFeed feed, String kind) throws SQLException {
         double seconds = 0;
         for (String step : INDEXES.values()) {

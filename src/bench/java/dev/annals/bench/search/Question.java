@@ -18,10 +18,10 @@ record Question(String query, String condition, List<Clause> clauses) {
 
     private static final OffsetDateTime FIRST = OffsetDateTime.parse("2026-01-01T00:00:00Z");
 
-    /** What the search engine is asked. */
+    /** A clause of the search engine's query. */
     record Clause(Type type, String field, List<String> values) {}
 
-    /** How values are compared. */
+    /** The comparison of a clause. */
     enum Type {
         /** One of them is the field's. */
         TERM,
@@ -45,7 +45,7 @@ record Question(String query, String condition, List<Clause> clauses) {
      */
     record Kind(String title, boolean facets, Function<Draw, Question> draw) {}
 
-    /** What questions are made from. */
+    /** The source of random questions. */
     record Draw(Random random, int records, List<Sample> samples) {
 
         Sample sample() {

@@ -14,8 +14,8 @@ import java.util.Random;
 import java.util.UUID;
 
 /**
- * A project with many records, in a database of its own. What is there already is not made again, so that a run that was ended goes
- * on; the database itself notes how long each step took.
+ * A project with many records, in its own database. Steps that are done are not repeated, so an interrupted run can continue. The
+ * database stores the time of each step.
  */
 final class SearchFeed {
 
@@ -29,7 +29,7 @@ final class SearchFeed {
     private final BenchDatabase database;
     private final UUID project;
 
-    /** What a step took, of all runs together. */
+    /** The records and the time of a step, over all runs. */
     record Step(long records, double seconds) {
 
         double rate() {
@@ -177,7 +177,7 @@ final class SearchFeed {
         return new Question.Draw(random, records, drawn);
     }
 
-    /** What a step took. */
+    /** The records and the time of a step so far. */
     Step step(String step) throws SQLException {
         try (Connection connection = database.connect();
                 PreparedStatement select = connection.prepareStatement(

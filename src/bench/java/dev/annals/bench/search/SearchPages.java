@@ -40,7 +40,7 @@ public final class SearchPages implements AutoCloseable {
     private final FeedReader reader;
     private final FacetCounts facets;
 
-    /** What was found, in how many requests; not all that was wanted where it took too long. */
+    /** The records found and the requests it took. Incomplete if it took too long. */
     record Found(int records, int requests, boolean inTime) {}
 
     public SearchPages(DatabaseUrl url) {
@@ -93,7 +93,7 @@ public final class SearchPages implements AutoCloseable {
         }
     }
 
-    /** How many records facets counted, and whether those are all. */
+    /** The number of records that facets counted, and whether those are all. */
     Found facets(UUID projectId, Filter filter) throws IOException {
         JsonNode answer = JSON.readTree(facets.count(projectId, filter).await().atMost(LIMIT));
         return new Found(

@@ -28,7 +28,7 @@ public final class SearchPart implements Part {
     private static final int BATCH = 1_000;
     private static final int WANTED = 100;
     private static final int SAMPLES = 1_000;
-    /** How many searches of a kind are measured, if there is time; and if there is not. */
+    /** The most and fewest searches of a kind that are measured. */
     private static final int MOST = 200;
 
     private static final int WARM_UP = 10;

@@ -4,7 +4,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 
-/** How long searches of one kind took. */
+/** The times of searches of one kind. */
 final class Times {
 
     private final List<Long> nanos = new ArrayList<>();
@@ -30,7 +30,7 @@ final class Times {
         return found.get(found.size() / 2);
     }
 
-    /** How many requests one search took on average. */
+    /** The average number of requests of one search. */
     double requests() {
         return (double) requests / nanos.size();
     }
@@ -42,7 +42,7 @@ final class Times {
 
     /** Milliseconds within which this share of them was answered, as text; a > where that one was given up. */
     String percentile(double share) {
-        // What was given up took longer than what was not.
+        // Searches that were given up took longest.
         Collections.sort(nanos);
         int place = Math.max(0, (int) Math.ceil(share * nanos.size()) - 1);
         double milliseconds = nanos.get(place) / 1e6;

@@ -1,4 +1,4 @@
-/** What finding records costs, and what the ways to it cost those who append. */
+/** The cost of finding records, and the cost of indexes for writers. */
 @NullMarked
 package dev.annals.bench.search;
 

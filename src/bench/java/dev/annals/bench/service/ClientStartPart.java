@@ -21,7 +21,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * What a command of the client takes from its start to its end: by the JVM alone, by {@code docker/annals}, and as a native
+ * The time of a client's command from start to end: by the JVM alone, by {@code docker/annals}, and as a native
  * executable where {@code mvn -Pnative package} has made one.
  */
 public final class ClientStartPart implements Part {
@@ -31,7 +31,7 @@ public final class ClientStartPart implements Part {
     private static final Path JAVA_MACHINES = Path.of("/usr/lib/jvm");
     private static final String RECORD = "{\"action\":\"door_open\",\"message\":\"By hand\"}\n";
     private static final Map<String, List<String>> COMMANDS = commands();
-    // What the shell says of its children, in the second line of "times".
+    // The second line of the shell's "times" is about its children.
     private static final Pattern TIMES = Pattern.compile("(\\d+)m([\\d.]+)s (\\d+)m([\\d.]+)s\\s*$");
 
     private record Run(double wall, double processor) {}

@@ -17,7 +17,7 @@ public record HttpCall(
         @Nullable Buffer body,
         int expectedStatus) {
 
-    /** Where a feed is written and read. */
+    /** The path to write and read a feed. */
     public static final String FEED = "/v1/project-logs";
 
     /** Appends a record. */

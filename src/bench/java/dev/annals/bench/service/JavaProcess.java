@@ -86,7 +86,7 @@ public final class JavaProcess implements AutoCloseable {
         return port;
     }
 
-    /** How long it took from the start of the process to its first good answer. */
+    /** The time from the start of the process to its first good answer. */
     public double secondsToFirstAnswer() {
         return (ready - begin) / 1e9;
     }
@@ -113,19 +113,19 @@ public final class JavaProcess implements AutoCloseable {
         }
     }
 
-    /** Fails where the program has ended: nobody need wait for what it does. */
+    /** Fails if the program has ended, so that no caller waits for it. */
     public void requireAlive() {
         if (!process.isAlive()) {
             throw new IllegalStateException("The program " + name + " has ended with " + process.exitValue());
         }
     }
 
-    /** How much time of the processors the program has taken since its start. */
+    /** The processor time that the program has used since its start. */
     double processorSeconds() {
         return process.info().totalCpuDuration().orElse(Duration.ZERO).toNanos() / 1e9;
     }
 
-    /** How much memory the program has in use, in bytes, as Linux counts it (VmRSS). */
+    /** The resident memory of the program in bytes (VmRSS of Linux). */
     public long residentBytes() throws IOException {
         try (var lines = Files.lines(Path.of("/proc", Long.toString(process.pid()), "status"))) {
             return lines.filter(line -> line.startsWith("VmRSS:"))
@@ -135,7 +135,7 @@ public final class JavaProcess implements AutoCloseable {
         }
     }
 
-    /** How many bytes of its heap are in use after a whole garbage collection. */
+    /** The bytes of its heap in use after a full garbage collection. */
     public long liveHeapBytes() throws IOException, InterruptedException {
         Process histogram = new ProcessBuilder(
                         Path.of(System.getProperty("java.home"), "bin", "jcmd").toString(),

@@ -2,7 +2,7 @@ package dev.annals.bench.service;
 
 import java.util.Arrays;
 
-/** How long the requests of a load took. */
+/** The latencies of the requests of a load. */
 public final class Latencies {
 
     private final long[] answered;
@@ -14,7 +14,7 @@ public final class Latencies {
         this.answered = Arrays.stream(nanos).filter(time -> time > 0).sorted().toArray();
     }
 
-    /** How many requests failed or were never answered. */
+    /** The number of requests that failed or were never answered. */
     int unanswered() {
         return requests - answered.length;
     }

@@ -6,7 +6,7 @@ import dev.annals.bench.Table;
 import java.time.Duration;
 import java.util.List;
 
-/** How long requests take that arrive at a fixed rate, whether or not those before them are answered. */
+/** The latency of requests that arrive at a fixed rate, whether or not earlier ones are answered. */
 final class Latency {
 
     private static final int CONNECTIONS = 256;

@@ -20,7 +20,7 @@ import java.util.SplittableRandom;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 
-/** How long a record takes from its writer's commit to those who wait for it. */
+/** The time from a writer's commit until waiting readers have the record. */
 public final class LivePart implements Part {
 
     private static final int MAX_PAUSE_MILLIS = 40;

@@ -12,7 +12,7 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** What the service holds in memory while a long body streams in. */
+/** The memory of the service while a long body streams in. */
 final class Memory {
 
     private static final long SAMPLE_MILLIS = 50;

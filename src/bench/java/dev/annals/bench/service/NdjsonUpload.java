@@ -35,7 +35,7 @@ final class NdjsonUpload {
         return bytes.toByteArray();
     }
 
-    /** How many records a body of about so many bytes has. */
+    /** The number of records in a body of about this size. */
     long recordsOf(long bytes) {
         return bytes / lines.length * LINES;
     }

@@ -39,7 +39,7 @@ import java.util.function.Supplier;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 
-/** What it costs that feeds can be verified: for those who append, for those who read, and in bytes. */
+/** The cost of verifiable feeds: for writers, for readers, and in bytes. */
 public final class ProofPart implements Part {
 
     private static final int BATCH = 1_000;
@@ -48,7 +48,7 @@ public final class ProofPart implements Part {
     private static final int TIMES_THE_ROUNDS = 2;
     /** And to see two percent, far more of them; then each is shorter. */
     private static final int COMMITS_TIMES_THE_ROUNDS = 30;
-    /** How many records another project gets in a second, while it is measured how soon a record is proved. */
+    /** Records per second of another project, while the time to a record's proof is measured. */
     private static final int BESIDE = 300;
 
     private static final long CATCH_UP_SECONDS = 600;
@@ -124,7 +124,7 @@ public final class ProofPart implements Part {
         return done * 1e9 / (System.nanoTime() - begin);
     }
 
-    /** What is left where no projection does anything meanwhile, on two databases that get the same. */
+    /** The cost without any other projection, on two databases that get the same records. */
     private static String commits(BenchServer server, Settings settings) throws Exception {
         try (BenchDatabase database = server.createDatabase("annals_bench_commits");
                 BenchDatabase plain = server.createDatabase("annals_bench_commits_without")) {
@@ -221,7 +221,7 @@ public final class ProofPart implements Part {
         return "\nHere clients, services and database share the cores with the projections.\n\n" + table;
     }
 
-    /** What the same appends take of the processor, at a rate that leaves some of it. */
+    /** The processor time of the same appends, at a rate below the machine's limit. */
     private String processor(
             BenchServer server,
             Target annals,
@@ -294,7 +294,7 @@ public final class ProofPart implements Part {
         }
     }
 
-    /** Of all that it has started, also of those that have ended since: Linux adds them to their parent's. */
+    /** The time of all its children, including ended ones: Linux adds those to their parent's. */
     private static double processorSeconds(ProcessHandle postgres) throws IOException {
         double running = postgres.children()
                         .mapToDouble(child -> child.info()
@@ -396,7 +396,7 @@ public final class ProofPart implements Part {
         return new Latencies(nanos);
     }
 
-    /** How fast the tree grows where nothing else waits, and what it takes. */
+    /** The speed at which the tree grows when nothing else waits, and its cost. */
     private static String rebuild(BenchDatabase database) throws Exception {
         awaitLog(database);
         long records = database.queryLong("select sum(size) from annals.merkle_log");

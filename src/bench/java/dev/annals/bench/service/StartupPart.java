@@ -20,7 +20,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
 /**
- * How long the packaged service takes to its first answer, what it takes of the memory, and how fast it appends once it is
+ * The packaged service's time to its first answer, its memory, and its rate of appends once it is
  * warm: on the JVM, and as a native executable where {@code mvn -Pnative package} has made one.
  */
 public final class StartupPart implements Part {

@@ -36,7 +36,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.Stream;
 
-/** How fast streams deliver, beside appends, against a program that reads the same feed and does nothing with it. */
+/** The rate of streams beside appends, compared with a program that reads the same feed and drops it. */
 public final class StreamsPart implements Part {
 
     private static final int PAGE = 1_000;
@@ -162,7 +162,7 @@ public final class StreamsPart implements Part {
         try {
             Rates rates = Rates.ofRounds(variants, rounds, variant -> {
                 if (variant.equals(POSTGRESQL)) {
-                    // What has to be replaced takes longer than what is new.
+                    // Replacing rows takes longer than inserting new ones.
                     warehouse.execute("truncate annals_record");
                 }
                 return rate(annals, variant, records);

@@ -9,7 +9,7 @@ import java.util.List;
  */
 public record Target(String name, JavaProcess process, List<String> tokens) implements AutoCloseable {
 
-    /** Where it listens, on this machine. */
+    /** The local port that it listens on. */
     public int port() {
         return process.port();
     }

@@ -27,7 +27,7 @@ public final class Targets {
     /** A hundred, and one more that floods the service. */
     private static final int PROJECTS = 101;
 
-    /** Of a service with many, and of the endpoint, to which one more costs nothing. */
+    /** The projects of the variants with many. */
     static final int MANY_PROJECTS = 1_000;
 
     static final Path SERVICE = Path.of("target", "quarkus-app", "quarkus-run.jar");
@@ -57,7 +57,7 @@ public final class Targets {
         return new Target(ANNALS, start(environment()), tokens);
     }
 
-    /** How many seconds a command of the program takes on the database, from its start to its good end. */
+    /** The seconds that a command of the program takes on the database, from start to success. */
     public double secondsOf(String command) throws IOException, InterruptedException {
         ProcessBuilder builder = new ProcessBuilder(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),

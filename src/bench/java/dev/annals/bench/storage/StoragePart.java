@@ -53,7 +53,7 @@ public final class StoragePart implements Part {
                 long walBefore = walBytes(database);
                 Writers writers = new Writers(variant, Scenario.of(ROWS, PROJECTS, 1), database, projects);
                 writers.write(FIRST_RECORDS);
-                // Without autovacuum nobody else tells the planner by which index an UPDATE finds its row.
+                // Without autovacuum, only this gives the planner the statistics by which an UPDATE chooses its index.
                 database.execute("analyze");
                 writers.write(records - FIRST_RECORDS);
                 awaitStatistics(database, variant, records);

@@ -1,4 +1,4 @@
-/** What records take on disk. */
+/** The size of records on disk. */
 @NullMarked
 package dev.annals.bench.storage;
 

@@ -7,7 +7,7 @@ import dev.annals.proof.Seed;
 import java.time.OffsetDateTime;
 import java.time.ZoneOffset;
 
-/** What the projection computes for each record. */
+/** The projection's computation for each record. */
 public final class LeafHashing {
 
     private static final OffsetDateTime RECORDED_AT = OffsetDateTime.of(2026, 1, 1, 0, 0, 0, 0, ZoneOffset.UTC);

@@ -1,8 +1,8 @@
 package dev.annals.access.archives;
 
-import dev.annals.access.caller.Access;
 import dev.annals.access.caller.Actor;
 import dev.annals.access.caller.Requires;
+import dev.annals.access.caller.Scope;
 import dev.annals.access.projects.Listed;
 import dev.annals.access.projects.ProjectCommands;
 import dev.annals.access.projects.Projects;
@@ -40,7 +40,7 @@ public class ArchiveResource {
 
     /** Some of a project's archives, in the order of their records. */
     @GET
-    @Requires(Access.AUDIT)
+    @Requires(Scope.AUDIT)
     public Uni<Response> listArchives(@PathParam("project") String project, @Context UriInfo uri) {
         Listed.Part part = Listed.Part.of(uri);
         return projects.find(project)
@@ -51,7 +51,7 @@ public class ArchiveResource {
     /** Notes an archive, which the caller has made and checked; the same may be sent again. */
     @POST
     @Consumes(MediaType.APPLICATION_JSON)
-    @Requires(Access.ADMIN)
+    @Requires(Scope.ADMIN)
     public Uni<Response> noteArchive(
             @PathParam("project") String project,
             @Context HttpServerRequest http,

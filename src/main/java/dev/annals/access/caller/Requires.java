@@ -1,19 +1,26 @@
 package dev.annals.access.caller;
 
-import dev.annals.access.sessions.TokenFilter;
 import java.lang.annotation.ElementType;
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 
 /**
- * The access that an operation requires. {@link TokenFilter} enforces it, and refuses to start with an operation that does not
- * say what it requires. On a class it holds for all methods that have no annotation of their own.
+ * The scope that a token needs for an operation. An annotation on a class applies to its methods without one. The service does not
+ * start with an operation that has none.
+ *
+ * <p>{@code @Requires} without a scope accepts every token except a viewer link's.
  */
 @Retention(RetentionPolicy.RUNTIME)
 @Target({ElementType.METHOD, ElementType.TYPE})
 public @interface Requires {
 
-    /** The least that a caller needs. */
-    Access value();
+    /** One scope, or none. {@link Caller#may} says which scopes include others. */
+    Scope[] value() default {};
+
+    /** False: anyone may call the operation, and it has no {@link Caller}. */
+    boolean token() default true;
+
+    /** False: an identity of the OpenID provider need not name a project. */
+    boolean project() default true;
 }

@@ -22,7 +22,7 @@ public enum Scope {
     LINK,
     /** Sending a project's records elsewhere, by streams, and having them counted by alerts. */
     STREAM,
-    /** Reading what a viewer link shows. Only the tokens of links have it, and nothing besides. */
+    /** Reading the records of {@link Caller#view}. A viewer link's token has this scope alone. */
     VIEW,
     /** Reading the administration's feed, and which projects and tokens there are. */
     AUDIT,

@@ -1,8 +1,8 @@
 package dev.annals.access.grants;
 
-import dev.annals.access.caller.Access;
 import dev.annals.access.caller.Actor;
 import dev.annals.access.caller.Requires;
+import dev.annals.access.caller.Scope;
 import dev.annals.access.projects.Listed;
 import dev.annals.access.projects.ProjectCommands;
 import dev.annals.access.projects.Projects;
@@ -42,7 +42,7 @@ public class GrantResource {
 
     /** Some of a project's grants, in the order in which they were made, also those that were revoked. */
     @GET
-    @Requires(Access.AUDIT)
+    @Requires(Scope.AUDIT)
     public Uni<Response> listGrants(@PathParam("project") String project, @Context UriInfo uri) {
         Listed.Part part = Listed.Part.of(uri);
         return projects.find(project)
@@ -53,7 +53,7 @@ public class GrantResource {
     /** Opens a project to whoever has a claim. */
     @POST
     @Consumes(MediaType.APPLICATION_JSON)
-    @Requires(Access.ADMIN)
+    @Requires(Scope.ADMIN)
     public Uni<Response> makeGrant(
             @PathParam("project") String project,
             @Context HttpServerRequest http,
@@ -66,7 +66,7 @@ public class GrantResource {
     /** Revokes a grant; the same may be sent again. It stays in the list. */
     @DELETE
     @Path("/{id}")
-    @Requires(Access.ADMIN)
+    @Requires(Scope.ADMIN)
     public Uni<Response> revokeGrant(
             @PathParam("project") String project,
             @PathParam("id") String id,

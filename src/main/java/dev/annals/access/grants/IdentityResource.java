@@ -1,7 +1,7 @@
 package dev.annals.access.grants;
 
-import dev.annals.access.caller.Access;
 import dev.annals.access.caller.Requires;
+import dev.annals.access.caller.Scope;
 import dev.annals.access.projects.Listed;
 import io.smallrye.mutiny.Uni;
 import jakarta.ws.rs.GET;
@@ -27,7 +27,7 @@ public class IdentityResource {
 
     /** Some of the identities, in the order of their ids. */
     @GET
-    @Requires(Access.AUDIT)
+    @Requires(Scope.AUDIT)
     public Uni<Response> listIdentities(@Context UriInfo uri) {
         return grants.identities(Listed.Part.of(uri))
                 .map(listed -> listed.answer("identities", SIZE, identity -> identity::write));

@@ -1,8 +1,8 @@
 package dev.annals.access.holds;
 
-import dev.annals.access.caller.Access;
 import dev.annals.access.caller.Actor;
 import dev.annals.access.caller.Requires;
+import dev.annals.access.caller.Scope;
 import dev.annals.access.projects.Listed;
 import dev.annals.access.projects.ProjectCommands;
 import dev.annals.access.projects.Projects;
@@ -40,7 +40,7 @@ public class HoldResource {
 
     /** Some of a project's holds, in the order in which they were set, also those that were lifted. */
     @GET
-    @Requires(Access.AUDIT)
+    @Requires(Scope.AUDIT)
     public Uni<Response> listHolds(@PathParam("project") String project, @Context UriInfo uri) {
         Listed.Part part = Listed.Part.of(uri);
         return projects.find(project)
@@ -51,7 +51,7 @@ public class HoldResource {
     /** Sets a hold. */
     @POST
     @Consumes(MediaType.APPLICATION_JSON)
-    @Requires(Access.ADMIN)
+    @Requires(Scope.ADMIN)
     public Uni<Response> setHold(
             @PathParam("project") String project,
             @Context HttpServerRequest http,
@@ -64,7 +64,7 @@ public class HoldResource {
     @POST
     @Path("/{id}/lift")
     @Consumes(MediaType.APPLICATION_JSON)
-    @Requires(Access.ADMIN)
+    @Requires(Scope.ADMIN)
     public Uni<Response> liftHold(
             @PathParam("project") String project,
             @PathParam("id") String id,

@@ -1,6 +1,5 @@
 package dev.annals.access.projects;
 
-import dev.annals.access.caller.Access;
 import dev.annals.access.caller.Actor;
 import dev.annals.access.caller.Requires;
 import dev.annals.access.caller.Scope;
@@ -45,7 +44,7 @@ public class ProjectResource {
 
     /** Some of the projects, in the order in which they were made. */
     @GET
-    @Requires(Access.AUDIT)
+    @Requires(Scope.AUDIT)
     public Uni<Response> listProjects(@Context UriInfo uri) {
         return projects.list(Listed.Part.of(uri))
                 .map(listed -> listed.answer("projects", SIZE, project -> project::write));
@@ -54,7 +53,7 @@ public class ProjectResource {
     /** Makes a project. */
     @POST
     @Consumes(MediaType.APPLICATION_JSON)
-    @Requires(Access.ADMIN)
+    @Requires(Scope.ADMIN)
     public Uni<Response> createProject(@Context HttpServerRequest http, @Context ContainerRequestContext request) {
         return bodies.readCommand(
                 http,
@@ -66,7 +65,7 @@ public class ProjectResource {
     /** One project. */
     @GET
     @Path("/{project}")
-    @Requires(Access.AUDIT)
+    @Requires(Scope.AUDIT)
     public Uni<Response> getProject(@PathParam("project") String project) {
         return projects.find(project).map(found -> answer(Response.Status.OK, found));
     }
@@ -75,7 +74,7 @@ public class ProjectResource {
     @PATCH
     @Path("/{project}")
     @Consumes(MediaType.APPLICATION_JSON)
-    @Requires(Access.ADMIN)
+    @Requires(Scope.ADMIN)
     public Uni<Response> changeProject(
             @PathParam("project") String project,
             @Context HttpServerRequest http,
@@ -91,7 +90,7 @@ public class ProjectResource {
     /** Closes a project: it takes no more records, and still serves those that it has. */
     @POST
     @Path("/{project}/close")
-    @Requires(Access.ADMIN)
+    @Requires(Scope.ADMIN)
     public Uni<Response> closeProject(@PathParam("project") String project, @Context ContainerRequestContext request) {
         return projects.find(project)
                 .chain(found -> projects.close(found, Actor.of(request)))
@@ -102,7 +101,7 @@ public class ProjectResource {
     @PUT
     @Path("/{project}/limits")
     @Consumes(MediaType.APPLICATION_JSON)
-    @Requires(Access.ADMIN)
+    @Requires(Scope.ADMIN)
     public Uni<Response> limitProject(
             @PathParam("project") String project,
             @Context HttpServerRequest http,
@@ -119,7 +118,7 @@ public class ProjectResource {
     @PUT
     @Path("/{project}/tokens/{id}/limits")
     @Consumes(MediaType.APPLICATION_JSON)
-    @Requires(Access.ADMIN)
+    @Requires(Scope.ADMIN)
     public Uni<Response> limitProjectToken(
             @PathParam("project") String project,
             @PathParam("id") String id,
@@ -136,7 +135,7 @@ public class ProjectResource {
     /** Some of a project's tokens, in the order in which they were made. */
     @GET
     @Path("/{project}/tokens")
-    @Requires(Access.AUDIT)
+    @Requires(Scope.AUDIT)
     public Uni<Response> listProjectTokens(@PathParam("project") String project, @Context UriInfo uri) {
         Listed.Part part = Listed.Part.of(uri);
         return projects.find(project)
@@ -148,7 +147,7 @@ public class ProjectResource {
     @POST
     @Path("/{project}/tokens")
     @Consumes(MediaType.APPLICATION_JSON)
-    @Requires(Access.ADMIN)
+    @Requires(Scope.ADMIN)
     public Uni<Response> createProjectToken(
             @PathParam("project") String project,
             @Context HttpServerRequest http,
@@ -165,7 +164,7 @@ public class ProjectResource {
     @POST
     @Path("/{project}/tokens/{id}/rotate")
     @Consumes(MediaType.APPLICATION_JSON)
-    @Requires(Access.ADMIN)
+    @Requires(Scope.ADMIN)
     public Uni<Response> rotateProjectToken(
             @PathParam("project") String project,
             @PathParam("id") String id,
@@ -183,7 +182,7 @@ public class ProjectResource {
     /** Revokes a token. It stays in the list, with the hour of its last use. */
     @DELETE
     @Path("/{project}/tokens/{id}")
-    @Requires(Access.ADMIN)
+    @Requires(Scope.ADMIN)
     public Uni<Response> revokeProjectToken(
             @PathParam("project") String project,
             @PathParam("id") String id,

@@ -1,7 +1,6 @@
 package dev.annals.access.sessions;
 
 import com.fasterxml.jackson.core.JsonGenerator;
-import dev.annals.access.caller.Access;
 import dev.annals.access.caller.Caller;
 import dev.annals.access.caller.Requires;
 import dev.annals.access.caller.Scope;
@@ -37,7 +36,7 @@ public class CallerResource {
 
     /** The project and the token of the caller. */
     @GET
-    @Requires(Access.TOKEN)
+    @Requires
     public Uni<Response> whoAmI(@Context ContainerRequestContext request) {
         Caller caller = Caller.of(request);
         UUID token = caller.entry() == null ? caller.token() : null;
@@ -50,7 +49,7 @@ public class CallerResource {
     /** The projects that are open to the caller: those that the header {@code Annals-Project} may name. */
     @GET
     @Path("/projects")
-    @Requires(Access.IDENTIFIED)
+    @Requires(project = false)
     public Uni<Response> listOpenProjects(@Context ContainerRequestContext request) {
         Identity identity = TokenFilter.identityOf(request);
         if (identity != null) {

@@ -1,6 +1,5 @@
 package dev.annals.access.sessions;
 
-import dev.annals.access.caller.Access;
 import dev.annals.access.caller.Requires;
 import dev.annals.access.openid.BadToken;
 import dev.annals.access.openid.ProvenToken;
@@ -36,7 +35,7 @@ import org.jspecify.annotations.Nullable;
  * cookie that opens reading alone, and ends with it.
  */
 @Path("/v1/session")
-@Requires(Access.PUBLIC)
+@Requires(token = false)
 @Produces(MediaType.APPLICATION_JSON)
 public class SessionResource {
 

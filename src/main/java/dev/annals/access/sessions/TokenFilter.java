@@ -1,6 +1,5 @@
 package dev.annals.access.sessions;
 
-import dev.annals.access.caller.Access;
 import dev.annals.access.caller.Caller;
 import dev.annals.access.caller.Requires;
 import dev.annals.access.caller.Scope;
@@ -51,7 +50,7 @@ public class TokenFilter {
     private final Identities identities;
     private final Usage usage;
     private final TrustedProxies proxies;
-    private final Map<Method, Access> required;
+    private final Map<Method, Requires> required;
 
     TokenFilter(
             AccessTokens tokens,
@@ -69,49 +68,50 @@ public class TokenFilter {
     }
 
     /**
-     * The access that an operation requires.
+     * Reads an operation's annotation, or the one of its class.
      *
-     * @throws IllegalStateException if neither it nor its class says so
+     * @throws IllegalStateException if neither has one, or it names several scopes or a scope without a token
      */
-    public static Access required(Method operation) {
+    public static Requires required(Method operation) {
         Requires own = operation.getAnnotation(Requires.class);
         Requires requires = own == null ? operation.getDeclaringClass().getAnnotation(Requires.class) : own;
         if (requires == null) {
-            throw new IllegalStateException(operation + " does not say which access it requires: add @Requires");
+            throw new IllegalStateException(operation + " does not declare its scope: add @Requires");
         }
-        return requires.value();
+        if (requires.value().length > (requires.token() && requires.project() ? 1 : 0)) {
+            throw new IllegalStateException(operation + " has a scope too many in " + requires);
+        }
+        return requires;
     }
 
     @ServerRequestFilter
     Uni<@Nullable Response> check(ContainerRequestContext request, RoutingContext routing, ResourceInfo operation) {
         // The framework looks the method up once.
-        Access access = required.get(operation.getResourceMethod());
-        if (access == null) {
-            throw new IllegalStateException(
-                    operation.getResourceMethod() + " is not among the operations that were found at the start");
+        Requires requires = required.get(operation.getResourceMethod());
+        if (requires == null) {
+            throw new IllegalStateException(operation.getResourceMethod() + " was not found at the start");
         }
-        if (access == Access.PUBLIC) {
+        if (!requires.token()) {
             return Uni.createFrom().nullItem();
         }
+        Scope scope = requires.value().length == 0 ? null : requires.value()[0];
         Sender sender = new Sender(routing, proxies);
-        return callerOf(request, sender, identity -> asCaller(identity, request, access))
+        return callerOf(request, sender, identity -> {
+                    if (requires.project()) {
+                        return identity.in(
+                                request.getHeaderString(PROJECT), scope != null && scope.isOfAdministration());
+                    }
+                    request.setProperty(IDENTITY, identity);
+                    // The request counts for the first project.
+                    return identity.in(identity.anyProject(), false);
+                })
                 .map(caller -> {
-                    admit(request, sender, caller, access.scope());
+                    admit(request, sender, caller, scope);
                     return null;
                 });
     }
 
-    private static Caller asCaller(Identity identity, ContainerRequestContext request, Access access) {
-        if (access == Access.IDENTIFIED) {
-            request.setProperty(IDENTITY, identity);
-            // The request counts for the first project.
-            return identity.in(identity.anyProject(), false);
-        }
-        Scope scope = access.scope();
-        return identity.in(request.getHeaderString(PROJECT), scope != null && scope.isOfAdministration());
-    }
-
-    /** The sender of a request to an operation that requires {@link Access#IDENTIFIED}; null if it came with a token of the service. */
+    /** The sender of a request to an operation that requires no project; null if it came with a token of the service. */
     static @Nullable Identity identityOf(ContainerRequestContext request) {
         return (Identity) request.getProperty(IDENTITY);
     }

@@ -1,8 +1,8 @@
 package dev.annals.core.append;
 
-import dev.annals.access.caller.Access;
 import dev.annals.access.caller.Caller;
 import dev.annals.access.caller.Requires;
+import dev.annals.access.caller.Scope;
 import dev.annals.access.limits.Usage;
 import dev.annals.access.tokens.TokenWatch;
 import dev.annals.core.feed.FeedLinks;
@@ -87,7 +87,7 @@ public class AppendResource {
 
     /** Appends one record, and answers with it. */
     @POST
-    @Requires(Access.WRITE)
+    @Requires(Scope.WRITE)
     public Uni<Response> appendProjectLog(
             @Context HttpServerRequest http, @Context UriInfo uri, @Context ContainerRequestContext request) {
         return appends.append(http, uri, request, one);
@@ -96,7 +96,7 @@ public class AppendResource {
     /** Appends the records of a batch: all or none. */
     @POST
     @Path("batch")
-    @Requires(Access.WRITE)
+    @Requires(Scope.WRITE)
     public Uni<Response> appendProjectLogBatch(
             @Context HttpServerRequest http, @Context UriInfo uri, @Context ContainerRequestContext request) {
         return appends.append(http, uri, request, batch);
@@ -105,7 +105,7 @@ public class AppendResource {
     /** Appends records as they stream in, one per line. */
     @POST
     @Path("import")
-    @Requires(Access.WRITE)
+    @Requires(Scope.WRITE)
     public Uni<Response> importProjectLogs(
             @Context HttpServerRequest http, @Context UriInfo uri, @Context ContainerRequestContext request) {
         Caller caller = Caller.of(request);

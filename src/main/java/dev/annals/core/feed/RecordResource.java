@@ -1,8 +1,8 @@
 package dev.annals.core.feed;
 
-import dev.annals.access.caller.Access;
 import dev.annals.access.caller.Caller;
 import dev.annals.access.caller.Requires;
+import dev.annals.access.caller.Scope;
 import dev.annals.access.caller.View;
 import dev.annals.core.record.Party;
 import dev.annals.core.record.StoredRecord;
@@ -40,7 +40,7 @@ public class RecordResource {
     /** One record of the token's project. */
     @GET
     @Path("/{id}")
-    @Requires(Access.VIEW)
+    @Requires(Scope.VIEW)
     public Uni<Response> getProjectLog(
             @Context HttpServerRequest http, @PathParam("id") String id, @Context ContainerRequestContext request) {
         if (TAKES_POST_ALONE.contains(id)) {

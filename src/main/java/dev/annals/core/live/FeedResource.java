@@ -1,8 +1,8 @@
 package dev.annals.core.live;
 
-import dev.annals.access.caller.Access;
 import dev.annals.access.caller.Caller;
 import dev.annals.access.caller.Requires;
+import dev.annals.access.caller.Scope;
 import dev.annals.access.limits.Limit;
 import dev.annals.access.limits.Usage;
 import dev.annals.access.tokens.TokenWatch;
@@ -72,7 +72,7 @@ public class FeedResource {
 
     /** A page of the feed of the token's project: at once, or when there is a record for it. */
     @GET
-    @Requires(Access.VIEW)
+    @Requires(Scope.VIEW)
     public Uni<Response> listProjectLogs(
             @Context HttpServerRequest http,
             @Context UriInfo uri,
@@ -122,7 +122,7 @@ public class FeedResource {
     /** The feed of the token's project as Server-Sent Events, for as long as the client listens. */
     @GET
     @Path("/stream")
-    @Requires(Access.VIEW)
+    @Requires(Scope.VIEW)
     public Uni<Response> streamProjectLogs(
             @Context HttpServerRequest http,
             @Context UriInfo uri,

@@ -1,9 +1,9 @@
 package dev.annals.core.sequence;
 
-import dev.annals.access.caller.Access;
 import dev.annals.access.caller.Actor;
 import dev.annals.access.caller.Caller;
 import dev.annals.access.caller.Requires;
+import dev.annals.access.caller.Scope;
 import dev.annals.kernel.http.JsonBody;
 import dev.annals.kernel.http.RequestBodies;
 import dev.annals.kernel.http.RequestParameters;
@@ -46,7 +46,7 @@ public class SequenceResource {
     /** Defines a sequence; the same definition may be sent again. */
     @PUT
     @Consumes(MediaType.APPLICATION_JSON)
-    @Requires(Access.SEQUENCE)
+    @Requires(Scope.SEQUENCE)
     public Uni<Response> defineSequence(
             @PathParam("name") String name, @Context HttpServerRequest http, @Context ContainerRequestContext request) {
         RequestParameters.requireName(name);
@@ -62,7 +62,7 @@ public class SequenceResource {
 
     /** Reads a definition. */
     @GET
-    @Requires(Access.READ)
+    @Requires(Scope.READ)
     public Uni<byte[]> getSequence(@PathParam("name") String name, @Context ContainerRequestContext request) {
         RequestParameters.requireName(name);
         return sequences.find(Caller.of(request).projectId(), name).map(SequenceResource::json);
@@ -70,7 +70,7 @@ public class SequenceResource {
 
     /** Deletes a sequence. Its name stays taken. */
     @DELETE
-    @Requires(Access.SEQUENCE)
+    @Requires(Scope.SEQUENCE)
     public Uni<Response> deleteSequence(@PathParam("name") String name, @Context ContainerRequestContext request) {
         RequestParameters.requireName(name);
         return sequences
@@ -81,7 +81,7 @@ public class SequenceResource {
     /** Draws values. */
     @POST
     @Path("/values")
-    @Requires(Access.WRITE)
+    @Requires(Scope.WRITE)
     public Uni<Response> drawSequenceValues(
             @PathParam("name") String name, @Context UriInfo uri, @Context ContainerRequestContext request) {
         RequestParameters.requireName(name);

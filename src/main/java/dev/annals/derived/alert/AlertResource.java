@@ -1,9 +1,9 @@
 package dev.annals.derived.alert;
 
-import dev.annals.access.caller.Access;
 import dev.annals.access.caller.Actor;
 import dev.annals.access.caller.Caller;
 import dev.annals.access.caller.Requires;
+import dev.annals.access.caller.Scope;
 import dev.annals.kernel.http.JsonBody;
 import dev.annals.kernel.http.RequestBodies;
 import dev.annals.kernel.http.RequestParameters;
@@ -25,7 +25,7 @@ import java.util.UUID;
 /** Alerts over HTTP, at {@code /v1/alerts}. */
 @Path("/v1/alerts")
 @Produces(MediaType.APPLICATION_JSON)
-@Requires(Access.STREAM)
+@Requires(Scope.STREAM)
 public class AlertResource {
 
     private static final int SIZE = 1_024;

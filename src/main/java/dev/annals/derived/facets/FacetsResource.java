@@ -1,8 +1,8 @@
 package dev.annals.derived.facets;
 
-import dev.annals.access.caller.Access;
 import dev.annals.access.caller.Caller;
 import dev.annals.access.caller.Requires;
+import dev.annals.access.caller.Scope;
 import dev.annals.core.feed.FeedConfig;
 import dev.annals.core.feed.PageAnswers;
 import io.smallrye.mutiny.Uni;
@@ -34,7 +34,7 @@ public class FacetsResource {
 
     /** Counts the records of the token's project that pass the filters; those of a link are among them. */
     @GET
-    @Requires(Access.VIEW)
+    @Requires(Scope.VIEW)
     public Uni<Response> countProjectLogFacets(
             @Context HttpServerRequest http, @Context UriInfo uri, @Context ContainerRequestContext request) {
         Caller caller = Caller.of(request);

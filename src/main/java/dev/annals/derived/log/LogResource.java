@@ -1,9 +1,9 @@
 package dev.annals.derived.log;
 
 import com.fasterxml.jackson.core.JsonGenerator;
-import dev.annals.access.caller.Access;
 import dev.annals.access.caller.Caller;
 import dev.annals.access.caller.Requires;
+import dev.annals.access.caller.Scope;
 import dev.annals.derived.proof.Tile;
 import dev.annals.kernel.database.DatabaseFailure;
 import dev.annals.kernel.database.Reads;
@@ -72,7 +72,7 @@ public class LogResource {
 
     /** What the log is: its name and keys, how far it is, and the logs before it. */
     @GET
-    @Requires(Access.READ)
+    @Requires(Scope.READ)
     public Uni<Response> describeLog(@Context UriInfo uri, @Context ContainerRequestContext request) {
         RequestParameters.requireKnown(uri.getQueryParameters(), List.of());
         UUID projectId = Caller.of(request).projectId();
@@ -155,7 +155,7 @@ public class LogResource {
     /** The newest checkpoint that enough witnesses have cosigned; of an epoch that has ended, the last one. */
     @GET
     @Path("/{epoch}/checkpoint")
-    @Requires(Access.READ)
+    @Requires(Scope.READ)
     public Uni<Response> getCheckpoint(
             @PathParam("epoch") String epoch, @Context UriInfo uri, @Context ContainerRequestContext request) {
         MultivaluedMap<String, String> parameters = uri.getQueryParameters();
@@ -208,7 +208,7 @@ public class LogResource {
     /** A tile. */
     @GET
     @Path("/{epoch}/tile/{level}/{tile: .+}")
-    @Requires(Access.READ)
+    @Requires(Scope.READ)
     public Uni<Response> getLogTile(
             @PathParam("epoch") String epoch,
             @PathParam("level") String level,
@@ -267,7 +267,7 @@ public class LogResource {
     /** That the log of {@code to} records begins with that of {@code from}. */
     @GET
     @Path("/consistency")
-    @Requires(Access.READ)
+    @Requires(Scope.READ)
     public Uni<Response> proveConsistency(@Context UriInfo uri, @Context ContainerRequestContext request) {
         UUID projectId = Caller.of(request).projectId();
         MultivaluedMap<String, String> parameters = uri.getQueryParameters();

@@ -1,8 +1,8 @@
 package dev.annals.derived.log;
 
-import dev.annals.access.caller.Access;
 import dev.annals.access.caller.Caller;
 import dev.annals.access.caller.Requires;
+import dev.annals.access.caller.Scope;
 import dev.annals.core.feed.FeedLinks;
 import dev.annals.core.feed.FeedQuery;
 import dev.annals.core.feed.FeedReader;
@@ -54,7 +54,7 @@ public class ProofResource {
 
     /** The proof of one record of the token's project, with the record and what recomputes its leaf. */
     @GET
-    @Requires(Access.READ)
+    @Requires(Scope.READ)
     public Uni<Response> proveProjectLog(
             @Context HttpServerRequest http,
             @Context UriInfo uri,

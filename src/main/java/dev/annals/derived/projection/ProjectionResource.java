@@ -1,8 +1,8 @@
 package dev.annals.derived.projection;
 
-import dev.annals.access.caller.Access;
 import dev.annals.access.caller.Actor;
 import dev.annals.access.caller.Requires;
+import dev.annals.access.caller.Scope;
 import dev.annals.access.tokens.OperationEvents;
 import dev.annals.kernel.database.Sql;
 import dev.annals.kernel.http.JsonBody;
@@ -22,7 +22,7 @@ import jakarta.ws.rs.core.Response;
 /** Administration over HTTP: {@code POST /v1/projections/{name}/rebuild}. */
 @Path("/v1/projections/{name}")
 @Produces(MediaType.APPLICATION_JSON)
-@Requires(Access.ADMIN)
+@Requires(Scope.ADMIN)
 public class ProjectionResource {
 
     private static final Sql REBUILD_PROJECTION = Sql.named("derived/projection/rebuild_projection");

@@ -1,6 +1,5 @@
 package dev.annals.derived.redaction;
 
-import dev.annals.access.caller.Access;
 import dev.annals.access.caller.Caller;
 import dev.annals.access.caller.Requires;
 import dev.annals.access.caller.Scope;
@@ -41,7 +40,7 @@ public class RedactionResource {
 
     /** Redacts fields of one record of the token's project; the same may be sent again. A token that may not read gets no record. */
     @POST
-    @Requires(Access.REDACT)
+    @Requires(Scope.REDACT)
     public Uni<Response> redactProjectLog(
             @Context HttpServerRequest http, @PathParam("id") String id, @Context ContainerRequestContext request) {
         Caller caller = Caller.of(request);

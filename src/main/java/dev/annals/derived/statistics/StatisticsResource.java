@@ -1,9 +1,9 @@
 package dev.annals.derived.statistics;
 
 import com.fasterxml.jackson.core.JsonGenerator;
-import dev.annals.access.caller.Access;
 import dev.annals.access.caller.Caller;
 import dev.annals.access.caller.Requires;
+import dev.annals.access.caller.Scope;
 import dev.annals.core.feed.PageAnswers;
 import dev.annals.derived.statistics.StatisticsQuery.Dimension;
 import dev.annals.kernel.database.Binds;
@@ -64,7 +64,7 @@ public class StatisticsResource {
 
     /** Counts the records of the token's project. */
     @GET
-    @Requires(Access.READ)
+    @Requires(Scope.READ)
     public Uni<Response> countProjectLogs(
             @Context HttpServerRequest http, @Context UriInfo uri, @Context ContainerRequestContext request) {
         UUID projectId = Caller.of(request).projectId();

@@ -1,6 +1,5 @@
 package dev.annals.edges.contract;
 
-import dev.annals.access.caller.Access;
 import dev.annals.access.caller.Requires;
 import dev.annals.kernel.http.PacedBody;
 import dev.annals.kernel.http.ProgramFile;
@@ -13,7 +12,7 @@ import jakarta.ws.rs.core.Context;
 
 /** Serves {@code openapi.yaml}, byte for byte. */
 @Path("/q/openapi")
-@Requires(Access.PUBLIC)
+@Requires(token = false)
 public class ContractResource {
 
     private static final String MEDIA_TYPE = "application/yaml;charset=UTF-8";

@@ -1,9 +1,9 @@
 package dev.annals.edges.delivery;
 
-import dev.annals.access.caller.Access;
 import dev.annals.access.caller.Actor;
 import dev.annals.access.caller.Caller;
 import dev.annals.access.caller.Requires;
+import dev.annals.access.caller.Scope;
 import dev.annals.core.feed.Cursor;
 import dev.annals.core.feed.FeedConfig;
 import dev.annals.core.feed.FeedQuery;
@@ -71,7 +71,7 @@ public class StreamResource {
 
     /** All streams of the token's project, in the order of their names. */
     @GET
-    @Requires(Access.STREAM)
+    @Requires(Scope.STREAM)
     public Uni<Response> listStreams(@Context ContainerRequestContext request) {
         return streams.list(Caller.of(request).projectId())
                 .map(found -> JsonBody.answer("streams", SIZE, found, NamedStream::write));
@@ -81,7 +81,7 @@ public class StreamResource {
     @PUT
     @Path("/{name}")
     @Consumes(MediaType.APPLICATION_JSON)
-    @Requires(Access.STREAM)
+    @Requires(Scope.STREAM)
     public Uni<Response> setStream(
             @PathParam("name") String name, @Context HttpServerRequest http, @Context ContainerRequestContext request) {
         RequestParameters.requireName(name);
@@ -99,7 +99,7 @@ public class StreamResource {
     /** A stream, and how far it has come. */
     @GET
     @Path("/{name}")
-    @Requires(Access.STREAM)
+    @Requires(Scope.STREAM)
     public Uni<Response> getStream(@PathParam("name") String name, @Context ContainerRequestContext request) {
         RequestParameters.requireName(name);
         return streams.find(Caller.of(request).projectId(), name).map(StreamResource::answer);
@@ -108,7 +108,7 @@ public class StreamResource {
     /** Deletes a stream, with what is known of it. */
     @DELETE
     @Path("/{name}")
-    @Requires(Access.STREAM)
+    @Requires(Scope.STREAM)
     public Uni<Response> deleteStream(@PathParam("name") String name, @Context ContainerRequestContext request) {
         RequestParameters.requireName(name);
         return streams.delete(Caller.of(request).projectId(), name, Actor.of(request))
@@ -118,7 +118,7 @@ public class StreamResource {
     /** Lets a stream deliver no more until it is resumed; the same may be sent again. */
     @POST
     @Path("/{name}/pause")
-    @Requires(Access.STREAM)
+    @Requires(Scope.STREAM)
     public Uni<Response> pauseStream(@PathParam("name") String name, @Context ContainerRequestContext request) {
         RequestParameters.requireName(name);
         return streams.pause(Caller.of(request).projectId(), name, Actor.of(request))
@@ -128,7 +128,7 @@ public class StreamResource {
     /** Lets a stream go on that was paused or stopped, or that waits after a failure. */
     @POST
     @Path("/{name}/resume")
-    @Requires(Access.STREAM)
+    @Requires(Scope.STREAM)
     public Uni<Response> resumeStream(@PathParam("name") String name, @Context ContainerRequestContext request) {
         RequestParameters.requireName(name);
         return streams.resume(Caller.of(request).projectId(), name, Actor.of(request))
@@ -139,7 +139,7 @@ public class StreamResource {
     @POST
     @Path("/{name}/rewind")
     @Consumes(MediaType.APPLICATION_JSON)
-    @Requires(Access.STREAM)
+    @Requires(Scope.STREAM)
     public Uni<Response> rewindStream(
             @PathParam("name") String name, @Context HttpServerRequest http, @Context ContainerRequestContext request) {
         RequestParameters.requireName(name);
@@ -154,7 +154,7 @@ public class StreamResource {
     /** Sends the record that is next to the sink, or nothing if there is none, and shows what the sink answers. */
     @POST
     @Path("/{name}/test")
-    @Requires(Access.STREAM)
+    @Requires(Scope.STREAM)
     public Uni<Response> testStream(@PathParam("name") String name, @Context ContainerRequestContext request) {
         RequestParameters.requireName(name);
         return streams.find(Caller.of(request).projectId(), name).chain(stream -> tests.run(() -> test(stream)));
@@ -214,7 +214,7 @@ public class StreamResource {
     /** Some of the records that a stream has passed by, in the order of the feed. */
     @GET
     @Path("/{name}/dead-letters")
-    @Requires(Access.STREAM)
+    @Requires(Scope.STREAM)
     public Uni<Response> listDeadLetters(
             @PathParam("name") String name, @Context UriInfo uri, @Context ContainerRequestContext request) {
         RequestParameters.requireName(name);
@@ -230,7 +230,7 @@ public class StreamResource {
     /** How far a stream has come in the feed of each project that it follows, in the order of the projects' ids. */
     @GET
     @Path("/{name}/feeds")
-    @Requires(Access.STREAM)
+    @Requires(Scope.STREAM)
     public Uni<Response> listStreamFeeds(
             @PathParam("name") String name, @Context UriInfo uri, @Context ContainerRequestContext request) {
         RequestParameters.requireName(name);

@@ -1,9 +1,9 @@
 package dev.annals.edges.export;
 
-import dev.annals.access.caller.Access;
 import dev.annals.access.caller.Actor;
 import dev.annals.access.caller.Caller;
 import dev.annals.access.caller.Requires;
+import dev.annals.access.caller.Scope;
 import dev.annals.access.limits.Limit;
 import dev.annals.access.limits.Usage;
 import dev.annals.access.tokens.OperationEvents;
@@ -70,7 +70,7 @@ public class ExportResource {
     @GET
     @Path("/export")
     @Produces({ExportFormat.LINES, ExportFormat.CSV_TYPE})
-    @Requires(Access.VIEW)
+    @Requires(Scope.VIEW)
     public Uni<Response> exportProjectLogs(
             @Context RoutingContext routing, @Context UriInfo uri, @Context ContainerRequestContext request) {
         Caller caller = Caller.of(request);

@@ -1,7 +1,7 @@
 package dev.annals.edges.intake;
 
-import dev.annals.access.caller.Access;
 import dev.annals.access.caller.Requires;
+import dev.annals.access.caller.Scope;
 import dev.annals.core.append.Appends;
 import dev.annals.core.record.RecordReader;
 import dev.annals.kernel.http.BodyConfig;
@@ -64,7 +64,7 @@ public class CloudEventResource {
 
     /** Appends the record of one event, and answers with it. */
     @POST
-    @Requires(Access.WRITE)
+    @Requires(Scope.WRITE)
     public Uni<Response> appendCloudEvent(
             @Context HttpServerRequest http, @Context UriInfo uri, @Context ContainerRequestContext request) {
         return appends.append(http, uri, request, isBinary(http) ? binary(http) : one);
@@ -91,7 +91,7 @@ public class CloudEventResource {
     /** Appends the records of a batch of events: all or none. */
     @POST
     @Path("batch")
-    @Requires(Access.WRITE)
+    @Requires(Scope.WRITE)
     public Uni<Response> appendCloudEventBatch(
             @Context HttpServerRequest http, @Context UriInfo uri, @Context ContainerRequestContext request) {
         return appends.append(http, uri, request, batch);

@@ -1,8 +1,8 @@
 package dev.annals.edges.intake;
 
-import dev.annals.access.caller.Access;
 import dev.annals.access.caller.Caller;
 import dev.annals.access.caller.Requires;
+import dev.annals.access.caller.Scope;
 import dev.annals.access.limits.Usage;
 import dev.annals.core.append.AppendBounds;
 import dev.annals.core.append.Appends;
@@ -82,7 +82,7 @@ public class LogsResource {
 
     /** Stores each log record that is a record, and says what the others lack. */
     @POST
-    @Requires(Access.WRITE)
+    @Requires(Scope.WRITE)
     public Uni<Response> appendOtlpLogs(
             @Context HttpServerRequest http, @Context UriInfo uri, @Context ContainerRequestContext request) {
         Caller caller = Caller.of(request);

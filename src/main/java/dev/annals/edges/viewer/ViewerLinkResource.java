@@ -1,9 +1,9 @@
 package dev.annals.edges.viewer;
 
-import dev.annals.access.caller.Access;
 import dev.annals.access.caller.Actor;
 import dev.annals.access.caller.Caller;
 import dev.annals.access.caller.Requires;
+import dev.annals.access.caller.Scope;
 import dev.annals.access.projects.Projects;
 import dev.annals.access.tokens.ViewerLink;
 import dev.annals.core.feed.FeedLinks;
@@ -43,7 +43,7 @@ public class ViewerLinkResource {
     /** Makes a link to the viewer. Its token is in the fragment, which browsers send to nobody. */
     @POST
     @Consumes(MediaType.APPLICATION_JSON)
-    @Requires(Access.LINK)
+    @Requires(Scope.LINK)
     public Uni<Response> createViewerLink(
             @Context HttpServerRequest http, @Context UriInfo uri, @Context ContainerRequestContext request) {
         Caller caller = Caller.of(request);

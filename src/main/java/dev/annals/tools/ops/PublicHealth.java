@@ -1,6 +1,5 @@
 package dev.annals.tools.ops;
 
-import dev.annals.access.caller.Access;
 import dev.annals.access.caller.Requires;
 import dev.annals.kernel.http.ProblemException;
 import dev.annals.kernel.http.ProblemType;
@@ -21,7 +20,7 @@ import java.util.function.Supplier;
  * ready. The answer is 200, or a problem with 503. Details are only on the management port, at {@code /q/health}.
  */
 @Path("/q/health")
-@Requires(Access.PUBLIC)
+@Requires(token = false)
 @Singleton
 public class PublicHealth {
 

@@ -4,16 +4,17 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.annals.access.sessions.TokenFilter;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 
 class RequiresTest {
 
-    @Requires(Access.ADMIN)
+    @Requires(Scope.ADMIN)
     static final class Resource {
 
         public void ofTheClass() {}
 
-        @Requires(Access.READ)
+        @Requires(Scope.READ)
         public void ofItsOwn() {}
     }
 
@@ -22,17 +23,39 @@ class RequiresTest {
         public void operation() {}
     }
 
-    @Test
-    void theAnnotationOfAMethodComesBeforeThatOfItsClass() throws Exception {
-        assertThat(TokenFilter.required(Resource.class.getMethod("ofTheClass"))).isEqualTo(Access.ADMIN);
-        assertThat(TokenFilter.required(Resource.class.getMethod("ofItsOwn"))).isEqualTo(Access.READ);
+    static final class Contradictory {
+
+        @Requires({Scope.READ, Scope.WRITE})
+        public void twoScopes() {}
+
+        @Requires(value = Scope.READ, token = false)
+        public void scopeOfNoToken() {}
     }
 
-    /** {@link TokenFilter} asks this of every operation when the service starts. */
     @Test
-    void anOperationThatDoesNotSayWhatItRequiresIsRefused() {
+    void anAnnotationOnAMethodReplacesTheOneOnItsClass() throws Exception {
+        assertThat(scope("ofTheClass")).containsExactly(Scope.ADMIN);
+        assertThat(scope("ofItsOwn")).containsExactly(Scope.READ);
+    }
+
+    private static Scope[] scope(String method) throws NoSuchMethodException {
+        return TokenFilter.required(Resource.class.getMethod(method)).value();
+    }
+
+    /** {@link TokenFilter} reads the annotation of every operation when the service starts. */
+    @Test
+    void anOperationWithoutAnAnnotationIsRefused() {
         assertThatThrownBy(() -> TokenFilter.required(Forgotten.class.getMethod("operation")))
                 .isInstanceOf(IllegalStateException.class)
-                .hasMessageEndingWith("Forgotten.operation() does not say which access it requires: add @Requires");
+                .hasMessageEndingWith("Forgotten.operation() does not declare its scope: add @Requires");
+    }
+
+    @Test
+    void anOperationHasAtMostOneScopeAndNoneWithoutAToken() {
+        for (String name : List.of("twoScopes", "scopeOfNoToken")) {
+            assertThatThrownBy(() -> TokenFilter.required(Contradictory.class.getMethod(name)))
+                    .isInstanceOf(IllegalStateException.class)
+                    .hasMessageContaining(name);
+        }
     }
 }

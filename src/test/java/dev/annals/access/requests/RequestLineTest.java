@@ -6,14 +6,13 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.annals.BesideTheService;
 import dev.annals.OwnClasses;
-import dev.annals.access.caller.Access;
+import dev.annals.access.caller.Requires;
 import dev.annals.access.caller.Scope;
 import dev.annals.access.sessions.TokenFilter;
 import dev.annals.kernel.http.ResourceMethods;
 import io.swagger.v3.parser.OpenAPIV3Parser;
 import jakarta.ws.rs.Path;
 import java.util.List;
-import java.util.Objects;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.UUID;
@@ -180,12 +179,14 @@ class RequestLineTest {
         return needed.find() ? needed.group(1) : "any token";
     }
 
-    private static String scope(Access access) {
-        return switch (access) {
-            case PUBLIC -> "no token";
-            case IDENTIFIED, TOKEN -> "any token";
-            case VIEW -> Scope.READ.text();
-            default -> Objects.requireNonNull(access.scope()).text();
-        };
+    private static String scope(Requires requires) {
+        if (!requires.token()) {
+            return "no token";
+        }
+        if (requires.value().length == 0) {
+            return "any token";
+        }
+        Scope scope = requires.value()[0];
+        return (scope == Scope.VIEW ? Scope.READ : scope).text();
     }
 }

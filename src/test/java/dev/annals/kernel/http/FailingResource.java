@@ -1,6 +1,5 @@
 package dev.annals.kernel.http;
 
-import dev.annals.access.caller.Access;
 import dev.annals.access.caller.Requires;
 import io.smallrye.mutiny.Uni;
 import io.vertx.ext.web.Router;
@@ -21,7 +20,7 @@ import java.util.List;
 
 /** Fails in every way a resource can. */
 @Path("/failing")
-@Requires(Access.PUBLIC)
+@Requires(token = false)
 @Produces("application/json")
 public class FailingResource {
 

@@ -1,5 +1,5 @@
-// An OpenID provider for tests: the real thing, with keys of its own, and with ways to be away, slow, or to have other keys. What
-// nobody could get from a sound provider (tokens for others, of others, without an end) is signed with its keys at /test/mint.
+// An OpenID provider for tests: a real one with its own keys, which a test can stop, slow down, or give other keys. /test/mint signs
+// tokens that a sound provider never issues: for other audiences, by other issuers, without an end.
 import http from 'node:http';
 import Provider from 'oidc-provider';
 import {SignJWT, base64url, exportJWK, exportSPKI, generateKeyPair} from 'jose';
@@ -71,7 +71,7 @@ async function mint({claims = {}, header = {}, algorithm = 'RS256', seconds = 30
   }
   const headers = {alg: algorithm, typ: 'at+jwt', kid: own.jwk.kid, ...header};
   if (algorithm.startsWith('HS')) {
-    // Whoever takes a public key for a shared secret takes this for signed.
+    // A verifier that uses a public key as a shared secret accepts this signature.
     const secret = new TextEncoder().encode(await exportSPKI(keys.RS256.publicKey));
     return new SignJWT(all).setProtectedHeader(headers).sign(secret);
   }
@@ -131,5 +131,5 @@ await new Promise((listening) => server.listen(Number(process.env.PORT ?? 0), '1
 const issuer = `http://localhost:${server.address().port}`;
 await newKeys();
 console.log(`READY ${issuer}`);
-// It ends with whoever started it.
+// It ends with the process that started it.
 process.stdin.on('end', () => process.exit(0)).resume();

@@ -37,7 +37,7 @@ func serve(name, logs string) error {
 	if err != nil {
 		return err
 	}
-	// What C2SP recommends: a witness may sign with several keys.
+	// C2SP recommends that a witness may sign with several keys.
 	other, _, err := formats.GenerateMLDSAKey(name)
 	if err != nil {
 		return err

@@ -14,7 +14,7 @@ count, note, timeout = int(sys.argv[1]), "n" * int(sys.argv[2]), float(sys.argv[
 log = annals.AuditLog(os.environ["ANNALS_URL"], os.environ["ANNALS_TOKEN"], **json.loads(sys.argv[3]))
 logging.basicConfig(level=logging.WARNING, format="%(name)s: %(message)s")
 logging.getLogger().addHandler(annals.AuditHandler(log, flush_timeout=timeout))
-# Where this is off, as in production, logging says nothing of what handlers raise.
+# If this is off, as in production, logging hides what handlers raise.
 logging.raiseExceptions = False
 shop = logging.getLogger("shop")
 shop.setLevel(logging.INFO)

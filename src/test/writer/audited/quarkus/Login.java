@@ -6,7 +6,7 @@ import jakarta.ws.rs.core.SecurityContext;
 import jakarta.ws.rs.ext.Provider;
 import java.security.Principal;
 
-/** Whoever says a name has it. */
+/** Trusts the name that the caller states. */
 @Provider
 public class Login implements ContainerRequestFilter {
     @Override

@@ -123,7 +123,7 @@ public final class SearchPart implements Part {
                         String.format("%,d", indexBytes(databases.get(indexes))));
             }
             return String.format("""
-                    What indexes on the records cost those who append: one writer, %,d records per transaction by plain SQL, into a
+                    The cost of indexes on the records for appends: one writer, %,d records per transaction by plain SQL, into a
                     table that already has some. Bytes are those of all indexes of the table, including its primary key.
 
                     %s""", BATCH, table);

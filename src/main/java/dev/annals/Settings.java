@@ -5,7 +5,7 @@ import dev.annals.access.requests.LoggingConfig;
 import dev.annals.access.tokens.TokenConfig;
 import dev.annals.core.append.AppendConfig;
 import dev.annals.core.feed.FeedConfig;
-import dev.annals.core.live.LiveConfig;
+import dev.annals.core.feed.LiveConfig;
 import dev.annals.derived.alert.AlertConfig;
 import dev.annals.derived.facets.FacetsConfig;
 import dev.annals.derived.log.LogConfig;

@@ -6,7 +6,7 @@ import com.tngtech.archunit.core.domain.JavaClass;
 import dev.annals.BesideTheService;
 import dev.annals.OwnClasses;
 import dev.annals.core.append.AppendResource;
-import dev.annals.core.live.FeedResource;
+import dev.annals.core.feed.FeedResource;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -1,6 +1,6 @@
 package dev.annals.core.append;
 
-import dev.annals.core.live.HeadWatch;
+import dev.annals.core.feed.HeadWatch;
 import dev.annals.core.record.AuditRecord;
 import dev.annals.core.record.RecordRow;
 import dev.annals.core.record.StoredRecord;

@@ -1,4 +1,4 @@
-/** Reading page by page: pages, cursors, links, and records one by one. */
+/** Reads feeds over HTTP: pages, records one by one, long polls and streams. Begin with {@link dev.annals.core.feed.FeedReader}. */
 @NullMarked
 package dev.annals.core.feed;
 

@@ -7,7 +7,7 @@ import dev.annals.AuditLogFixture.Project;
 import dev.annals.Await;
 import dev.annals.SqlFixture;
 import dev.annals.access.tokens.TestTokens;
-import dev.annals.core.live.SseStream;
+import dev.annals.core.feed.SseStream;
 import dev.annals.tools.embedded.TestDatabase;
 import io.quarkus.test.common.QuarkusTestResource;
 import io.quarkus.test.common.http.TestHTTPResource;

@@ -7,7 +7,6 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.annals.AuditLogFixture;
 import dev.annals.AuditLogFixture.Project;
 import dev.annals.core.append.OtherInstance;
-import dev.annals.core.live.SseStream;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;

@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.annals.OneByOne;
 import dev.annals.core.feed.FeedClient.Page;
-import dev.annals.core.live.SseStream;
 import dev.annals.core.query.Filter;
 import dev.annals.core.query.Order;
 import io.quarkus.test.common.http.TestHTTPResource;

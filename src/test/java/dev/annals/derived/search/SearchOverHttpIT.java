@@ -9,7 +9,7 @@ import dev.annals.NothingByItself;
 import dev.annals.OneByOne;
 import dev.annals.ProjectTest;
 import dev.annals.core.feed.FeedClient;
-import dev.annals.core.live.SseStream;
+import dev.annals.core.feed.SseStream;
 import io.quarkus.test.common.http.TestHTTPResource;
 import io.quarkus.test.junit.QuarkusTest;
 import io.quarkus.test.junit.TestProfile;

@@ -9,7 +9,7 @@ import dev.annals.Await;
 import dev.annals.OneByOne;
 import dev.annals.Slow;
 import dev.annals.SqlFixture;
-import dev.annals.core.live.SseStream;
+import dev.annals.core.feed.SseStream;
 import io.quarkus.test.common.WithTestResource;
 import io.quarkus.test.common.http.TestHTTPResource;
 import io.quarkus.test.junit.QuarkusTest;

@@ -1,4 +1,4 @@
-package dev.annals.core.live;
+package dev.annals.core.feed;
 
 import com.sun.management.UnixOperatingSystemMXBean;
 import io.vertx.core.Vertx;

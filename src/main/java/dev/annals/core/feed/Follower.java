@@ -1,10 +1,8 @@
-package dev.annals.core.live;
+package dev.annals.core.feed;
 
-import dev.annals.core.feed.Cursor;
-import dev.annals.core.feed.FeedQuery;
-import dev.annals.core.live.HeadWatch.Kind;
-import dev.annals.core.live.HeadWatch.Waiter;
-import dev.annals.core.live.ReadCoalescer.Caller;
+import dev.annals.core.feed.HeadWatch.Kind;
+import dev.annals.core.feed.HeadWatch.Waiter;
+import dev.annals.core.feed.ReadCoalescer.Caller;
 import dev.annals.core.query.Filter;
 import io.vertx.core.Context;
 import java.util.UUID;

@@ -1,4 +1,4 @@
-package dev.annals.core.live;
+package dev.annals.core.feed;
 
 import dev.annals.access.caller.Caller;
 import dev.annals.access.caller.Requires;
@@ -6,13 +6,6 @@ import dev.annals.access.caller.Scope;
 import dev.annals.access.limits.Limit;
 import dev.annals.access.limits.Usage;
 import dev.annals.access.tokens.TokenWatch;
-import dev.annals.core.feed.FeedConfig;
-import dev.annals.core.feed.FeedLinks;
-import dev.annals.core.feed.FeedParameters;
-import dev.annals.core.feed.FeedQuery;
-import dev.annals.core.feed.FeedReader;
-import dev.annals.core.feed.PageAnswers;
-import dev.annals.core.feed.PageProver;
 import dev.annals.core.query.Filter;
 import dev.annals.kernel.http.ProblemException;
 import dev.annals.kernel.http.ProblemType;

@@ -1,6 +1,5 @@
-package dev.annals.core.live;
+package dev.annals.core.feed;
 
-import dev.annals.core.feed.StandbyReads;
 import dev.annals.kernel.database.Reads;
 import dev.annals.kernel.database.Sql;
 import dev.annals.kernel.http.Problem;

@@ -1,4 +1,4 @@
-package dev.annals.core.live;
+package dev.annals.core.feed;
 
 import dev.annals.kernel.config.ConfigLimits.Durations;
 import dev.annals.kernel.config.ConfigLimits.Max;

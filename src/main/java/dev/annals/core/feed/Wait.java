@@ -1,6 +1,5 @@
-package dev.annals.core.live;
+package dev.annals.core.feed;
 
-import dev.annals.core.feed.FeedParameters;
 import dev.annals.core.query.Order;
 import dev.annals.kernel.http.RequestParameters;
 import jakarta.ws.rs.core.MultivaluedMap;

@@ -1,4 +1,4 @@
-package dev.annals.core.live;
+package dev.annals.core.feed;
 
 import static dev.annals.ProblemAssertions.assertProblem;
 import static dev.annals.core.feed.FeedClient.FEED;
@@ -8,9 +8,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.annals.AuditLogFixture;
-import dev.annals.core.feed.FeedClient;
 import dev.annals.core.feed.FeedClient.Page;
-import dev.annals.core.feed.FeedTest;
 import dev.annals.core.query.QueryParser;
 import io.quarkus.test.common.http.TestHTTPResource;
 import io.quarkus.test.junit.QuarkusTest;

@@ -1,4 +1,4 @@
-package dev.annals.core.live;
+package dev.annals.core.feed;
 
 import static io.restassured.RestAssured.given;
 import static java.nio.charset.StandardCharsets.UTF_8;

@@ -1,4 +1,4 @@
-package dev.annals.core.live;
+package dev.annals.core.feed;
 
 import io.quarkus.test.junit.QuarkusTestProfile;
 import java.time.Duration;

@@ -1,8 +1,6 @@
-package dev.annals.core.live;
+package dev.annals.core.feed;
 
-import dev.annals.core.feed.FeedPage;
-import dev.annals.core.feed.FeedQuery;
-import dev.annals.core.live.HeadWatch.Kind;
+import dev.annals.core.feed.HeadWatch.Kind;
 import dev.annals.core.query.Filter;
 import io.smallrye.mutiny.subscription.UniEmitter;
 import io.vertx.core.Context;

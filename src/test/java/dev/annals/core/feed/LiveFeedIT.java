@@ -1,4 +1,4 @@
-package dev.annals.core.live;
+package dev.annals.core.feed;
 
 import static dev.annals.core.feed.FeedClient.FEED;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -10,8 +10,6 @@ import dev.annals.Await;
 import dev.annals.Load;
 import dev.annals.OneByOne;
 import dev.annals.core.feed.FeedClient.Page;
-import dev.annals.core.feed.FeedLoad;
-import dev.annals.core.feed.FeedTest;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.quarkus.test.common.http.TestHTTPResource;
 import io.quarkus.test.junit.QuarkusTest;

@@ -1,4 +1,4 @@
-package dev.annals.core.live;
+package dev.annals.core.feed;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

@@ -1,9 +1,5 @@
-package dev.annals.core.live;
+package dev.annals.core.feed;
 
-import dev.annals.core.feed.FeedConfig;
-import dev.annals.core.feed.FeedPage;
-import dev.annals.core.feed.FeedQuery;
-import dev.annals.core.feed.FeedReader;
 import dev.annals.core.query.Filter;
 import dev.annals.kernel.memory.MemoryBudget;
 import io.micrometer.core.instrument.MeterRegistry;

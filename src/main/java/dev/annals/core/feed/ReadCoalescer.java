@@ -1,4 +1,4 @@
-package dev.annals.core.live;
+package dev.annals.core.feed;
 
 import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;

@@ -1,8 +1,5 @@
-package dev.annals.core.live;
+package dev.annals.core.feed;
 
-import dev.annals.core.feed.Cursor;
-import dev.annals.core.feed.FeedPage;
-import dev.annals.core.feed.FeedQuery;
 import dev.annals.core.record.EncodedRecord;
 import io.vertx.core.buffer.Buffer;
 import java.nio.charset.StandardCharsets;

@@ -8,9 +8,10 @@ import java.util.Map;
 import java.util.UUID;
 
 /**
- * Something derived from feeds and kept in tables of its own. A row of {@code annals.projection} has the same name. What is
- * derived must depend only on the feed, and neither on the time nor on how the feed is cut into steps, so that a rebuild
- * gives the same result.
+ * Data that follows from feeds and is stored in tables of its own. A row of {@code annals.projection} has its name. The data must depend
+ * only on the feed, not on the time or the steps in which it was read, so that a rebuild gives the same data.
+ *
+ * <p>{@link ProjectionSteps} calls it in a transaction that holds the checkpoint, and moves the checkpoint in this transaction.
  */
 public interface Projection {
 
@@ -18,21 +19,19 @@ public interface Projection {
     String name();
 
     /**
-     * Takes in the next records of a project's feed, a bounded number of them. {@link Projector} holds the checkpoint, and
-     * moves it in the same transaction.
+     * Takes in the next records of a project's feed, a bounded number of them.
      *
      * @param connection in a transaction that sees all commits so far
-     * @param sequenceId all records up to this one have been taken in
-     * @return up to which record all have now been taken in; {@code sequenceId} if there are no new ones
+     * @param sequenceId the last record that has been taken in
+     * @return the last record that has now been taken in; {@code sequenceId} if there are no new ones
      */
     Uni<Long> project(SqlConnection connection, UUID projectId, long sequenceId);
 
     /**
-     * The same for several projects of which each has few new records, in one transaction. Whatever fails in one of them fails
-     * them all: {@link Projector} then takes each by itself.
+     * As {@link #project}, for several projects with few new records. If one of them fails, all fail.
      *
-     * @param sequenceIds of each project: all records up to this one have been taken in
-     * @return up to which record all have now been taken in, of each of these projects
+     * @param sequenceIds the last record of each project that has been taken in
+     * @return the last record of each project that has now been taken in
      */
     default Uni<Map<UUID, Long>> projectTogether(SqlConnection connection, Map<UUID, Long> sequenceIds) {
         Map<UUID, Long> taken = new HashMap<>();
@@ -46,34 +45,30 @@ public interface Projection {
                 .replaceWith(taken);
     }
 
-    /**
-     * Forgets what was derived from a project's feed, in the transaction that moves the checkpoint to its start. That may be
-     * much: each of its statements takes a bounded part.
-     */
+    /** Deletes the data of a project. There may be much of it: each statement deletes a bounded part. */
     Uni<Void> reset(SqlConnection connection, UUID projectId);
 
     /**
-     * Takes back what was derived from one record, in the transaction that is about to redact fields of it. {@link Projector} holds
-     * the checkpoint. Does nothing where nothing is derived that a redaction changes.
+     * Removes what follows from one record, before fields of it are redacted.
      *
      * @param sequenceId of a record that has been taken in
      */
-    default Uni<Void> takeBack(SqlConnection connection, UUID projectId, long sequenceId) {
+    default Uni<Void> retract(SqlConnection connection, UUID projectId, long sequenceId) {
         return Uni.createFrom().voidItem();
     }
 
-    /** Takes the same record in again, as it is now. What is derived then is what a rebuild would give. */
-    default Uni<Void> takeAgain(SqlConnection connection, UUID projectId, long sequenceId) {
+    /** Takes a retracted record in again, as it is now. */
+    default Uni<Void> include(SqlConnection connection, UUID projectId, long sequenceId) {
         return Uni.createFrom().voidItem();
     }
 
     /**
-     * Corrects what is derived together from the records that have expired now and others, in the transaction in which they do. {@link
-     * Projector} holds the checkpoint. What is derived from the former alone goes with them.
+     * Corrects data that follows from removed records and remaining ones together. Data that follows from removed records alone is deleted
+     * with them.
      *
-     * @param horizon the sequence id of the last of them; the next record has been taken in
+     * @param horizon the sequence id of the last removed record; the next record has been taken in
      */
-    default Uni<Void> expired(SqlConnection connection, UUID projectId, long horizon) {
+    default Uni<Void> afterRemoval(SqlConnection connection, UUID projectId, long horizon) {
         return Uni.createFrom().voidItem();
     }
 }

@@ -12,38 +12,33 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Finds the projects that have just got records, however many others there are, at the end of the table of places, to which every
- * commit adds. Of what it comes across, it takes what the read before did not see. What it misses is found by the next look at all
- * projects.
+ * Finds projects with new records without a scan of all projects: every commit adds a row at the end of {@code annals.feed_segment}, and
+ * the transaction number of a row tells whether the last read saw it. A read may miss some, because PostgreSQL also puts rows where
+ * expired ones were; {@link Projector} then finds them in its round.
  *
- * <p>One read at a time.
+ * <p>A pass over the end of the table takes one or more reads. One read runs at a time.
  */
 final class RecentProjects {
 
     private static final Sql READ_RECENT_PROJECTS = Sql.named("derived/projection/read_recent_projects");
-    /** How many places one read takes: more than fit on a page, so that it always gets to another one. */
+    /** The most rows of a read. A page holds fewer, so each read gets to another page. */
     private static final int PLACES = 1_000;
-    /** Each session that writes fills a page of its own, and so many pages before the last one may still be somebody's. */
+    /** Each session fills a page of its own. So many pages before the last one may still get rows. */
     private static final int OPEN_PAGES = 64;
 
     private final Pool pool;
     private volatile long fromPage = Long.MAX_VALUE;
     private volatile @Nullable String seen;
-    /** Where the read began that is not at its end yet. */
-    private volatile @Nullable Marks began;
+    /** The end of the table when the pass began; null between passes. */
+    private volatile @Nullable End end;
 
     RecentProjects(Pool pool) {
         this.pool = pool;
     }
 
-    /** The last page of the table, and the snapshot. */
-    private record Marks(long lastPage, String snapshot) {}
+    private record End(long lastPage, String snapshot) {}
 
-    /**
-     * What a read has found.
-     *
-     * @param more whether there are places behind those that it looked at
-     */
+    /** @param more whether the pass has more rows to read */
     record Found(Set<UUID> projectIds, boolean more) {
 
         static final Found NOTHING = new Found(Set.of(), false);
@@ -61,25 +56,25 @@ final class RecentProjects {
     private Found found(RowSet<Row> rows) {
         Set<UUID> projectIds = new HashSet<>();
         long page = fromPage;
-        Marks marks = began;
+        End reached = end;
         for (Row row : rows) {
             UUID projectId = row.getUUID("project_id");
             if (projectId != null) {
                 projectIds.add(projectId);
                 page = row.getLong("page");
-            } else if (marks == null) {
-                marks = new Marks(row.getLong("page"), row.getString("snapshot"));
+            } else if (reached == null) {
+                reached = new End(row.getLong("page"), row.getString("snapshot"));
             }
         }
         boolean more = rows.size() > PLACES && page != fromPage;
         if (more) {
             fromPage = page;
-            began = marks;
+            end = reached;
         } else {
-            Marks reached = Objects.requireNonNull(marks);
-            fromPage = reached.lastPage() - OPEN_PAGES;
-            seen = reached.snapshot();
-            began = null;
+            End last = Objects.requireNonNull(reached);
+            fromPage = last.lastPage() - OPEN_PAGES;
+            seen = last.snapshot();
+            end = null;
         }
         return new Found(projectIds, more);
     }

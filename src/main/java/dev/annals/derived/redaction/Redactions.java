@@ -5,7 +5,7 @@ import dev.annals.core.record.RecordRow;
 import dev.annals.core.record.RecordWriter;
 import dev.annals.core.record.Redaction;
 import dev.annals.core.record.StoredRecord;
-import dev.annals.derived.projection.Projector;
+import dev.annals.derived.projection.ProjectionSteps;
 import dev.annals.derived.proof.Tile;
 import dev.annals.derived.proof.TileSeed;
 import dev.annals.kernel.database.DatabaseFailure;
@@ -46,13 +46,13 @@ class Redactions {
     private static final Sql REDACT = Sql.named("derived/redaction/redact");
 
     private final Pool pool;
-    private final Projector projector;
+    private final ProjectionSteps projections;
     private final SequentialGuid guids;
     private final SecureRandom random = new SecureRandom();
 
-    Redactions(Pool pool, Projector projector, SequentialGuid guids) {
+    Redactions(Pool pool, ProjectionSteps projections, SequentialGuid guids) {
         this.pool = pool;
-        this.projector = projector;
+        this.projections = projections;
         this.guids = guids;
     }
 
@@ -74,7 +74,7 @@ class Redactions {
                 .deferred(() -> pool.withTransaction(connection -> find(connection, target)
                         .chain(record -> left(record, target, request).isEmpty()
                                 ? nothing(connection, target, request, record)
-                                : projector.around(
+                                : projections.change(
                                         connection,
                                         target.projectId,
                                         record.sequenceId(),

@@ -1,7 +1,7 @@
 package dev.annals.derived.retention;
 
 import dev.annals.derived.log.LogTree;
-import dev.annals.derived.projection.Projector;
+import dev.annals.derived.projection.ProjectionSteps;
 import dev.annals.kernel.database.DatabaseFailure;
 import dev.annals.kernel.database.Sql;
 import io.micrometer.core.instrument.Counter;
@@ -53,7 +53,7 @@ public class Retention {
 
     private final Pool pool;
     private final Vertx vertx;
-    private final Projector projector;
+    private final ProjectionSteps projections;
     private final LogTree log;
     private final RetentionConfig config;
     private final int records;
@@ -65,21 +65,27 @@ public class Retention {
     private volatile long timer = -1;
 
     @Inject
-    Retention(Pool pool, Vertx vertx, Projector projector, LogTree log, RetentionConfig config, MeterRegistry metrics) {
-        this(pool, vertx, projector, log, config, RECORDS, metrics);
+    Retention(
+            Pool pool,
+            Vertx vertx,
+            ProjectionSteps projections,
+            LogTree log,
+            RetentionConfig config,
+            MeterRegistry metrics) {
+        this(pool, vertx, projections, log, config, RECORDS, metrics);
     }
 
     Retention(
             Pool pool,
             Vertx vertx,
-            Projector projector,
+            ProjectionSteps projections,
             LogTree log,
             RetentionConfig config,
             int records,
             MeterRegistry metrics) {
         this.pool = pool;
         this.vertx = vertx;
-        this.projector = projector;
+        this.projections = projections;
         this.log = log;
         this.config = config;
         this.records = records;
@@ -207,8 +213,8 @@ public class Retention {
         return DatabaseFailure.retried(Uni.createFrom()
                 .deferred(() -> pool.withTransaction(connection -> {
                     Removal removal = new Removal(connection, projectId);
-                    return projector
-                            .aroundRemoval(connection, projectId, removal::run)
+                    return projections
+                            .removeFirst(connection, projectId, removal::run)
                             .map(horizon -> removal.count);
                 })));
     }

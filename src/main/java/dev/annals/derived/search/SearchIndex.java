@@ -108,7 +108,7 @@ public class SearchIndex implements Projection, FeedIndex {
     }
 
     @Override
-    public Uni<Void> takeBack(SqlConnection connection, UUID projectId, long sequenceId) {
+    public Uni<Void> retract(SqlConnection connection, UUID projectId, long sequenceId) {
         return FORGET_BLOCK
                 .bind("project_id", projectId)
                 .bind("block", (sequenceId - 1) / BLOCK)
@@ -118,17 +118,16 @@ public class SearchIndex implements Projection, FeedIndex {
 
     /** Its whole block. */
     @Override
-    public Uni<Void> takeAgain(SqlConnection connection, UUID projectId, long sequenceId) {
+    public Uni<Void> include(SqlConnection connection, UUID projectId, long sequenceId) {
         return project(connection, projectId, (sequenceId - 1) / BLOCK * BLOCK).replaceWithVoid();
     }
 
     /** The block in which the oldest record is left. */
     @Override
-    public Uni<Void> expired(SqlConnection connection, UUID projectId, long horizon) {
+    public Uni<Void> afterRemoval(SqlConnection connection, UUID projectId, long horizon) {
         return horizon % BLOCK == 0
                 ? Uni.createFrom().voidItem()
-                : takeBack(connection, projectId, horizon + 1)
-                        .chain(() -> takeAgain(connection, projectId, horizon + 1));
+                : retract(connection, projectId, horizon + 1).chain(() -> include(connection, projectId, horizon + 1));
     }
 
     @Override

@@ -64,7 +64,7 @@ public class DailyCounts implements Projection {
     }
 
     @Override
-    public Uni<Void> takeBack(SqlConnection connection, UUID projectId, long sequenceId) {
+    public Uni<Void> retract(SqlConnection connection, UUID projectId, long sequenceId) {
         return UNCOUNT_RECORD
                 .bind("project_id", projectId)
                 .bind("sequence_id", sequenceId)
@@ -73,7 +73,7 @@ public class DailyCounts implements Projection {
     }
 
     @Override
-    public Uni<Void> takeAgain(SqlConnection connection, UUID projectId, long sequenceId) {
+    public Uni<Void> include(SqlConnection connection, UUID projectId, long sequenceId) {
         return RECOUNT_RECORD
                 .bind("project_id", projectId)
                 .bind("sequence_id", sequenceId)

@@ -12,61 +12,74 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
 
-/** An instance that takes on what is behind when a test says so. */
+/** An instance that scans when a test says so. The clock of its lag moves when a test says so, too. */
 public final class TestProjector {
 
     static final int STEPS = 2;
     static final int RECORDS = Projector.RECORDS;
 
     private static final Duration LIMIT = Duration.ofSeconds(60);
-
-    private final Projector projector;
-
     private static final Duration IDLE = Duration.ofMillis(500);
 
-    /** @param projects how many projects a look is at */
+    private final ProjectionSteps steps;
+    private final Projector projector;
+    private final AtomicLong nanoTime = new AtomicLong();
+
+    /** @param projects how many projects a scan covers */
     public TestProjector(Pool pool, List<Projection> projections, int projects) {
         this(pool, projections, projects, Duration.ofMillis(10));
     }
 
     TestProjector(Pool pool, List<Projection> projections, int projects, Duration interval) {
+        this.steps = new ProjectionSteps(pool, projections);
         this.projector = new Projector(
                 pool,
-                projections,
+                steps,
                 true,
-                new Projector.Pace(interval, projects, STEPS, Duration.ofMillis(1), Duration.ofMillis(20)));
+                new Projector.Pace(interval, projects, STEPS, Duration.ofMillis(1), Duration.ofMillis(20)),
+                nanoTime::get);
     }
 
-    /** What it drives. */
     public Projector projector() {
         return projector;
     }
 
-    /** One look. Gives whether there may be more. */
-    public boolean look() {
-        return projector.look().await().atMost(LIMIT);
+    public ProjectionSteps steps() {
+        return steps;
     }
 
-    /** One look, and the pause behind it if there are more projects. Gives whether the service would look on at once. */
-    boolean lookOn() {
-        return projector.lookOn().await().atMost(LIMIT);
+    /** Scans once. Returns whether there may be more. */
+    public boolean scan() {
+        return projector.scan().await().atMost(LIMIT);
+    }
+
+    /** Scans once, and pauses as the service does. Returns whether the service would scan again without waiting for its interval. */
+    boolean scanAndPause() {
+        return projector.scanAndPause().await().atMost(LIMIT);
+    }
+
+    /** Moves the clock of the lag. */
+    void passSecond() {
+        nanoTime.addAndGet(Duration.ofSeconds(1).toNanos());
     }
 
     /**
-     * Looks at every project until a whole round finds nothing behind, or there was nothing to take in for much longer than
-     * what failed is left alone: other tests leave feeds with gaps, where no projection gets on.
+     * Scans until a whole round finds no projection behind, or until nothing was taken in for much longer than the longest back-off:
+     * other tests leave feeds with gaps, where no projection gets on.
      */
     public void catchUp() {
         long before = -1;
         long idleSince = System.nanoTime();
         for (int rounds = 0; rounds < 10_000; rounds++) {
-            boolean more = look();
+            boolean more = scan();
             while (!projector.atEnd()) {
-                more |= look();
+                more |= scan();
             }
-            long missing =
-                    projector.names().stream().mapToLong(projector::missing).sum();
+            long missing = projector.names().stream()
+                    .mapToLong(projector.lag()::records)
+                    .sum();
             if (more || missing != before) {
                 idleSince = System.nanoTime();
             }
@@ -80,19 +93,19 @@ public final class TestProjector {
                 .isEmpty();
     }
 
-    /** What goes on while instances project. */
+    /** Work that a test does while instances project. */
     public interface Work {
         void run() throws Exception;
     }
 
-    /** Lets instances project for as long as a load runs. */
+    /** Lets instances project while a load runs. */
     public static void projectDuring(List<TestProjector> instances, Work load) throws Exception {
         ExecutorService threads = Executors.newFixedThreadPool(instances.size());
         AtomicBoolean running = new AtomicBoolean(true);
         try {
             List<Future<?>> ends = new ArrayList<>();
             for (TestProjector instance : instances) {
-                ends.add(threads.submit(() -> instance.lookWhile(running)));
+                ends.add(threads.submit(() -> instance.scanWhile(running)));
             }
             load.run();
             running.set(false);
@@ -105,12 +118,12 @@ public final class TestProjector {
         }
     }
 
-    private void lookWhile(AtomicBoolean running) {
+    private void scanWhile(AtomicBoolean running) {
         while (running.get()) {
             try {
-                look();
+                scan();
             } catch (RuntimeException e) {
-                // Its connection was killed at the look itself, which the service would try again.
+                // The connection of the scan itself was killed. The service would scan again.
                 if (!DatabaseFailure.isTransient(e.getCause() == null ? e : e.getCause())) {
                     throw e;
                 }
@@ -118,12 +131,12 @@ public final class TestProjector {
         }
     }
 
-    /** For how long a projection has been behind. */
+    /** How long a projection has been behind, by the clock of the test. */
     public double lagSeconds(String projection) {
-        return projector.lagSeconds(projection);
+        return projector.lag().seconds(projection);
     }
 
-    /** In how many projects the last step of a projection failed. */
+    /** The number of projects in which the last step of a projection failed. */
     public long failing(String projection) {
         return projector.failing(projection);
     }

@@ -89,7 +89,7 @@ class RedactedProjectionsTest {
     @ValueSource(ints = {10_000, 40})
     void whatWasDerivedIsWhatARebuildDerives(int combinations) throws Exception {
         TestProjector projector = derived.projector(combinations);
-        Redactions redactions = new Redactions(derived.pool, projector.projector(), new SequentialGuid());
+        Redactions redactions = new Redactions(derived.pool, projector.steps(), new SequentialGuid());
         derived.append(3000);
         projector.catchUp();
         List<String> tiles = log.texts("select t::text from annals.merkle_tile t order by t");
@@ -105,7 +105,7 @@ class RedactedProjectionsTest {
     @Test
     void whereADayHasRoomTheCountsAreRightAtOnce() throws Exception {
         TestProjector projector = derived.projector();
-        Redactions redactions = new Redactions(derived.pool, projector.projector(), new SequentialGuid());
+        Redactions redactions = new Redactions(derived.pool, projector.steps(), new SequentialGuid());
         log.run("insert into annals.audit_record (project_id, action, actor_name, outcome) select '" + project
                 + "', 'a', 'Jane', 'o' from generate_series(1, 2)");
         projector.catchUp();
@@ -127,7 +127,7 @@ class RedactedProjectionsTest {
     @Test
     void ofTheSeedsOfATileOnlyThatOfTheRedactedRecordIsGone() throws Exception {
         TestProjector projector = derived.projector();
-        Redactions redactions = new Redactions(derived.pool, projector.projector(), new SequentialGuid());
+        Redactions redactions = new Redactions(derived.pool, projector.steps(), new SequentialGuid());
         derived.append(300);
         projector.catchUp();
         String before = log.text(
@@ -151,7 +151,7 @@ class RedactedProjectionsTest {
     @Test
     void aRecordThatIsNotInTheTreeYetIsTakenInAsItWas() throws Exception {
         TestProjector projector = derived.projector();
-        Redactions redactions = new Redactions(derived.pool, projector.projector(), new SequentialGuid());
+        Redactions redactions = new Redactions(derived.pool, projector.steps(), new SequentialGuid());
         derived.append(300);
         for (long place : new long[] {1, 256, 257, 290}) {
             redact(redactions, place, random);
@@ -175,7 +175,7 @@ class RedactedProjectionsTest {
         List<Future<?>> running = new ArrayList<>();
         for (int i = 0; i < 2; i++) {
             TestProjector projector = derived.projector();
-            running.add(threads.submit(whileNot(done, projector::look)));
+            running.add(threads.submit(whileNot(done, projector::scan)));
         }
         running.add(threads.submit(whileNot(done, () -> {
             derived.append(50);
@@ -185,7 +185,7 @@ class RedactedProjectionsTest {
         for (int i = 0; i < 3; i++) {
             Random choice = new Random(i);
             Redactions redactions =
-                    new Redactions(derived.pool, derived.projector().projector(), new SequentialGuid());
+                    new Redactions(derived.pool, derived.projector().steps(), new SequentialGuid());
             redacting.add(threads.submit(() -> {
                 for (int n = 0; n < REDACTIONS; n++) {
                     // few tiles and blocks, so that they meet

@@ -44,7 +44,7 @@ class ArchiveTest {
     private final Retention retention = new Retention(
             derived.pool,
             vertx,
-            projector.projector(),
+            projector.steps(),
             (LogTree) TreeFixture.logTree(),
             Settings.of(RetentionConfig.class, Map.of()),
             100,

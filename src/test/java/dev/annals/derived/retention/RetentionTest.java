@@ -75,7 +75,7 @@ class RetentionTest {
         return new Retention(
                 derived.pool,
                 vertx,
-                projector.projector(),
+                projector.steps(),
                 (LogTree) TreeFixture.logTree(),
                 Settings.of(RetentionConfig.class, Map.of()),
                 records,
@@ -261,7 +261,7 @@ class RetentionTest {
             TestProjector other = derived.projector();
             running.add(threads.submit(() -> {
                 while (!done.get()) {
-                    other.look();
+                    other.scan();
                 }
                 return null;
             }));

@@ -91,7 +91,7 @@ class SearchIndexTest {
                     append(project, random.nextInt(1, 150), random);
                 }
                 if (random.nextInt(10) == 0) {
-                    projector.look();
+                    projector.scan();
                 }
                 if (random.nextInt(100) == 0) {
                     startTheIndexAnew();

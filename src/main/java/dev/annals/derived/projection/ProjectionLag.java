@@ -1,0 +1,95 @@
+package dev.annals.derived.projection;
+
+import java.util.HashMap;
+import java.util.Map;
+import java.util.UUID;
+import java.util.function.LongSupplier;
+
+/**
+ * Measures how far projections are behind the heads of the feeds. {@link Projector} reports what its scans see. A round of scans covers
+ * all projects; the figures of a projection change at the end of a round.
+ *
+ * <p>A projection of a project is behind from the scan that first saw a missing record. If it has since taken in all that this scan
+ * saw, what is missing now arrived after the scan before this one, and counts from there. One that a round has not seen is no longer
+ * behind.
+ */
+final class ProjectionLag {
+
+    /** Seconds are measured for at most so many pairs of projection and project. */
+    private static final int MAX_TRACKED = 10_000;
+
+    private final LongSupplier nanoTime;
+    private final Map<Key, Behind> behind = new HashMap<>();
+    private final Map<String, Lag> published = new HashMap<>();
+    private Map<String, Long> counted = new HashMap<>();
+    private long roundBegan;
+
+    /** @param nanoTime as {@link System#nanoTime} */
+    ProjectionLag(LongSupplier nanoTime) {
+        this.nanoTime = nanoTime;
+    }
+
+    private record Key(String projection, UUID projectId) {}
+
+    /**
+     * @param head the record up to which something has been missing since {@code since}
+     * @param seen the last scan that found it behind
+     */
+    private record Behind(long head, long since, long seen) {
+
+        Behind seenAgain(long newHead, long sequenceId, long now) {
+            return sequenceId < head ? new Behind(head, since, now) : new Behind(newHead, seen, now);
+        }
+    }
+
+    /** @param since when the oldest missing record was seen first */
+    private record Lag(long records, long since) {}
+
+    synchronized void beginRound() {
+        counted = new HashMap<>();
+        roundBegan = nanoTime.getAsLong();
+    }
+
+    /**
+     * Reports a projection that is behind in a project.
+     *
+     * @param head the last sequence id of the feed
+     * @param records how many of them are missing
+     * @param inRound false if the round comes to this project at another time
+     */
+    synchronized void report(String projection, UUID projectId, long head, long records, boolean inRound) {
+        long now = nanoTime.getAsLong();
+        Key key = new Key(projection, projectId);
+        Behind before = behind.get(key);
+        if (before != null) {
+            behind.put(key, before.seenAgain(head, head - records, now));
+        } else if (behind.size() < MAX_TRACKED) {
+            behind.put(key, new Behind(head, now, now));
+        }
+        if (inRound) {
+            counted.merge(projection, records, Long::sum);
+        }
+    }
+
+    synchronized void endRound() {
+        behind.values().removeIf(pair -> pair.seen() - roundBegan < 0);
+        long now = nanoTime.getAsLong();
+        published.clear();
+        counted.forEach((projection, records) -> published.put(projection, new Lag(records, now)));
+        behind.forEach((key, pair) -> published.computeIfPresent(
+                key.projection(),
+                (projection, lag) -> pair.since() - lag.since() < 0 ? new Lag(lag.records(), pair.since()) : lag));
+    }
+
+    /** The number of records that were missing at the end of the last round. */
+    synchronized long records(String projection) {
+        Lag lag = published.get(projection);
+        return lag == null ? 0 : lag.records();
+    }
+
+    /** How long the oldest missing record has been missing, in seconds; 0 if none was missing at the end of the last round. */
+    synchronized double seconds(String projection) {
+        Lag lag = published.get(projection);
+        return lag == null || lag.records() == 0 ? 0 : (nanoTime.getAsLong() - lag.since()) / 1e9;
+    }
+}

@@ -28,7 +28,7 @@ class AccessTest extends CallsOfTheContract {
         Project victim = log.newProject(SCOPES);
         String record = append(victim);
         Map<String, String> tokens = new LinkedHashMap<>();
-        tokens.put("nobody", "");
+        tokens.put("no token", "");
         tokens.put("unknown token", TestTokens.unknown());
         Project other = log.newProject(SCOPES);
         append(other);

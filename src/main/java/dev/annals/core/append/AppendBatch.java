@@ -84,7 +84,7 @@ final class AppendBatch {
                 stretches.add(new Stretch(records.size(), missing.size()));
             }
             records.addAll(missing);
-            projectIds.addAll(Collections.nCopies(missing.size(), request.lane.projectId()));
+            projectIds.addAll(Collections.nCopies(missing.size(), request.key.projectId()));
             tokenIds.addAll(Collections.nCopies(missing.size(), request.tokenId));
         }
         if (!apart) {

@@ -1,61 +1,164 @@
 package dev.annals.core.append;
 
+import dev.annals.access.caller.Caller;
+import dev.annals.core.record.RecordReader;
 import dev.annals.core.record.StoredRecord;
+import dev.annals.kernel.http.FieldError;
+import dev.annals.kernel.http.Problem;
+import dev.annals.kernel.http.ProblemException;
+import dev.annals.kernel.http.ProblemType;
 import java.util.List;
+import java.util.function.IntFunction;
 
-/** What became of an append. It is stored whole or not at all. */
+/** The outcome of an append, which is stored whole or not at all. */
 sealed interface AppendOutcome {
 
     /**
-     * All records are stored, at least one of them by this append.
+     * The stored records.
+     *
+     * @throws RuntimeException if they are not stored; see {@link NotStored#toException}
+     */
+    default Stored orThrow(IntFunction<String> pointer) {
+        if (this instanceof NotStored failure) {
+            throw failure.toException(pointer);
+        }
+        return (Stored) this;
+    }
+
+    /**
+     * All records are stored.
      *
      * @param records as they are stored, in the order sent
-     * @param added how many of them this append stored. The others had been stored before with the same content, possibly by
-     *     an earlier attempt at this append whose answer was lost, if the client chose their ids
+     * @param added how many of them this append stored; 0 if it is a duplicate. The others had been stored before with the
+     *     same content, possibly by an earlier attempt at this append whose answer was lost, if the client chose their ids
      */
     record Stored(List<StoredRecord> records, int added) implements AppendOutcome {}
 
-    /**
-     * All records had been stored before, with the same content.
-     *
-     * @param records as they are stored, in the order sent
-     */
-    record Duplicate(List<StoredRecord> records) implements AppendOutcome {}
+    /** The append is not stored. */
+    sealed interface NotStored extends AppendOutcome {
 
-    /** Some records cannot be stored, so none of the append is. */
-    record Rejected(Reason reason, List<Rejection> rejections) implements AppendOutcome {}
+        /**
+         * The exception that answers the client.
+         *
+         * @param pointer the JSON pointer of a record in the body, by the record's index
+         */
+        RuntimeException toException(IntFunction<String> pointer);
+    }
 
-    /** Why records are rejected. */
+    /** Some records cannot be stored. */
+    record Rejected(Reason reason, List<Rejection> rejections) implements NotStored {
+
+        @Override
+        public RuntimeException toException(IntFunction<String> pointer) {
+            List<FieldError> errors = rejections.stream()
+                    .limit(RecordReader.MAX_ERRORS)
+                    .map(rejection -> rejection.error(pointer.apply(rejection.index())))
+                    .toList();
+            Problem problem = reason == Reason.ID_TAKEN
+                    ? idTaken()
+                    : Problem.of(
+                            ProblemType.INVALID_RECORD,
+                            "Not every record can get the number that it asks for, so nothing was stored: correct what errors names");
+            return new ProblemException(problem.withErrors(errors));
+        }
+
+        /** The problem of one rejected record that was sent as a line. */
+        Problem ofLine(Rejection rejection) {
+            return reason == Reason.ID_TAKEN
+                    ? idTaken()
+                    : Problem.of(
+                                    ProblemType.INVALID_RECORD,
+                                    "The record cannot get a number, so the line was not stored")
+                            .withErrors(List.of(rejection.error("")));
+        }
+
+        private static Problem idTaken() {
+            return Problem.of(
+                    ProblemType.RECORD_ID_TAKEN,
+                    "A record with this id and other content is already stored. To add a record, give it an id of its own; to"
+                            + " retry one, send it unchanged.");
+        }
+    }
+
+    /** The reason why records are rejected. */
     enum Reason {
         /** Their ids belong to records with other content. */
         ID_TAKEN,
-        /** They cannot have the numbers that they want. */
+        /** They cannot have the numbers that they ask for. */
         NO_NUMBER
     }
 
     /**
-     * What is wrong with one record.
+     * An error in one record.
      *
-     * @param index the record's place in the append
+     * @param index the record's index in the append
      * @param field its field, as a JSON pointer into the record
      */
-    record Rejection(int index, String field, String why) {}
+    record Rejection(int index, String field, String why) {
+
+        private FieldError error(String record) {
+            return new FieldError(record + field, why);
+        }
+    }
 
     /** The database refuses a value in one of the records, and does not say in which. */
-    record RejectedByDatabase(String sqlState) implements AppendOutcome {}
+    record RejectedByDatabase(String sqlState) implements NotStored {
 
-    /** The project takes no more records; none was stored. */
-    record ProjectClosed() implements AppendOutcome {}
+        Problem problem() {
+            return Problem.of(
+                    ProblemType.INVALID_RECORD,
+                    "The database refuses a value in the records (SQLSTATE " + sqlState + "), so nothing was"
+                            + " stored. Send them one by one to find out which.");
+        }
 
-    /** Too much waits already; nothing was done. */
-    record QueueFull(String why) implements AppendOutcome {}
+        @Override
+        public RuntimeException toException(IntFunction<String> pointer) {
+            return new ProblemException(problem());
+        }
+    }
 
-    /** Nothing was done, because an append before this one in its {@link Chain} was not stored. */
-    record ChainBroken() implements AppendOutcome {}
+    /** The project accepts no more records. */
+    record ProjectClosed() implements NotStored {
 
-    /** The database cannot take the records now. Unless {@code why} says otherwise, they may have been stored. */
-    record Unavailable(String why) implements AppendOutcome {}
+        @Override
+        public RuntimeException toException(IntFunction<String> pointer) {
+            return Caller.projectClosed();
+        }
+    }
+
+    /** The queue is full. */
+    record QueueFull(String why) implements NotStored {
+
+        @Override
+        public RuntimeException toException(IntFunction<String> pointer) {
+            return new ProblemException(ProblemType.QUEUE_FULL, why);
+        }
+    }
+
+    /** An earlier append of the same {@link AppendRequest.Series} was not stored. */
+    record EarlierFailed() implements NotStored {
+
+        @Override
+        public RuntimeException toException(IntFunction<String> pointer) {
+            return new IllegalStateException("an earlier append of the series was not stored");
+        }
+    }
+
+    /** The database accepts no records now. Unless {@code why} says otherwise, they may have been stored. */
+    record Unavailable(String why) implements NotStored {
+
+        @Override
+        public RuntimeException toException(IntFunction<String> pointer) {
+            return new ProblemException(ProblemType.UNAVAILABLE, why);
+        }
+    }
 
     /** An unexpected failure. */
-    record Failed(Throwable cause) implements AppendOutcome {}
+    record Failed(Throwable cause) implements NotStored {
+
+        @Override
+        public RuntimeException toException(IntFunction<String> pointer) {
+            return new IllegalStateException("records were not written", cause);
+        }
+    }
 }

@@ -20,14 +20,36 @@ import org.jspecify.annotations.Nullable;
 /** The records of one request, and its outcome. Used by one thread at a time: the one that handles its batch. */
 final class AppendRequest {
 
-    final Lane lane;
+    /** The queue that it waits in. */
+    final AppendQueue.Key key;
+
     final List<AuditRecord> records;
     final UUID tokenId;
     final long bytes;
     /** Completed once, and never exceptionally. */
     final CompletableFuture<AppendOutcome> outcome = new CompletableFuture<>();
 
-    private final Chain chain;
+    /**
+     * Requests whose records have to be stored in the order of the requests. The queue accepts them in that order. Once one of
+     * them has failed, it writes none of the later ones: they end with {@link AppendOutcome.EarlierFailed}, and may be sent in
+     * a new series.
+     *
+     * <p>All requests of a series that are in flight at the same time belong in the same queue.
+     */
+    static final class Series {
+
+        private volatile boolean failed;
+
+        void fail() {
+            failed = true;
+        }
+
+        boolean hasFailed() {
+            return failed;
+        }
+    }
+
+    private final Series series;
     /** The records that an earlier attempt or request has stored, by their index in {@link #records}. */
     private final @Nullable StoredRecord[] found;
     /** How many of the records this request stored. */
@@ -39,24 +61,24 @@ final class AppendRequest {
     /** How often ids that the service drew for this request turned out to be taken and were drawn again. */
     private int redraws;
 
-    /** A request in a chain of its own. */
+    /** A request in a series of its own. */
     AppendRequest(UUID projectId, UUID tokenId, List<AuditRecord> records, long bytes) {
-        this(projectId, tokenId, records, bytes, new Chain());
+        this(projectId, tokenId, records, bytes, new Series());
     }
 
     /**
-     * A request that follows the earlier ones of {@code chain}.
+     * A request that follows the earlier ones of {@code series}.
      *
      * @param tokenId the token with which the records came
      * @param records one or more, each with an id of its own
      * @param bytes about how much memory the records take
      */
-    AppendRequest(UUID projectId, UUID tokenId, List<AuditRecord> records, long bytes, Chain chain) {
-        this.lane = new Lane(projectId, records.stream().anyMatch(record -> record.numberSequence() != null));
+    AppendRequest(UUID projectId, UUID tokenId, List<AuditRecord> records, long bytes, Series series) {
+        this.key = new AppendQueue.Key(projectId, records.stream().anyMatch(record -> record.numberSequence() != null));
         this.records = new ArrayList<>(records);
         this.tokenId = tokenId;
         this.bytes = bytes;
-        this.chain = chain;
+        this.series = series;
         this.found = new StoredRecord[records.size()];
     }
 
@@ -72,25 +94,25 @@ final class AppendRequest {
     }
 
     /** Those of the given requests that follow no other of them. */
-    static List<AppendRequest> firstOfEachChain(List<AppendRequest> requests) {
-        Set<Chain> chains = new HashSet<>();
-        return requests.stream().filter(request -> chains.add(request.chain)).toList();
+    static List<AppendRequest> firstOfEachSeries(List<AppendRequest> requests) {
+        Set<Series> all = new HashSet<>();
+        return requests.stream().filter(request -> all.add(request.series)).toList();
     }
 
-    /** Whether this request has no outcome yet and may be written. If its chain is broken, this fails the request. */
+    /** Whether this request has no outcome yet and may be written. If its series has failed, this fails the request. */
     boolean isOpen() {
         if (held) {
             return false;
         }
-        if (chain.isBroken() && !wasHeld()) {
-            fail(new AppendOutcome.ChainBroken());
+        if (series.hasFailed() && !wasHeld()) {
+            fail(new AppendOutcome.EarlierFailed());
         }
         return !outcome.isDone();
     }
 
     /**
-     * Takes the request out of its project's order: it is not open until it is released. What follows it in its chain is not
-     * written in the meantime: the chain is broken.
+     * Takes the request out of its project's order: it is not open until it is released. What follows it in its series is not
+     * written in the meantime.
      *
      * @param patience how long it may be held from the first time on
      */
@@ -99,7 +121,7 @@ final class AppendRequest {
             giveUpNanos = System.nanoTime() + patience.toNanos();
         }
         held = true;
-        chain.breakOff();
+        series.fail();
     }
 
     private boolean wasHeld() {
@@ -194,7 +216,7 @@ final class AppendRequest {
     /** Ends the request after all of its records were found to be stored. */
     private void succeed() {
         List<StoredRecord> stored = List.of(found);
-        outcome.complete(added > 0 ? new AppendOutcome.Stored(stored, added) : new AppendOutcome.Duplicate(stored));
+        outcome.complete(new AppendOutcome.Stored(stored, added));
     }
 
     /** Ends the requests of a batch with what it stored. */
@@ -212,10 +234,10 @@ final class AppendRequest {
     }
 
     /**
-     * Ends the request without success. The chain is broken first, so that whoever learns of the failure can rely on that.
+     * Ends the request without success. Its series fails first, so that a caller who learns of the failure can rely on that.
      */
     void fail(AppendOutcome why) {
-        chain.breakOff();
+        series.fail();
         outcome.complete(why);
     }
 

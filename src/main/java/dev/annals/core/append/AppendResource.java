@@ -46,7 +46,7 @@ public class AppendResource {
     private final Usage usage;
     private final AppendBounds bounds;
     private final Vertx vertx;
-    private final AppendedCounters imports;
+    private final Appends.Counters imports;
     private final Appends.Form one;
     private final Appends.Form batch;
 

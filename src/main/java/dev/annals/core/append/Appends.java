@@ -10,6 +10,7 @@ import dev.annals.kernel.http.JsonBody;
 import dev.annals.kernel.http.Problem;
 import dev.annals.kernel.http.RequestBodies;
 import dev.annals.kernel.http.RequestParameters;
+import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.quarkus.runtime.ShutdownEvent;
 import io.smallrye.mutiny.Uni;
@@ -37,21 +38,21 @@ public class Appends {
     /** About how much memory a record takes in addition to its JSON. */
     public static final int RECORD_OVERHEAD_BYTES = 256;
 
-    private final ProjectQueues queues;
+    private final AppendQueue queues;
     private final FeedLinks links;
     private final RequestBodies bodies;
     private final Usage usage;
     private final MeterRegistry metrics;
 
     Appends(
-            AppendWriter writer,
+            AppendStore writer,
             FeedLinks links,
             RequestBodies bodies,
             Usage usage,
             AppendConfig config,
             AppendBounds bounds,
             MeterRegistry metrics) {
-        this.queues = new ProjectQueues(writer, config, bounds, metrics);
+        this.queues = new AppendQueue(writer, config, bounds, metrics);
         this.links = links;
         this.bodies = bodies;
         this.usage = usage;
@@ -171,38 +172,64 @@ public class Appends {
     /** Notes what is refused, and returns what may still be stored, in parts. */
     private static List<List<Placed>> settle(
             AppendOutcome outcome, List<Placed> placed, Map<Integer, Problem> refused) {
-        if (outcome instanceof AppendOutcome.Stored || outcome instanceof AppendOutcome.Duplicate) {
-            return List.of();
-        }
         if (outcome instanceof AppendOutcome.Rejected rejected) {
             List<Placed> left = new ArrayList<>(placed);
             for (AppendOutcome.Rejection rejection : rejected.rejections()) {
                 Placed one = placed.get(rejection.index());
-                refused.put(one.index(), AppendProblems.ofLine(rejected.reason(), rejection));
+                refused.put(one.index(), rejected.ofLine(rejection));
                 left.remove(one);
             }
             return List.of(left);
         }
         if (outcome instanceof AppendOutcome.RejectedByDatabase rejected) {
             if (placed.size() == 1) {
-                refused.put(placed.get(0).index(), AppendProblems.ofValue(rejected));
+                refused.put(placed.get(0).index(), rejected.problem());
                 return List.of();
             }
             // The database does not say which record it refuses. Halving stores everything but the refused ones.
             int half = placed.size() / 2;
             return List.of(placed.subList(0, half), placed.subList(half, placed.size()));
         }
-        throw AppendProblems.of(outcome, index -> "");
+        outcome.orThrow(index -> "");
+        return List.of();
     }
 
     /** The queues, for a body that streams in. */
-    ProjectQueues queues() {
+    AppendQueue queues() {
         return queues;
     }
 
-    /** What counts the records that come in this way. */
-    AppendedCounters counters(String via) {
-        return new AppendedCounters(via, metrics);
+    /** Counts the records that are stored by requests of one kind. What was stored before does not count. */
+    static final class Counters {
+
+        private final Counter records;
+        private final Counter bytes;
+
+        private Counters(String via, MeterRegistry metrics) {
+            this.records = Counter.builder("annals.appended.records")
+                    .description("Records that were stored")
+                    .tag("via", via)
+                    .register(metrics);
+            this.bytes = Counter.builder("annals.appended.bytes")
+                    .description("JSON of the records that were stored, unpacked")
+                    .tag("via", via)
+                    .register(metrics);
+        }
+
+        /** Counts records of a request: {@code added} of {@code all}, which arrived in so many bytes. */
+        void stored(int added, int all, long size) {
+            records.increment(added);
+            bytes.increment((double) size * added / all);
+        }
+    }
+
+    /**
+     * The counters of one kind of request.
+     *
+     * @param via {@code one}, {@code batch}, {@code import}, {@code cloudevents} or {@code otlp}
+     */
+    Counters counters(String via) {
+        return new Counters(via, metrics);
     }
 
     private void count(AppendOutcome outcome, String via, long size) {
@@ -212,20 +239,12 @@ public class Appends {
     }
 
     private Response answer(HttpServerRequest http, AppendOutcome outcome, Form form, Distinct distinct) {
-        if (outcome instanceof AppendOutcome.Stored stored) {
-            return answer(http, Response.Status.CREATED, distinct.each(stored.records()), form);
-        }
-        if (outcome instanceof AppendOutcome.Duplicate duplicate) {
-            return answer(http, Response.Status.OK, distinct.each(duplicate.records()), form);
-        }
-        throw AppendProblems.of(
-                outcome, index -> form.pointer().apply(distinct.places().indexOf(index)));
-    }
-
-    private Response answer(HttpServerRequest http, Response.Status status, List<StoredRecord> records, Form form) {
-        // Not the record as it was sent: the service may have drawn its id again.
+        AppendOutcome.Stored stored =
+                outcome.orThrow(index -> form.pointer().apply(distinct.places().indexOf(index)));
+        List<StoredRecord> records = distinct.each(stored.records());
+        // The service may have drawn its id again.
         UUID first = records.get(0).record().id();
-        return Response.status(status)
+        return Response.status(stored.added() > 0 ? Response.Status.CREATED : Response.Status.OK)
                 .header(HttpHeaders.LOCATION, links.record(http, first))
                 .entity(form.batch() ? places(records) : RecordWriter.toBytes(records.get(0)))
                 .build();

@@ -35,7 +35,7 @@ final class HeldRequests {
     private static final Sql FIND_HELD_IDS = Sql.named("core/append/find_held_ids");
     private static final Duration LONGEST_PAUSE = Duration.ofMillis(500);
 
-    private final Map<Lane, List<Held>> lanes = new HashMap<>();
+    private final Map<AppendQueue.Key, List<Held>> lanes = new HashMap<>();
     private final AtomicInteger size = new AtomicInteger();
     private final Supplier<Pool> pool;
     private final Consumer<List<AppendRequest>> released;
@@ -81,8 +81,8 @@ final class HeldRequests {
     /** Keeps a request until its ids are free or taken. If too many of its project wait, the request fails at once. */
     synchronized void add(AppendRequest request) {
         // A lane stays in the map for as long as somebody looks again.
-        boolean first = !lanes.containsKey(request.lane);
-        List<Held> others = lanes.computeIfAbsent(request.lane, lane -> new ArrayList<>());
+        boolean first = !lanes.containsKey(request.key);
+        List<Held> others = lanes.computeIfAbsent(request.key, lane -> new ArrayList<>());
         if (others.size() >= bounds.heldRequests()) {
             request.fail(
                     new AppendOutcome.Unavailable("Transactions that are still open hold the ids of too many records"
@@ -93,14 +93,14 @@ final class HeldRequests {
         others.add(new Held(request));
         size.incrementAndGet();
         if (first) {
-            lookAgain(request.lane, 0);
+            lookAgain(request.key, 0);
         }
     }
 
     /** Adds those of these requests, all of one lane, that have an id which is held. Never fails. */
     Uni<Void> addHeldOf(List<AppendRequest> requests) {
         List<Held> maybe = requests.stream().map(Held::new).toList();
-        return findHeldIds(requests.get(0).lane, maybe)
+        return findHeldIds(requests.get(0).key, maybe)
                 .invoke(ids -> {
                     for (Held candidate : maybe) {
                         if (candidate.isStillHeld(ids)) {
@@ -113,7 +113,7 @@ final class HeldRequests {
                 .replaceWithVoid();
     }
 
-    private void lookAgain(Lane lane, int tries) {
+    private void lookAgain(AppendQueue.Key lane, int tries) {
         Uni.createFrom()
                 .voidItem()
                 .onItem()
@@ -132,7 +132,7 @@ final class HeldRequests {
     }
 
     /** Gives up the requests that have waited long enough; returns the others. */
-    private List<Held> giveUpOverdue(Lane lane) {
+    private List<Held> giveUpOverdue(AppendQueue.Key lane) {
         List<Held> waiting;
         synchronized (this) {
             waiting = List.copyOf(lanes.getOrDefault(lane, List.of()));
@@ -149,7 +149,7 @@ final class HeldRequests {
     }
 
     /** Which ids are still held: one of each request that has any. */
-    private Uni<Set<UUID>> findHeldIds(Lane lane, List<Held> waiting) {
+    private Uni<Set<UUID>> findHeldIds(AppendQueue.Key lane, List<Held> waiting) {
         List<Integer> requests = new ArrayList<>();
         List<UUID> ids = new ArrayList<>();
         for (int i = 0; i < waiting.size(); i++) {
@@ -164,7 +164,7 @@ final class HeldRequests {
                 .map(rows -> Set.copyOf(Arrays.asList(rows.iterator().next().getArrayOfUUIDs("held"))));
     }
 
-    private void release(Lane lane, List<Held> waiting, Set<UUID> heldIds) {
+    private void release(AppendQueue.Key lane, List<Held> waiting, Set<UUID> heldIds) {
         List<Held> free = new ArrayList<>();
         for (Held held : waiting) {
             if (!held.isStillHeld(heldIds)) {
@@ -180,7 +180,7 @@ final class HeldRequests {
         }
     }
 
-    private synchronized void remove(Lane lane, List<Held> gone) {
+    private synchronized void remove(AppendQueue.Key lane, List<Held> gone) {
         List<Held> waiting = lanes.get(lane);
         if (waiting != null) {
             waiting.removeAll(gone);
@@ -189,7 +189,7 @@ final class HeldRequests {
     }
 
     /** Whether there is anything to look for; if not, the next request that is added starts it again. */
-    private synchronized boolean anyWaits(Lane lane) {
+    private synchronized boolean anyWaits(AppendQueue.Key lane) {
         return lanes.computeIfPresent(lane, (same, waiting) -> waiting.isEmpty() ? null : waiting) != null;
     }
 }

@@ -41,8 +41,8 @@ import org.jspecify.annotations.Nullable;
  * <p>So is a sender that is at a limit of its project or token: its batches wait until it is their turn. They are no larger
  * than what is allowed in a second, so that other requests of the project get their turn, too.
  *
- * <p>Lines are stored in their order. The batches are a {@link Chain}: if one is not stored completely, the one behind it is
- * not stored at all. Once both have come back, what is left of them is sent again in a new chain, in the order of the lines.
+ * <p>Lines are stored in their order. The batches are a {@link AppendRequest.Series}: if one is not stored completely, the one behind it is
+ * not stored at all. Once both have come back, what is left of them is sent again in a new series, in the order of the lines.
  *
  * <p>Everything happens on the request's own event loop.
  */
@@ -71,8 +71,8 @@ final class NdjsonUpload {
 
     private final Usage usage;
     private final RecordReader reader;
-    private final ProjectQueues queues;
-    private final AppendedCounters counters;
+    private final AppendQueue queues;
+    private final Appends.Counters counters;
     private final AppendBounds bounds;
     private final CompletableFuture<Summary> answer = new CompletableFuture<>();
     private final List<Refusal> refusals = new ArrayList<>();
@@ -90,8 +90,8 @@ final class NdjsonUpload {
     /** The parts of returned batches that were not stored and have to be sent again. */
     private final List<Lines> notStored = new ArrayList<>();
 
-    private Chain chain = new Chain();
-    /** Whether the batches in flight have numbers: batches with and without numbers go to different lanes of the queue. */
+    private AppendRequest.Series series = new AppendRequest.Series();
+    /** Whether the batches in flight have numbers: batches with and without numbers go to different queues. */
     private boolean numbered;
     /** How often the queue was full since a batch was last stored. */
     private int fullQueueTries;
@@ -115,8 +115,8 @@ final class NdjsonUpload {
             Supplier<Caller> caller,
             Usage usage,
             RecordReader reader,
-            ProjectQueues queues,
-            AppendedCounters counters,
+            AppendQueue queues,
+            Appends.Counters counters,
             AppendBounds bounds) {
         this.request = request;
         this.memory = memory;
@@ -349,7 +349,7 @@ final class NdjsonUpload {
         }
     }
 
-    /** Whether there is such a batch, and room for it in the chain that is in flight. */
+    /** Whether there is such a batch, and room for it in the series that is in flight. */
     private boolean mayBeSent(@Nullable Lines batch) {
         return batch != null
                 && !answer.isDone()
@@ -392,7 +392,7 @@ final class NdjsonUpload {
 
     private void send(Lines batch) {
         Caller from = caller.get();
-        AppendRequest append = new AppendRequest(from.projectId(), from.tokenId(), batch.records, batch.bytes, chain);
+        AppendRequest append = new AppendRequest(from.projectId(), from.tokenId(), batch.records, batch.bytes, series);
         var unused = queues.append(append).thenAccept(outcome -> context.runOnContext(now -> cameBack(batch, outcome)));
     }
 
@@ -402,7 +402,7 @@ final class NdjsonUpload {
             sendAgainOnceAllAreBack();
             proceed();
         } else {
-            fail(AppendProblems.of(outcome, index -> "/records/" + index));
+            fail(((AppendOutcome.NotStored) outcome).toException(index -> "/records/" + index));
         }
     }
 
@@ -414,25 +414,23 @@ final class NdjsonUpload {
             stored(all.records(), all.added());
             long overhead = (long) Appends.RECORD_OVERHEAD_BYTES * batch.records.size();
             counters.stored(all.added(), all.records().size(), batch.bytes - overhead);
-        } else if (outcome instanceof AppendOutcome.Duplicate all) {
-            stored(all.records(), 0);
         } else if (outcome instanceof AppendOutcome.Rejected rejected) {
             Set<Integer> places = new HashSet<>();
             for (AppendOutcome.Rejection rejection : rejected.rejections()) {
                 places.add(rejection.index());
-                refuse(batch.numbers.get(rejection.index()), AppendProblems.ofLine(rejected.reason(), rejection));
+                refuse(batch.numbers.get(rejection.index()), rejected.ofLine(rejection));
             }
             keep(batch.without(places));
         } else if (outcome instanceof AppendOutcome.RejectedByDatabase rejected) {
             int size = batch.records.size();
             if (size == 1) {
-                refuse(batch.firstLine(), AppendProblems.ofValue(rejected));
+                refuse(batch.firstLine(), rejected.problem());
             } else {
                 // The database does not say which record it refuses. Halving stores everything but the refused ones.
                 keep(batch.only(place -> place < size / 2));
                 keep(batch.only(place -> place >= size / 2));
             }
-        } else if (outcome instanceof AppendOutcome.ChainBroken) {
+        } else if (outcome instanceof AppendOutcome.EarlierFailed) {
             notStored.add(batch);
         } else if (outcome instanceof AppendOutcome.QueueFull) {
             fullQueueTries++;
@@ -462,11 +460,11 @@ final class NdjsonUpload {
     }
 
     private void sendAgainOnceAllAreBack() {
-        if (inFlight.isEmpty() && chain.isBroken()) {
+        if (inFlight.isEmpty() && series.hasFailed()) {
             notStored.sort(Comparator.comparingLong(Lines::firstLine).reversed());
             notStored.forEach(held::addFirst);
             notStored.clear();
-            chain = new Chain();
+            series = new AppendRequest.Series();
             if (queueWasFull) {
                 context.owner().setTimer(FULL_QUEUE_DELAY_MILLIS, timer -> {
                     queueWasFull = false;

@@ -16,7 +16,7 @@ final class Suspects {
     private static final long LONGEST_NANOS = Duration.ofMinutes(1).toNanos();
     private static final int FORGET_FROM = 1_000;
 
-    private final Map<Lane, Suspicion> lanes = new ConcurrentHashMap<>();
+    private final Map<AppendQueue.Key, Suspicion> lanes = new ConcurrentHashMap<>();
     private final LongSupplier nanoTime;
 
     /** By this clock. */
@@ -41,7 +41,7 @@ final class Suspects {
     }
 
     /** Notes that a request of this lane failed. */
-    void add(Lane lane) {
+    void add(AppendQueue.Key lane) {
         long now = nanoTime.getAsLong();
         if (lanes.size() > FORGET_FROM) {
             lanes.values().removeIf(suspicion -> suspicion.isForgotten(now));
@@ -55,7 +55,7 @@ final class Suspects {
         });
     }
 
-    boolean contains(Lane lane) {
+    boolean contains(AppendQueue.Key lane) {
         Suspicion suspicion = lanes.get(lane);
         return suspicion != null && !suspicion.isOver(nanoTime.getAsLong());
     }

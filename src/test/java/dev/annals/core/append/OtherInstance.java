@@ -24,8 +24,8 @@ public final class OtherInstance implements AutoCloseable {
     private static final int POOL_SIZE = 4;
 
     private final Pool pool;
-    private final AppendWriter writer;
-    private final ProjectQueues queues;
+    private final AppendStore writer;
+    private final AppendQueue queues;
 
     /** Opens its connections. */
     public OtherInstance() {
@@ -34,7 +34,7 @@ public final class OtherInstance implements AutoCloseable {
         AppendBounds bounds = instance(AppendBounds.class);
         SimpleMeterRegistry metrics = new SimpleMeterRegistry();
         pool = pools.open(POOL_SIZE);
-        writer = new AppendWriter(
+        writer = new AppendStore(
                 pool,
                 pools,
                 new SequentialGuid(),
@@ -43,7 +43,7 @@ public final class OtherInstance implements AutoCloseable {
                 bounds,
                 instance(AnnalsConfig.class),
                 metrics);
-        queues = new ProjectQueues(writer, config, bounds, metrics);
+        queues = new AppendQueue(writer, config, bounds, metrics);
     }
 
     private static <T> T instance(Class<T> type) {
@@ -66,11 +66,7 @@ public final class OtherInstance implements AutoCloseable {
         for (AppendRequest request : requests) {
             AppendOutcome outcome = request.outcome.get(60, TimeUnit.SECONDS);
             if (outcome instanceof AppendOutcome.Stored stored) {
-                sequenceIds.put(
-                        request.lane.projectId(), stored.records().get(0).sequenceId());
-            } else if (outcome instanceof AppendOutcome.Duplicate stored) {
-                sequenceIds.put(
-                        request.lane.projectId(), stored.records().get(0).sequenceId());
+                sequenceIds.put(request.key.projectId(), stored.records().get(0).sequenceId());
             } else if (!(outcome instanceof AppendOutcome.Unavailable)) {
                 throw new AssertionError(outcome);
             }

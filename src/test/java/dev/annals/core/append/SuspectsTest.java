@@ -9,7 +9,7 @@ import org.junit.jupiter.api.Test;
 /** For how long lanes are written apart, by a clock of the test. */
 class SuspectsTest {
 
-    private final Lane lane = new Lane(UUID.randomUUID(), false);
+    private final AppendQueue.Key lane = new AppendQueue.Key(UUID.randomUUID(), false);
     private long now = Long.MAX_VALUE - Duration.ofSeconds(5).toNanos();
     private final Suspects suspects = new Suspects(() -> now);
 
@@ -31,7 +31,8 @@ class SuspectsTest {
         assertThat(suspects.contains(lane)).isFalse();
         suspects.add(lane);
         assertThat(suspects.contains(lane)).isTrue();
-        assertThat(suspects.contains(new Lane(UUID.randomUUID(), false))).isFalse();
+        assertThat(suspects.contains(new AppendQueue.Key(UUID.randomUUID(), false)))
+                .isFalse();
         assertThat(secondsLeft()).isEqualTo(2);
         pass(Duration.ofMinutes(1));
         suspects.add(lane);

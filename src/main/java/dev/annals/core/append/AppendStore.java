@@ -37,9 +37,9 @@ import org.jspecify.annotations.Nullable;
  * transient failures are retried, and what is already stored is not stored twice.
  */
 @ApplicationScoped
-class AppendWriter implements ProjectQueues.Flush {
+class AppendStore implements AppendQueue.Flush {
 
-    private static final Logger LOG = Logger.getLogger(AppendWriter.class);
+    private static final Logger LOG = Logger.getLogger(AppendStore.class);
     private static final Sql READ_RECORDS = Sql.named("core/feed/read_records");
     private static final Sql READ_VALUES_LEFT = Sql.named("core/append/read_values_left");
 
@@ -55,7 +55,7 @@ class AppendWriter implements ProjectQueues.Flush {
     private @Nullable Pool writers;
     private @Nullable Pool waiters;
 
-    AppendWriter(
+    AppendStore(
             Pool pool,
             ServicePool pools,
             SequentialGuid guids,
@@ -79,12 +79,12 @@ class AppendWriter implements ProjectQueues.Flush {
      * in a subtransaction, and so finds out which.
      *
      * @param requests those of one project stand together
-     * @return gives the requests their outcomes. Fails with {@link ProjectQueues.WriteApartException} alone, if anything
+     * @return gives the requests their outcomes. Fails with {@link AppendQueue.NotSharedException} alone, if anything
      *     stands in the way of one of them: a lock that is held for longer than {@link AppendConfig#lockTimeout}, a record
      *     that is stored or refused, or the database is away
      */
     @Override
-    public Uni<Runnable> writeTogether(List<AppendRequest> requests) {
+    public Uni<Runnable> writeShared(List<AppendRequest> requests) {
         return Uni.createFrom()
                 .deferred(() -> {
                     List<AppendRequest> open = AppendRequest.open(requests);
@@ -95,28 +95,28 @@ class AppendWriter implements ProjectQueues.Flush {
                                             failure -> AppendFailure.of(failure).isOfSingleRequests())
                                     .recoverWithUni(failure -> storeWhatCanBe(open, failure));
                 })
-                .onFailure(failure -> !(failure instanceof ProjectQueues.WriteApartException))
-                .transform(ProjectQueues.WriteApartException::new);
+                .onFailure(failure -> !(failure instanceof AppendQueue.NotSharedException))
+                .transform(AppendQueue.NotSharedException::new);
     }
 
     private Uni<Runnable> storeWhatCanBe(List<AppendRequest> requests, Throwable failure) {
         if (requests.size() == 1) {
-            Lane lane = requests.get(0).lane;
+            AppendQueue.Key lane = requests.get(0).key;
             suspects.add(lane);
-            return Uni.createFrom().failure(new ProjectQueues.WriteApartException(failure, Set.of(lane)));
+            return Uni.createFrom().failure(new AppendQueue.NotSharedException(failure, Set.of(lane)));
         }
         return storeEach(writers(), requests).chain(duplicates -> {
-            Set<Lane> left = AppendRequest.open(requests).stream()
-                    .map(request -> request.lane)
+            Set<AppendQueue.Key> left = AppendRequest.open(requests).stream()
+                    .map(request -> request.key)
                     .collect(Collectors.toSet());
             return left.isEmpty()
                     ? ended()
-                    : Uni.createFrom().failure(new ProjectQueues.WriteApartException(failure, left));
+                    : Uni.createFrom().failure(new AppendQueue.NotSharedException(failure, left));
         });
     }
 
     @Override
-    public boolean isApart(Lane lane) {
+    public boolean isApart(AppendQueue.Key lane) {
         return suspects.contains(lane);
     }
 
@@ -124,13 +124,13 @@ class AppendWriter implements ProjectQueues.Flush {
      * Writes requests of one project. Either all of them want numbers, or none does. A record that the database refuses fails
      * only its own request, transient failures are retried, and what is already stored is not stored twice.
      *
-     * @return as described at {@link ProjectQueues.Flush}; never fails
+     * @return as described at {@link AppendQueue.Flush}; never fails
      */
     @Override
-    public Uni<Runnable> writeApart(List<AppendRequest> requests, @Nullable Throwable failure) {
+    public Uni<Runnable> writeOwn(List<AppendRequest> requests, @Nullable Throwable failure) {
         return Uni.createFrom()
                 .deferred(() -> {
-                    UUID projectId = requests.get(0).lane.projectId();
+                    UUID projectId = requests.get(0).key.projectId();
                     List<AppendRequest> open = AppendRequest.open(requests);
                     @Nullable AppendFailure kind = failure == null ? null : AppendFailure.of(failure);
                     // Of one request it is known what is wrong with it, unless that was wrong with another one.
@@ -149,7 +149,7 @@ class AppendWriter implements ProjectQueues.Flush {
     }
 
     private void writeReleased(List<AppendRequest> requests) {
-        writeApart(requests, null).subscribe().with(Runnable::run);
+        writeOwn(requests, null).subscribe().with(Runnable::run);
     }
 
     /**
@@ -163,7 +163,7 @@ class AppendWriter implements ProjectQueues.Flush {
         if (requests.isEmpty()) {
             return ended();
         }
-        if (requests.get(0).lane.numbered()) {
+        if (requests.get(0).key.numbered()) {
             return writeNumbered(projectId, requests, attempt);
         }
         return storeEach(pool, requests)
@@ -221,8 +221,8 @@ class AppendWriter implements ProjectQueues.Flush {
      * @return the requests with ids that exist
      */
     private Uni<List<AppendRequest>> storeEach(Pool pool, List<AppendRequest> requests) {
-        // If one is not stored, what follows it in its chain must not be, either.
-        List<AppendRequest> tried = AppendRequest.firstOfEachChain(requests);
+        // If one is not stored, what follows it in its series must not be, either.
+        List<AppendRequest> tried = AppendRequest.firstOfEachSeries(requests);
         AppendBatch batch = AppendBatch.apart(tried, guids);
         return pool.withConnection(connection -> Uni.combine()
                         .all()
@@ -255,7 +255,7 @@ class AppendWriter implements ProjectQueues.Flush {
         for (int i = 0; i < failed.length; i++) {
             AppendRequest request = requests.get(failed[i] - 1);
             String state = inserted.getArrayOfStrings("failed_state")[i];
-            suspects.add(request.lane);
+            suspects.add(request.key);
             switch (AppendFailure.ofRequest(state, inserted.getArrayOfStrings("failed_constraint")[i])) {
                 case HELD -> held.add(request);
                 case DUPLICATE -> duplicates.add(request);
@@ -425,7 +425,7 @@ class AppendWriter implements ProjectQueues.Flush {
                 .iterable(requests)
                 .onItem()
                 .transformToUniAndConcatenate(
-                        request -> writeApart(List.of(request), null).invoke(Runnable::run))
+                        request -> writeOwn(List.of(request), null).invoke(Runnable::run))
                 .collect()
                 .last()
                 .chain(() -> ended());

@@ -33,12 +33,12 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** What the writer makes of requests that it is given together, in the real database. */
 @QuarkusTest
 @Timeout(60)
-class AppendWriterTest extends ProjectTest {
+class AppendStoreTest extends ProjectTest {
 
     private static final OffsetDateTime NOW = OffsetDateTime.of(2026, 3, 1, 12, 0, 0, 0, ZoneOffset.UTC);
 
     @Inject
-    AppendWriter writer;
+    AppendStore writer;
 
     private UUID token;
 
@@ -61,7 +61,7 @@ class AppendWriterTest extends ProjectTest {
     }
 
     private void write(AppendRequest... requests) {
-        writer.writeApart(List.of(requests), null)
+        writer.writeOwn(List.of(requests), null)
                 .await()
                 .atMost(Duration.ofSeconds(30))
                 .run();
@@ -82,7 +82,7 @@ class AppendWriterTest extends ProjectTest {
     void requestsAreWrittenInOneTransactionAndLearnOfItWhenTheyMay() throws Exception {
         AppendRequest first = request(record("a"), record("b"));
         AppendRequest second = request(record("c"));
-        Runnable rest = writeTogether(first, second);
+        Runnable rest = writeShared(first, second);
         assertThat(first.outcome).isNotDone();
         assertThat(log.feed(project.id())).hasSize(3);
         rest.run();
@@ -98,7 +98,7 @@ class AppendWriterTest extends ProjectTest {
     void aRecordLeftBehindFullAppendsKeepsItsPlace(int records) throws Exception {
         List<Long> places = LongStream.rangeClosed(1, records).boxed().toList();
         AppendRequest together = request(records);
-        writeTogether(together).run();
+        writeShared(together).run();
         assertThat(added(together)).isEqualTo(places);
 
         AppendRequest apart = request(records);
@@ -113,7 +113,7 @@ class AppendWriterTest extends ProjectTest {
         AppendRequest full = request(AppendBatch.APPEND_SIZE);
         AppendRequest behind = request(1);
         AppendRequest last = request(2);
-        writeTogether(full, behind, last).run();
+        writeShared(full, behind, last).run();
         assertThat(added(full)).first().isEqualTo(1L);
         assertThat(added(behind)).containsExactly(257L);
         assertThat(added(last)).containsExactly(258L, 259L);
@@ -132,12 +132,10 @@ class AppendWriterTest extends ProjectTest {
         AppendRequest partly = request(two, one);
         AppendRequest fresh = request(record("c"));
         write(again, partly, fresh);
-        assertThat(outcome(again))
-                .isInstanceOfSatisfying(
-                        AppendOutcome.Duplicate.class,
-                        duplicate -> assertThat(duplicate.records())
-                                .extracting(StoredRecord::sequenceId)
-                                .containsExactly(1L));
+        assertThat(outcome(again)).isInstanceOfSatisfying(AppendOutcome.Stored.class, duplicate -> {
+            assertThat(duplicate.added()).isZero();
+            assertThat(duplicate.records()).extracting(StoredRecord::sequenceId).containsExactly(1L);
+        });
         assertThat(outcome(partly)).isInstanceOfSatisfying(AppendOutcome.Stored.class, stored -> {
             assertThat(stored.added()).isEqualTo(1);
             assertThat(stored.records()).extracting(StoredRecord::sequenceId).containsExactly(3L, 1L);
@@ -212,15 +210,15 @@ class AppendWriterTest extends ProjectTest {
 
     @Test
     void ofABrokenChainNothingIsWritten() throws Exception {
-        Chain chain = new Chain();
+        AppendRequest.Series series = new AppendRequest.Series();
         List<AppendRequest> requests = new ArrayList<>();
         for (int i = 0; i < 3; i++) {
-            requests.add(new AppendRequest(project.id(), token, List.of(record("a")), 100, chain));
+            requests.add(new AppendRequest(project.id(), token, List.of(record("a")), 100, series));
         }
-        chain.breakOff();
+        series.fail();
         write(requests.toArray(AppendRequest[]::new));
         for (AppendRequest request : requests) {
-            assertThat(outcome(request)).isInstanceOf(AppendOutcome.ChainBroken.class);
+            assertThat(outcome(request)).isInstanceOf(AppendOutcome.EarlierFailed.class);
         }
         assertThat(log.feed(project.id())).isEmpty();
     }
@@ -231,8 +229,8 @@ class AppendWriterTest extends ProjectTest {
         return new AppendRequest(other.id(), itsToken, List.of(records), 100);
     }
 
-    private Runnable writeTogether(AppendRequest... requests) {
-        return writer.writeTogether(List.of(requests)).await().atMost(Duration.ofSeconds(30));
+    private Runnable writeShared(AppendRequest... requests) {
+        return writer.writeShared(List.of(requests)).await().atMost(Duration.ofSeconds(30));
     }
 
     @Test
@@ -246,7 +244,7 @@ class AppendWriterTest extends ProjectTest {
         AppendRequest more = of(second, record("d"));
         AppendRequest three = of(third, record(sameId, "e", null));
 
-        writeTogether(one, two, more, three).run();
+        writeShared(one, two, more, three).run();
 
         assertThat(added(one)).containsExactly(1L);
         assertThat(added(two)).containsExactly(1L, 2L);
@@ -269,8 +267,8 @@ class AppendWriterTest extends ProjectTest {
         AppendRequest waits = of(locked, record("b"));
         try (Connection holder = log.connect()) {
             AuditLogFixture.lockFeed(holder, locked.id());
-            assertThatThrownBy(() -> writeTogether(free, waits)).isInstanceOf(ProjectQueues.WriteApartException.class);
-            assertThatThrownBy(() -> writeTogether(waits)).isInstanceOf(ProjectQueues.WriteApartException.class);
+            assertThatThrownBy(() -> writeShared(free, waits)).isInstanceOf(AppendQueue.NotSharedException.class);
+            assertThatThrownBy(() -> writeShared(waits)).isInstanceOf(AppendQueue.NotSharedException.class);
             assertThat(free.outcome).isNotDone();
             write(free);
             assertThat(added(free)).containsExactly(1L);
@@ -289,18 +287,18 @@ class AppendWriterTest extends ProjectTest {
         AppendRequest taken = request(record(one.id(), "other", null));
         AppendRequest free = request(record("b"));
         AppendRequest foreign = of(other, record("c"));
-        assertThat(writer.isApart(taken.lane)).isFalse();
+        assertThat(writer.isApart(taken.key)).isFalse();
 
-        assertThatThrownBy(() -> writeTogether(taken, free, foreign))
+        assertThatThrownBy(() -> writeShared(taken, free, foreign))
                 .isInstanceOfSatisfying(
-                        ProjectQueues.WriteApartException.class,
-                        apart -> assertThat(apart.lanes()).containsExactly(taken.lane));
+                        AppendQueue.NotSharedException.class,
+                        apart -> assertThat(apart.lanes()).containsExactly(taken.key));
 
         assertThat(added(free)).containsExactly(2L);
         assertThat(added(foreign)).containsExactly(1L);
         assertThat(taken.outcome).isNotDone();
-        assertThat(writer.isApart(taken.lane)).isTrue();
-        assertThat(writer.isApart(foreign.lane)).isFalse();
+        assertThat(writer.isApart(taken.key)).isTrue();
+        assertThat(writer.isApart(foreign.key)).isFalse();
         write(taken);
         assertThat(outcome(taken)).isInstanceOf(AppendOutcome.Rejected.class);
         log.checkFeed(other.id());
@@ -318,13 +316,13 @@ class AppendWriterTest extends ProjectTest {
                     holder,
                     "insert into annals.audit_record (project_id, id, action) values ('" + project.id() + "', '"
                             + one.id() + "', 'a')");
-            writeTogether(held, free, foreign).run();
+            writeShared(held, free, foreign).run();
             assertThat(added(free)).containsExactly(1L);
             assertThat(added(foreign)).containsExactly(1L);
             assertThat(held.outcome).isNotDone();
             assertThat(held.isOpen()).isFalse();
-            assertThat(writer.isApart(held.lane)).isTrue();
-            assertThat(writer.isApart(foreign.lane)).isFalse();
+            assertThat(writer.isApart(held.key)).isTrue();
+            assertThat(writer.isApart(foreign.key)).isFalse();
             holder.rollback();
         }
         assertThat(held.outcome.get(30, TimeUnit.SECONDS)).isInstanceOf(AppendOutcome.Stored.class);

@@ -32,7 +32,7 @@ import org.junit.jupiter.api.Timeout;
 
 /** The queues before a flush function that the test ends when it likes. */
 @Timeout(60)
-class ProjectQueuesTest {
+class AppendQueueTest {
 
     private static final int QUEUE = 10;
     private static final UUID TOKEN = UUID.randomUUID();
@@ -42,8 +42,8 @@ class ProjectQueuesTest {
     private final UUID other = UUID.randomUUID();
     private final SimpleMeterRegistry metrics = new SimpleMeterRegistry();
     private final List<Flush> flushes = new ArrayList<>();
-    private final Set<Lane> apart = new HashSet<>();
-    private final ProjectQueues queues = new ProjectQueues(
+    private final Set<AppendQueue.Key> apart = new HashSet<>();
+    private final AppendQueue queues = new AppendQueue(
             flush(requests -> {
                 Flush flush = new Flush(requests, new CompletableFuture<>());
                 flushes.add(flush);
@@ -54,21 +54,21 @@ class ProjectQueuesTest {
             metrics);
 
     /** Does the same with requests that are written together and apart. */
-    private ProjectQueues.Flush flush(Function<List<AppendRequest>, Uni<Runnable>> write) {
-        return new ProjectQueues.Flush() {
+    private AppendQueue.Flush flush(Function<List<AppendRequest>, Uni<Runnable>> write) {
+        return new AppendQueue.Flush() {
             @Override
-            public boolean isApart(Lane lane) {
+            public boolean isApart(AppendQueue.Key lane) {
                 return apart.contains(lane);
             }
 
             @Override
-            public Uni<Runnable> writeTogether(List<AppendRequest> requests) {
+            public Uni<Runnable> writeShared(List<AppendRequest> requests) {
                 return write.apply(requests);
             }
 
             @Override
-            public Uni<Runnable> writeApart(List<AppendRequest> requests, @Nullable Throwable failure) {
-                assertThat(requests).extracting(request -> request.lane).containsOnly(requests.get(0).lane);
+            public Uni<Runnable> writeOwn(List<AppendRequest> requests, @Nullable Throwable failure) {
+                assertThat(requests).extracting(request -> request.key).containsOnly(requests.get(0).key);
                 return write.apply(requests);
             }
         };
@@ -281,7 +281,7 @@ class ProjectQueuesTest {
     private Flush floodUnderWay() {
         List<Flush> underWay = flushes.stream()
                 .filter(flush -> !flush.end().isDone()
-                        && flush.requests().get(0).lane.projectId().equals(project))
+                        && flush.requests().get(0).key.projectId().equals(project))
                 .toList();
         assertThat(underWay).hasSize(1);
         return underWay.get(0);
@@ -298,7 +298,7 @@ class ProjectQueuesTest {
         List<UUID> before = new ArrayList<>();
         for (int next = 0; !trickling.outcome.isDone(); next++) {
             Flush flush = flushes.get(next);
-            flush.requests().forEach(request -> before.add(request.lane.projectId()));
+            flush.requests().forEach(request -> before.add(request.key.projectId()));
             flush.succeed();
         }
         assertThat(before.subList(0, before.indexOf(other))).doesNotHaveDuplicates();
@@ -319,7 +319,7 @@ class ProjectQueuesTest {
     @Test
     void lanesThatCannotBeWrittenTogetherAreWrittenApartAndNoneWaitsForAnother() {
         List<AppendRequest> apart = gatherThreeLanes();
-        Exception locked = new ProjectQueues.WriteApartException(new IllegalStateException("locked"));
+        Exception locked = new AppendQueue.NotSharedException(new IllegalStateException("locked"));
         flushes.get(2).end().completeExceptionally(locked);
         assertThat(flushes).hasSize(4);
         assertThat(flushes.get(3).requests()).containsExactly(apart.get(0));
@@ -327,8 +327,8 @@ class ProjectQueuesTest {
         // The first is on its own, and the writer has the next.
         assertThat(flushes.get(4).requests()).containsExactly(apart.get(0));
         assertThat(flushes.get(5).requests()).containsExactly(apart.get(1));
-        AppendRequest behind = append(request(apart.get(0).lane.projectId(), 1, 100, false));
-        AppendRequest next = append(request(apart.get(1).lane.projectId(), 1, 100, false));
+        AppendRequest behind = append(request(apart.get(0).key.projectId(), 1, 100, false));
+        AppendRequest next = append(request(apart.get(1).key.projectId(), 1, 100, false));
         flushes.get(5).succeed();
         assertStored(List.of(apart.get(1)));
         assertThat(flushes.get(6).requests()).containsExactly(apart.get(2));
@@ -345,15 +345,15 @@ class ProjectQueuesTest {
     @Test
     void ofAFlushThatFailsBecauseOfSomeLanesOnlyTheseAreWrittenApart() {
         List<AppendRequest> together = gatherThreeLanes();
-        Lane failed = together.get(1).lane;
+        AppendQueue.Key failed = together.get(1).key;
         flushes.get(2)
                 .end()
                 .completeExceptionally(
-                        new ProjectQueues.WriteApartException(new IllegalStateException("taken"), Set.of(failed)));
+                        new AppendQueue.NotSharedException(new IllegalStateException("taken"), Set.of(failed)));
         assertThat(flushes).hasSize(4);
         assertThat(flushes.get(3).requests()).containsExactly(together.get(1));
         AppendRequest behind = append(request(failed.projectId(), 1, 100, false));
-        AppendRequest next = append(request(together.get(0).lane.projectId(), 1, 100, false));
+        AppendRequest next = append(request(together.get(0).key.projectId(), 1, 100, false));
         assertThat(flushes).hasSize(5);
         assertThat(flushes.get(4).requests()).containsExactly(next);
         flushes.get(3).succeed();
@@ -368,7 +368,7 @@ class ProjectQueuesTest {
     void aLaneThatIsApartSharesNoFlushAndTakesNoWriter() {
         AppendRequest first = append();
         AppendRequest waiting = append();
-        apart.add(waiting.lane);
+        apart.add(waiting.key);
         append(request(other, 1, 100, false));
         AppendRequest together = append(request(UUID.randomUUID(), 1, 100, false));
         flushes.get(0).succeed();
@@ -390,11 +390,11 @@ class ProjectQueuesTest {
         for (int i = 0; i < QUEUE; i++) {
             waiting.add(append());
         }
-        Chain chain = new Chain();
+        AppendRequest.Series series = new AppendRequest.Series();
         AppendRequest tooMany =
-                append(new AppendRequest(project, TOKEN, request(project, 1, 100, false).records, 100, chain));
+                append(new AppendRequest(project, TOKEN, request(project, 1, 100, false).records, 100, series));
         assertTurnedAway(tooMany, "Too many records of this project");
-        assertThat(chain.isBroken()).isTrue();
+        assertThat(series.hasFailed()).isTrue();
         flushes.get(0).succeed();
         append();
         flushes.get(1).succeed();
@@ -452,7 +452,7 @@ class ProjectQueuesTest {
 
     @Test
     void soDoesOneThatThrows() {
-        ProjectQueues throwing = new ProjectQueues(
+        AppendQueue throwing = new AppendQueue(
                 flush(requests -> {
                     throw new IllegalStateException("of the test");
                 }),
@@ -467,16 +467,16 @@ class ProjectQueuesTest {
 
     @Test
     void whoeverLearnsThatARequestFailedFindsTheNextOfItsChainNotWritten() {
-        Chain chain = new Chain();
+        AppendRequest.Series series = new AppendRequest.Series();
         AppendRequest first =
-                append(new AppendRequest(project, TOKEN, request(project, 1, 1, false).records, 1, chain));
+                append(new AppendRequest(project, TOKEN, request(project, 1, 1, false).records, 1, series));
         AppendRequest second =
-                append(new AppendRequest(project, TOKEN, request(project, 1, 1, false).records, 1, chain));
+                append(new AppendRequest(project, TOKEN, request(project, 1, 1, false).records, 1, series));
         first.fail(new AppendOutcome.Unavailable("of the test"));
         flushes.get(0).end().complete(() -> {});
         assertThat(AppendRequest.open(flushes.get(1).requests())).isEmpty();
         assertThat(second.outcome)
-                .isCompletedWithValueMatching(outcome -> outcome instanceof AppendOutcome.ChainBroken);
+                .isCompletedWithValueMatching(outcome -> outcome instanceof AppendOutcome.EarlierFailed);
     }
 
     @Test
@@ -496,17 +496,17 @@ class ProjectQueuesTest {
     /** Many writers, flushes of which some fail: one outcome for each request, and one flush of a lane at a time. */
     @Test
     void underLoadEveryRequestGetsAnOutcomeAndNoLaneTwoFlushes() throws Exception {
-        Map<Lane, Boolean> underWay = new ConcurrentHashMap<>();
+        Map<AppendQueue.Key, Boolean> underWay = new ConcurrentHashMap<>();
         List<UUID> projects = List.of(project, other, UUID.randomUUID(), UUID.randomUUID(), UUID.randomUUID());
         List<String> faults = Collections.synchronizedList(new ArrayList<>());
         ExecutorService database = Executors.newFixedThreadPool(4);
         ExecutorService writers = Executors.newFixedThreadPool(8);
         try {
-            ProjectQueues loaded = new ProjectQueues(
+            AppendQueue loaded = new AppendQueue(
                     flush(requests -> {
-                        Set<Lane> lanes =
-                                requests.stream().map(request -> request.lane).collect(Collectors.toSet());
-                        for (Lane lane : lanes) {
+                        Set<AppendQueue.Key> lanes =
+                                requests.stream().map(request -> request.key).collect(Collectors.toSet());
+                        for (AppendQueue.Key lane : lanes) {
                             if (underWay.put(lane, true) != null) {
                                 faults.add("two flushes of " + lane);
                             }
@@ -516,7 +516,7 @@ class ProjectQueuesTest {
                                         () -> {
                                             underWay.keySet().removeAll(lanes);
                                             if (lanes.size() > 1 && requests.size() % 5 == 3) {
-                                                throw new ProjectQueues.WriteApartException(
+                                                throw new AppendQueue.NotSharedException(
                                                         new IllegalStateException("of the test"));
                                             }
                                             if (requests.size() % 7 == 3) {

@@ -8,6 +8,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedDeque;
@@ -30,7 +31,7 @@ import org.jspecify.annotations.Nullable;
  * <p>Queues are bounded; a request that finds its queue full is turned away at once. A lane that has neither waiting requests
  * nor a flush in flight has no queue.
  */
-final class ProjectQueues {
+final class AppendQueue {
 
     /**
      * How many records of one lane go together with those of others. A lane with more is flushed alone, so that few records
@@ -38,38 +39,44 @@ final class ProjectQueues {
      */
     static final int SHARED_RECORDS = 256;
 
+    /**
+     * The requests that share a queue: those of a project that contain a record with a number, or all others of the project. A
+     * sequence stays locked while any transaction that has drawn from it is open, and only the former should wait for that.
+     */
+    record Key(UUID projectId, boolean numbered) {}
+
     /** Writes requests. No other flush of their lanes is in flight. */
     interface Flush {
         /**
-         * Writes requests of one lane or several, those of one chain in their order. It must not wait for anything that one of
+         * Writes requests of one lane or several, those of one series in their order. It must not wait for anything that one of
          * them alone may have to wait for.
          *
          * @return completes when the next flush of these lanes may begin, with what remains to be done to give the requests
-         *     their outcomes. If it fails with {@link WriteApartException}, each lane is tried alone, and if that fails, too,
-         *     flushed by {@link #writeApart}, unless the exception names the lanes to be flushed by it; if it fails otherwise,
+         *     their outcomes. If it fails with {@link NotSharedException}, each lane is tried alone, and if that fails, too,
+         *     flushed by {@link #writeOwn}, unless the exception names the lanes to be flushed by it; if it fails otherwise,
          *     so do all requests without an outcome
          */
-        Uni<Runnable> writeTogether(List<AppendRequest> requests);
+        Uni<Runnable> writeShared(List<AppendRequest> requests);
 
         /** Whether requests of this lane are not to be written together with others for now. */
-        boolean isApart(Lane lane);
+        boolean isApart(Key lane);
 
         /**
-         * Writes requests of one lane, those of one chain in their order, for as long as that takes.
+         * Writes requests of one lane, those of one series in their order, for as long as that takes.
          *
-         * @param failure why {@link #writeTogether} failed with these requests; null if it was not tried
+         * @param failure why {@link #writeShared} failed with these requests; null if it was not tried
          * @return as described above. Requests that failed have their outcomes by then, and the others may
          */
-        Uni<Runnable> writeApart(List<AppendRequest> requests, @Nullable Throwable failure);
+        Uni<Runnable> writeOwn(List<AppendRequest> requests, @Nullable Throwable failure);
     }
 
     /** Requests cannot be written together. They may have been, if the answer was lost. */
-    static final class WriteApartException extends RuntimeException {
+    static final class NotSharedException extends RuntimeException {
         private static final long serialVersionUID = 1L;
 
-        private final transient Set<Lane> lanes;
+        private final transient Set<Key> lanes;
 
-        WriteApartException(Throwable cause) {
+        NotSharedException(Throwable cause) {
             this(cause, Set.of());
         }
 
@@ -77,19 +84,19 @@ final class ProjectQueues {
          * @param lanes the lanes that have to be written apart, the requests of all others having their outcomes; none if it
          *     is not known which
          */
-        WriteApartException(Throwable cause, Set<Lane> lanes) {
+        NotSharedException(Throwable cause, Set<Key> lanes) {
             super(cause);
             this.lanes = lanes;
         }
 
-        Set<Lane> lanes() {
+        Set<Key> lanes() {
             return lanes;
         }
     }
 
-    private final Map<Lane, Queue> queues = new ConcurrentHashMap<>();
+    private final Map<Key, Queue> queues = new ConcurrentHashMap<>();
     /** Lanes with waiting requests and no flush in flight, each once. */
-    private final ConcurrentLinkedDeque<Lane> ready = new ConcurrentLinkedDeque<>();
+    private final ConcurrentLinkedDeque<Key> ready = new ConcurrentLinkedDeque<>();
 
     /** The requests of flushes of several lanes that failed, lane by lane. Their lanes are still in flight. */
     private final ConcurrentLinkedDeque<List<AppendRequest>> split = new ConcurrentLinkedDeque<>();
@@ -101,7 +108,7 @@ final class ProjectQueues {
     private final AppendBounds bounds;
     private volatile boolean stopping;
 
-    ProjectQueues(Flush flush, AppendConfig config, AppendBounds bounds, MeterRegistry metrics) {
+    AppendQueue(Flush flush, AppendConfig config, AppendBounds bounds, MeterRegistry metrics) {
         this.flush = flush;
         this.config = config;
         this.bounds = bounds;
@@ -119,7 +126,7 @@ final class ProjectQueues {
     /**
      * Takes a request.
      *
-     * @return its outcome, which never fails. A request that is turned away breaks its chain, too
+     * @return its outcome, which never fails. A request that is turned away breaks its series, too
      */
     CompletableFuture<AppendOutcome> append(AppendRequest request) {
         if (stopping) {
@@ -129,7 +136,7 @@ final class ProjectQueues {
         }
         boolean[] first = {false};
         @Nullable String[] full = {null};
-        queues.compute(request.lane, (lane, there) -> {
+        queues.compute(request.key, (lane, there) -> {
             Queue queue = there == null ? new Queue() : there;
             full[0] = enqueue(queue, request);
             first[0] = there == null && full[0] == null;
@@ -138,7 +145,7 @@ final class ProjectQueues {
         if (full[0] != null) {
             request.fail(new AppendOutcome.QueueFull(full[0]));
         } else if (first[0]) {
-            isReady(request.lane);
+            isReady(request.key);
             writeReady();
         }
         return request.outcome;
@@ -161,11 +168,11 @@ final class ProjectQueues {
     }
 
     /** Lets a lane be flushed, by the next writer or at once, that has waiting requests and no flush in flight. */
-    private void isReady(Lane lane) {
+    private void isReady(Key lane) {
         if (lane.numbered() || flush.isApart(lane)) {
             List<AppendRequest> requests = new ArrayList<>();
             take(lane, requests, bounds.batchRecords());
-            writeApart(lane, requests, null);
+            writeOwn(lane, requests, null);
         } else {
             ready.add(lane);
         }
@@ -180,7 +187,7 @@ final class ProjectQueues {
             if (requests.isEmpty()) {
                 writers.release();
             } else {
-                writeTogether(requests);
+                writeShared(requests);
             }
         }
     }
@@ -189,7 +196,7 @@ final class ProjectQueues {
     private List<AppendRequest> takeReady() {
         List<AppendRequest> taken = new ArrayList<>();
         for (int lanes = 0; lanes < bounds.batchProjects(); lanes++) {
-            Lane lane = ready.poll();
+            Key lane = ready.poll();
             if (lane == null) {
                 break;
             }
@@ -220,7 +227,7 @@ final class ProjectQueues {
      *
      * @param maxRecords how many records of this lane
      */
-    private void take(Lane lane, List<AppendRequest> taken, int maxRecords) {
+    private void take(Key lane, List<AppendRequest> taken, int maxRecords) {
         queues.computeIfPresent(lane, (same, queue) -> {
             int left = Math.min(maxRecords, bounds.batchRecords() - records(taken, 0));
             long bytesLeft = bounds.batchBytes();
@@ -242,17 +249,17 @@ final class ProjectQueues {
     }
 
     /** Writes requests of one lane or several, for a writer. */
-    private void writeTogether(List<AppendRequest> requests) {
-        Map<Lane, List<AppendRequest>> byLane = new LinkedHashMap<>();
+    private void writeShared(List<AppendRequest> requests) {
+        Map<Key, List<AppendRequest>> byLane = new LinkedHashMap<>();
         for (AppendRequest request : requests) {
-            byLane.computeIfAbsent(request.lane, lane -> new ArrayList<>()).add(request);
+            byLane.computeIfAbsent(request.key, lane -> new ArrayList<>()).add(request);
         }
         Uni.createFrom()
-                .deferred(() -> flush.writeTogether(requests))
+                .deferred(() -> flush.writeShared(requests))
                 .subscribe()
                 .with(outcomes -> end(List.copyOf(byLane.keySet()), true, outcomes), failure -> {
-                    if (failure instanceof WriteApartException apart) {
-                        writeApart(byLane, apart);
+                    if (failure instanceof NotSharedException apart) {
+                        writeOwn(byLane, apart);
                     } else {
                         // At once, because the next flush must not contain requests that depend on these.
                         AppendRequest.fail(requests, new AppendOutcome.Failed(failure));
@@ -262,12 +269,12 @@ final class ProjectQueues {
     }
 
     /** Writes the lanes apart that are named or the only one; if it is not known which, has all of them tried alone. */
-    private void writeApart(Map<Lane, List<AppendRequest>> byLane, WriteApartException failure) {
-        Set<Lane> apart = byLane.size() > 1 ? failure.lanes() : Set.copyOf(byLane.keySet());
-        List<Lane> done = new ArrayList<>();
+    private void writeOwn(Map<Key, List<AppendRequest>> byLane, NotSharedException failure) {
+        Set<Key> apart = byLane.size() > 1 ? failure.lanes() : Set.copyOf(byLane.keySet());
+        List<Key> done = new ArrayList<>();
         byLane.forEach((lane, requests) -> {
             if (apart.contains(lane)) {
-                writeApart(lane, requests, failure.getCause());
+                writeOwn(lane, requests, failure.getCause());
             } else if (apart.isEmpty()) {
                 split.add(requests);
             } else {
@@ -278,9 +285,9 @@ final class ProjectQueues {
     }
 
     /** Writes requests of one lane, whatever the writers do. */
-    private void writeApart(Lane lane, List<AppendRequest> requests, @Nullable Throwable cause) {
+    private void writeOwn(Key lane, List<AppendRequest> requests, @Nullable Throwable cause) {
         Uni.createFrom()
-                .deferred(() -> flush.writeApart(requests, cause))
+                .deferred(() -> flush.writeOwn(requests, cause))
                 .subscribe()
                 .with(outcomes -> end(List.of(lane), false, outcomes), failure -> {
                     AppendRequest.fail(requests, new AppendOutcome.Failed(failure));
@@ -292,10 +299,10 @@ final class ProjectQueues {
      * Ends a flush. The next one starts before the stored requests get their outcomes, because making the answers takes about
      * as long as a flush.
      */
-    private void end(List<Lane> lanes, boolean byWriter, Runnable outcomes) {
+    private void end(List<Key> lanes, boolean byWriter, Runnable outcomes) {
         try {
-            List<Lane> next = new ArrayList<>();
-            for (Lane lane : lanes) {
+            List<Key> next = new ArrayList<>();
+            for (Key lane : lanes) {
                 Queue queue = queues.computeIfPresent(lane, (same, there) -> there.waiting.isEmpty() ? null : there);
                 if (queue != null) {
                     next.add(lane);

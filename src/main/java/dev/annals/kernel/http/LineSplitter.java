@@ -1,0 +1,92 @@
+package dev.annals.kernel.http;
+
+import io.vertx.core.buffer.Buffer;
+import java.util.Arrays;
+import java.util.function.LongConsumer;
+
+/**
+ * Cuts a body into lines while it streams in. Holds the bytes of the line that has not ended, and none of a line that is too long.
+ * Blank lines are counted and skipped; so is a byte order mark before the first line.
+ */
+public final class LineSplitter {
+
+    /** Reads the bytes of a line, from {@code from} to before {@code to}. */
+    public interface Line {
+        void read(byte[] bytes, int from, int to);
+    }
+
+    /** U+FEFF in UTF-8, which some editors and programs on Windows write first. */
+    private static final byte[] BYTE_ORDER_MARK = {(byte) 0xEF, (byte) 0xBB, (byte) 0xBF};
+
+    private final int maxBytes;
+    private final Line line;
+    private final LongConsumer tooLong;
+    private byte[] rest = {};
+    private boolean skipping;
+    private long count;
+
+    /**
+     * Splits an empty body so far.
+     *
+     * @param maxBytes the most that are held of one line
+     * @param tooLong is called in place of {@code line} at the end of a line that is longer, with its number
+     */
+    public LineSplitter(int maxBytes, Line line, LongConsumer tooLong) {
+        this.maxBytes = maxBytes;
+        this.line = line;
+        this.tooLong = tooLong;
+    }
+
+    /** How many lines have ended: while a line is read, its number. */
+    public long count() {
+        return count;
+    }
+
+    /** Whether the line that has not ended is too long. */
+    public boolean isSkipping() {
+        return skipping;
+    }
+
+    /** Splits the next part of the body. */
+    public void add(Buffer part) {
+        byte[] bytes = Arrays.copyOf(rest, rest.length + part.length());
+        part.getBytes(bytes, rest.length);
+        int from = 0;
+        for (int i = rest.length; i < bytes.length; i++) {
+            if (bytes[i] == '\n') {
+                endLine(bytes, from, i);
+                from = i + 1;
+            }
+        }
+        skipping |= bytes.length - from > maxBytes;
+        rest = skipping ? new byte[0] : from == 0 ? bytes : Arrays.copyOfRange(bytes, from, bytes.length);
+    }
+
+    /** Ends the last line, if the body did not end with its line feed. */
+    public void end() {
+        if (rest.length > 0 || skipping) {
+            endLine(rest, 0, rest.length);
+        }
+    }
+
+    private void endLine(byte[] bytes, int from, int to) {
+        count++;
+        if (skipping) {
+            skipping = false;
+            tooLong.accept(count);
+            return;
+        }
+        int begin = count == 1 && beginsWithMark(bytes, from, to) ? from + BYTE_ORDER_MARK.length : from;
+        for (int i = begin; i < to; i++) {
+            if (bytes[i] != ' ' && bytes[i] != '\t' && bytes[i] != '\r') {
+                line.read(bytes, begin, to);
+                return;
+            }
+        }
+    }
+
+    private static boolean beginsWithMark(byte[] bytes, int from, int to) {
+        int end = from + BYTE_ORDER_MARK.length;
+        return end <= to && Arrays.equals(bytes, from, end, BYTE_ORDER_MARK, 0, BYTE_ORDER_MARK.length);
+    }
+}

@@ -51,7 +51,7 @@ return jsonb_typeof(limits) = 'object' and not exists (
 -- A name as a reader sees it: without invisible characters, accents and space, with each look-alike of a letter of "annals." replaced
 -- by that letter. The tables are confusables.txt of UTS #39 (15.0) for those letters beyond NFKD, further look-alikes, and newer
 -- characters that an older PostgreSQL does not decompose. Other letters stay, so a name may say more than "annals". The result
--- depends neither on the locale nor on the version. LookAlikes does the same in the service.
+-- depends neither on the locale nor on the version. AuditRecord does the same in the service.
 create function annals.skeleton(name text) returns text
 language sql immutable strict parallel safe
 return regexp_replace(

@@ -1,7 +1,7 @@
 package dev.annals.bench;
 
 import dev.annals.core.record.AuditRecord;
-import dev.annals.core.record.Party;
+import dev.annals.core.record.AuditRecord.Party;
 import java.time.OffsetDateTime;
 import java.util.Arrays;
 import java.util.List;

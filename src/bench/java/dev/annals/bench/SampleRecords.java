@@ -2,7 +2,7 @@ package dev.annals.bench;
 
 import com.fasterxml.jackson.core.JsonGenerator;
 import dev.annals.core.record.AuditRecord;
-import dev.annals.core.record.Party;
+import dev.annals.core.record.AuditRecord.Party;
 import dev.annals.kernel.guid.SequentialGuid;
 import dev.annals.kernel.http.JsonBody;
 import dev.annals.kernel.http.Timestamps;

@@ -1,7 +1,7 @@
 package dev.annals.core.append;
 
 import dev.annals.core.record.AuditRecord;
-import dev.annals.core.record.Party;
+import dev.annals.core.record.AuditRecord.Party;
 import dev.annals.core.record.StoredRecord;
 import dev.annals.kernel.database.Binds;
 import dev.annals.kernel.database.Sql;

@@ -4,7 +4,7 @@ import dev.annals.access.caller.Caller;
 import dev.annals.access.limits.Usage;
 import dev.annals.core.feed.FeedLinks;
 import dev.annals.core.record.AuditRecord;
-import dev.annals.core.record.RecordWriter;
+import dev.annals.core.record.RecordEncoder;
 import dev.annals.core.record.StoredRecord;
 import dev.annals.kernel.http.JsonBody;
 import dev.annals.kernel.http.Problem;
@@ -246,7 +246,7 @@ public class Appends {
         UUID first = records.get(0).record().id();
         return Response.status(stored.added() > 0 ? Response.Status.CREATED : Response.Status.OK)
                 .header(HttpHeaders.LOCATION, links.record(http, first))
-                .entity(form.batch() ? places(records) : RecordWriter.toBytes(records.get(0)))
+                .entity(form.batch() ? places(records) : RecordEncoder.toBytes(records.get(0)))
                 .build();
     }
 
@@ -258,7 +258,7 @@ public class Appends {
                 json.writeStartObject();
                 json.writeStringField("id", record.record().id().toString());
                 json.writeNumberField("sequence_id", record.sequenceId());
-                RecordWriter.number(record, json);
+                RecordEncoder.number(record, json);
                 json.writeEndObject();
             }
             json.writeEndArray();

@@ -1,6 +1,6 @@
 package dev.annals.core.feed;
 
-import dev.annals.core.record.EncodedRecord;
+import dev.annals.core.record.RecordEncoder.EncodedRecord;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 

@@ -2,8 +2,8 @@ package dev.annals.core.feed;
 
 import dev.annals.core.query.Filter;
 import dev.annals.core.query.Order;
-import dev.annals.core.record.EncodedRecord;
 import dev.annals.core.record.RecordEncoder;
+import dev.annals.core.record.RecordEncoder.EncodedRecord;
 import dev.annals.core.record.RecordRow;
 import dev.annals.core.record.StoredRecord;
 import dev.annals.kernel.database.DatabaseFailure;

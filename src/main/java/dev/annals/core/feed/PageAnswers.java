@@ -1,6 +1,6 @@
 package dev.annals.core.feed;
 
-import dev.annals.core.record.RecordWriter;
+import dev.annals.core.record.RecordEncoder;
 import dev.annals.core.record.StoredRecord;
 import dev.annals.kernel.http.JsonBody;
 import dev.annals.kernel.memory.MemoryBudget;
@@ -77,7 +77,7 @@ public class PageAnswers {
     }
 
     Response record(HttpServerRequest http, StoredRecord record, Reservation held) {
-        return ok(http, RecordWriter.toBytes(record), MediaType.APPLICATION_JSON, held)
+        return ok(http, RecordEncoder.toBytes(record), MediaType.APPLICATION_JSON, held)
                 .build();
     }
 

@@ -1,7 +1,7 @@
 package dev.annals.core.feed;
 
-import dev.annals.core.record.EncodedRecord;
 import dev.annals.core.record.RecordEncoder;
+import dev.annals.core.record.RecordEncoder.EncodedRecord;
 import dev.annals.core.record.RecordRow;
 import dev.annals.kernel.memory.Reservation;
 import io.vertx.mutiny.sqlclient.Row;

@@ -4,7 +4,7 @@ import dev.annals.access.caller.Caller;
 import dev.annals.access.caller.Requires;
 import dev.annals.access.caller.Scope;
 import dev.annals.access.caller.View;
-import dev.annals.core.record.Party;
+import dev.annals.core.record.AuditRecord.Party;
 import dev.annals.core.record.StoredRecord;
 import io.smallrye.mutiny.Uni;
 import io.vertx.core.http.HttpServerRequest;

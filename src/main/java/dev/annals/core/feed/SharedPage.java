@@ -1,6 +1,6 @@
 package dev.annals.core.feed;
 
-import dev.annals.core.record.EncodedRecord;
+import dev.annals.core.record.RecordEncoder.EncodedRecord;
 import io.vertx.core.buffer.Buffer;
 import java.nio.charset.StandardCharsets;
 import java.util.UUID;

@@ -1,25 +1,52 @@
 package dev.annals.core.record;
 
 import com.fasterxml.jackson.core.JsonGenerator;
+import com.fasterxml.jackson.core.SerializableString;
+import com.fasterxml.jackson.core.io.SerializedString;
+import dev.annals.core.record.AuditRecord.Party;
+import dev.annals.core.record.StoredRecord.Redaction;
 import dev.annals.kernel.http.JsonBody;
+import dev.annals.kernel.http.Timestamps;
+import io.vertx.core.buffer.Buffer;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.io.UncheckedIOException;
+import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.UUID;
+import org.jspecify.annotations.Nullable;
 
 /**
- * Encodes records one after the other, each on its own. While a page is read, its records are kept only in this form:
- * it is exactly what is sent, and takes less memory than their fields do. For one thread.
+ * Writes stored records for clients, field by field, without building a tree. {@link #write} writes to a stream. An instance encodes
+ * records one after the other, each as an {@link EncodedRecord}: pages keep their records only in this form, which is exactly what is
+ * sent, and takes less memory than the fields. An instance is for one thread.
  */
 public final class RecordEncoder implements AutoCloseable {
+
+    private static final SerializableString ID = new SerializedString("id");
+    private static final SerializableString SEQUENCE_ID = new SerializedString("sequence_id");
+    private static final SerializableString ACTION = new SerializedString("action");
+    private static final SerializableString ACTOR = new SerializedString("actor");
+    private static final SerializableString SUBJECT = new SerializedString("subject");
+    private static final SerializableString TYPE = new SerializedString("type");
+    private static final SerializableString NAME = new SerializedString("name");
+    private static final SerializableString OUTCOME = new SerializedString("outcome");
+    private static final SerializableString IP_ADDRESS = new SerializedString("ip_address");
+    private static final SerializableString MESSAGE = new SerializedString("message");
+    private static final SerializableString TIMESTAMP = new SerializedString("timestamp");
+    private static final SerializableString RECORDED_AT = new SerializedString("recorded_at");
+    private static final SerializableString RECORDED_BY = new SerializedString("recorded_by");
+    private static final SerializableString METADATA = new SerializedString("metadata");
+    private static final SerializableString NUMBER = new SerializedString("number");
+    private static final SerializableString SEQUENCE = new SerializedString("sequence");
+    private static final SerializableString VALUE = new SerializedString("value");
 
     /** How a record is written. */
     @FunctionalInterface
     public interface Format {
 
         /** Feeds have this one: the record as a JSON object. */
-        Format JSON = RecordWriter::write;
+        Format JSON = RecordEncoder::write;
 
         /**
          * Writes one record, as JSON or as raw text.
@@ -72,6 +99,88 @@ public final class RecordEncoder implements AutoCloseable {
         return new UncheckedIOException("memory cannot fail to be written", e);
     }
 
+    /** One record as a body. */
+    public static byte[] toBytes(StoredRecord record) {
+        return JsonBody.toBytes(1024, json -> write(record, json));
+    }
+
+    /**
+     * Writes one object. Absent fields are left out, except {@code metadata}, which is then {@code {}}. Metadata is written
+     * as the JSON text that it is, unchecked.
+     *
+     * @throws IOException what {@code json} throws
+     */
+    public static void write(StoredRecord stored, JsonGenerator json) throws IOException {
+        json.writeStartObject();
+        fields(stored, json);
+        json.writeEndObject();
+    }
+
+    /**
+     * Writes the fields of that object into an open one.
+     *
+     * @throws IOException what {@code json} throws
+     */
+    public static void fields(StoredRecord stored, JsonGenerator json) throws IOException {
+        AuditRecord record = stored.record();
+        string(json, ID, record.id().toString());
+        json.writeFieldName(SEQUENCE_ID);
+        json.writeNumber(stored.sequenceId());
+        string(json, ACTION, record.action());
+        party(json, ACTOR, record.actor());
+        party(json, SUBJECT, record.subject());
+        string(json, OUTCOME, record.outcome());
+        string(json, IP_ADDRESS, record.ipAddress());
+        string(json, MESSAGE, record.message());
+        string(json, TIMESTAMP, Timestamps.format(record.timestamp()));
+        string(json, RECORDED_AT, Timestamps.format(stored.recordedAt()));
+        string(json, RECORDED_BY, stored.recordedBy());
+        number(stored, json);
+        json.writeFieldName(METADATA);
+        json.writeRawValue(record.metadata() == null ? "{}" : record.metadata());
+        Redaction redaction = stored.redaction();
+        if (redaction != null) {
+            redaction.write(json);
+        }
+    }
+
+    /**
+     * Writes the field {@code number} into an open object, if the record has one.
+     *
+     * @throws IOException what {@code json} throws
+     */
+    public static void number(StoredRecord stored, JsonGenerator json) throws IOException {
+        String sequence = stored.record().numberSequence();
+        Long value = stored.numberValue();
+        if (sequence != null && value != null) {
+            json.writeFieldName(NUMBER);
+            json.writeStartObject();
+            string(json, SEQUENCE, sequence);
+            json.writeFieldName(VALUE);
+            json.writeNumber(value);
+            json.writeEndObject();
+        }
+    }
+
+    private static void party(JsonGenerator json, SerializableString name, @Nullable Party party) throws IOException {
+        if (party == null) {
+            return;
+        }
+        json.writeFieldName(name);
+        json.writeStartObject();
+        string(json, TYPE, party.type());
+        string(json, ID, party.id());
+        string(json, NAME, party.name());
+        json.writeEndObject();
+    }
+
+    private static void string(JsonGenerator json, SerializableString name, @Nullable String value) throws IOException {
+        if (value != null) {
+            json.writeFieldName(name);
+            json.writeString(value);
+        }
+    }
+
     /** Pieces of memory that records share, so that their bytes are not copied once more and little of it stays unused. */
     private static final class Pieces extends OutputStream {
 
@@ -122,6 +231,67 @@ public final class RecordEncoder implements AutoCloseable {
             EncodedRecord cut = new EncodedRecord(record.sequenceId(), id, mark, piece, start, end - start);
             start = end;
             return cut;
+        }
+    }
+
+    /** A record at its place in the feed, as the bytes that its reader gets. They never change, and many answers may share them. */
+    public static final class EncodedRecord {
+
+        private final long sequenceId;
+        private final UUID id;
+        private final int mark;
+        /** Shared with the records that were encoded before and after it. */
+        private final byte[] bytes;
+
+        private final int offset;
+        private final int length;
+
+        EncodedRecord(long sequenceId, UUID id, int mark, byte[] bytes, int offset, int length) {
+            this.sequenceId = sequenceId;
+            this.id = id;
+            this.mark = mark;
+            this.bytes = bytes;
+            this.offset = offset;
+            this.length = length;
+        }
+
+        /** Its place: 1, 2, 3 … in its project. */
+        public long sequenceId() {
+            return sequenceId;
+        }
+
+        /** Its id. */
+        public UUID id() {
+            return id;
+        }
+
+        /** What was drawn when its place was given: another value each time, even for the same record. */
+        public int mark() {
+            return mark;
+        }
+
+        /** How many bytes it has. */
+        public int length() {
+            return length;
+        }
+
+        /** Appends its bytes to a buffer that has room for them. */
+        public void appendTo(ByteBuffer out) {
+            out.put(bytes, offset, length);
+        }
+
+        /** Appends its bytes. */
+        public void appendTo(Buffer out) {
+            out.appendBytes(bytes, offset, length);
+        }
+
+        /**
+         * Writes its bytes.
+         *
+         * @throws IOException what {@code out} throws
+         */
+        public void writeTo(OutputStream out) throws IOException {
+            out.write(bytes, offset, length);
         }
     }
 }

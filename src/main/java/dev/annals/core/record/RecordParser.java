@@ -2,6 +2,7 @@ package dev.annals.core.record;
 
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
+import dev.annals.core.record.AuditRecord.Party;
 import dev.annals.kernel.guid.CanonicalGuid;
 import dev.annals.kernel.guid.SequentialGuid;
 import dev.annals.kernel.http.FieldError;
@@ -158,7 +159,7 @@ final class RecordParser {
             wrong("is a record of more than " + RecordReader.MAX_SENT_BYTES
                     + " bytes as it is sent: shorten its message or metadata");
         } else if (sent > RecordReader.MAX_RECORD_BYTES
-                && StoredSize.of(bytes, from + start, from + end) > RecordReader.MAX_RECORD_BYTES) {
+                && JsonText.countedBytes(bytes, from + start, from + end) > RecordReader.MAX_RECORD_BYTES) {
             wrong("is a record of more than " + RecordReader.MAX_RECORD_BYTES
                     + " bytes: shorten its message or metadata");
         }
@@ -211,7 +212,7 @@ final class RecordParser {
             return null;
         }
         String text = string(1, MAX_ACTION);
-        if (text != null && LookAlikes.isReserved(text)) {
+        if (text != null && AuditRecord.Confusables.isReserved(text)) {
             wrong("must not begin with " + AuditRecord.RESERVED
                     + ", or look as if it did: these are the service's own");
             return null;
@@ -353,7 +354,7 @@ final class RecordParser {
         String text = new String(bytes, from + (int) start, length, StandardCharsets.UTF_8);
         // Apart from numbers, only the separators after names and values can become longer: by one space each.
         if (length + count + growth > MAX_METADATA_BYTES && errors.size() == errorsBefore) {
-            long written = WrittenJson.object(text);
+            long written = JsonText.writtenBytes(text);
             if (written > MAX_METADATA_BYTES) {
                 wrong("has " + written
                         + " bytes as the database writes it, with control characters escaped and numbers without"
@@ -381,7 +382,7 @@ final class RecordParser {
             wrongNumber();
             return 0;
         }
-        long written = WrittenJson.number(json.getTextCharacters(), at, at + length);
+        long written = JsonText.writtenLength(json.getTextCharacters(), at, at + length);
         if (written > MAX_NUMBER || (written >= MAX_MAGNITUDE_DIGITS && isBeyondDouble(at, length))) {
             wrongNumber();
             return 0;

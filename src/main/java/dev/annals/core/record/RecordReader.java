@@ -112,13 +112,13 @@ public final class RecordReader {
     }
 
     private <T> T parse(byte[] bytes, int from, int to, boolean tellLine, Body<T> body) {
-        int scanned = Utf8.scan(bytes, from, to);
+        int scanned = JsonText.scanUtf8(bytes, from, to);
         if (scanned >= 0) {
             throw malformed(tellLine, lineOf(bytes, from, scanned), columnOf(bytes, from, scanned), "Invalid UTF-8");
         }
         OffsetDateTime now = clock.instant().truncatedTo(ChronoUnit.MICROS).atOffset(ZoneOffset.UTC);
         try (JsonParser json = JSON.createParser(bytes, from, to - from)) {
-            RecordParser records = new RecordParser(json, bytes, from, scanned == Utf8.WITH_BACKSLASH, guids, now);
+            RecordParser records = new RecordParser(json, bytes, from, scanned == JsonText.WITH_BACKSLASH, guids, now);
             try {
                 return body.read(json, records);
             } catch (StreamConstraintsException e) {

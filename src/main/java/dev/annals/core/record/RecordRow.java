@@ -1,5 +1,7 @@
 package dev.annals.core.record;
 
+import dev.annals.core.record.AuditRecord.Party;
+import dev.annals.core.record.StoredRecord.Redaction;
 import dev.annals.kernel.http.IpAddress;
 import io.vertx.mutiny.core.buffer.Buffer;
 import io.vertx.mutiny.sqlclient.Row;
@@ -134,7 +136,8 @@ public final class RecordRow {
                     row.getOffsetDateTime(at.timestamp),
                     false,
                     row.getString(at.metadata),
-                    row.getString(at.numberSequence));
+                    row.getString(at.numberSequence),
+                    false);
             return new StoredRecord(
                     record,
                     sequenceId,

@@ -1,10 +1,10 @@
 package dev.annals.derived.log;
 
 import dev.annals.core.record.AuditRecord;
-import dev.annals.core.record.Party;
+import dev.annals.core.record.AuditRecord.Party;
 import dev.annals.core.record.RecordRow;
-import dev.annals.core.record.Redaction;
 import dev.annals.core.record.StoredRecord;
+import dev.annals.core.record.StoredRecord.Redaction;
 import dev.annals.derived.proof.Tile;
 import dev.annals.derived.proof.TileSeed;
 import dev.annals.kernel.database.Sql;

@@ -8,8 +8,7 @@ import dev.annals.core.feed.FeedQuery;
 import dev.annals.core.feed.FeedReader;
 import dev.annals.core.feed.PageProver;
 import dev.annals.core.record.RecordEncoder;
-import dev.annals.core.record.RecordWriter;
-import dev.annals.core.record.Redaction;
+import dev.annals.core.record.StoredRecord.Redaction;
 import dev.annals.derived.proof.Tile;
 import dev.annals.derived.proof.TileSeed;
 import dev.annals.kernel.database.DatabaseFailure;
@@ -84,7 +83,7 @@ public class ProvedPages implements PageProver {
     static RecordEncoder.Format withSeeds(Map<Long, TileSeed> seeds) {
         return (record, json) -> {
             json.writeStartObject();
-            RecordWriter.fields(record, json);
+            RecordEncoder.fields(record, json);
             TileSeed tile = seeds.get((record.sequenceId() - 1) / Tile.WIDTH);
             Redaction redaction = record.redaction();
             Seed seed = tile == null || redaction != null ? null : tile.ofRecord(record.sequenceId());

@@ -7,7 +7,7 @@ import dev.annals.core.feed.FeedLinks;
 import dev.annals.core.feed.FeedQuery;
 import dev.annals.core.feed.FeedReader;
 import dev.annals.core.feed.PageAnswers;
-import dev.annals.core.record.RecordWriter;
+import dev.annals.core.record.RecordEncoder;
 import dev.annals.kernel.http.RequestBodies;
 import io.smallrye.mutiny.Uni;
 import io.vertx.core.http.HttpServerRequest;
@@ -55,7 +55,8 @@ public class RedactionResource {
                     held -> redactions
                             .redact(target, redaction)
                             .map(record -> target.mayRead()
-                                    ? answers.body(http, RecordWriter.toBytes(record), MediaType.APPLICATION_JSON, held)
+                                    ? answers.body(
+                                            http, RecordEncoder.toBytes(record), MediaType.APPLICATION_JSON, held)
                                     : Response.noContent().build()));
         });
     }

@@ -1,10 +1,10 @@
 package dev.annals.derived.redaction;
 
 import dev.annals.core.record.AuditRecord;
+import dev.annals.core.record.RecordEncoder;
 import dev.annals.core.record.RecordRow;
-import dev.annals.core.record.RecordWriter;
-import dev.annals.core.record.Redaction;
 import dev.annals.core.record.StoredRecord;
+import dev.annals.core.record.StoredRecord.Redaction;
 import dev.annals.derived.projection.ProjectionSteps;
 import dev.annals.derived.proof.Tile;
 import dev.annals.derived.proof.TileSeed;
@@ -114,7 +114,7 @@ class Redactions {
     }
 
     private static LeafRecord leaf(StoredRecord record) {
-        byte[] json = RecordWriter.toBytes(record.withoutRedaction());
+        byte[] json = RecordEncoder.toBytes(record.withoutRedaction());
         return LeafRecord.parse(new String(json, StandardCharsets.UTF_8));
     }
 

@@ -2,8 +2,8 @@ package dev.annals.edges.delivery;
 
 import com.fasterxml.jackson.core.JsonGenerator;
 import dev.annals.core.record.AuditRecord;
-import dev.annals.core.record.Party;
-import dev.annals.core.record.RecordWriter;
+import dev.annals.core.record.AuditRecord.Party;
+import dev.annals.core.record.RecordEncoder;
 import dev.annals.core.record.StoredRecord;
 import dev.annals.edges.export.Verdict;
 import dev.annals.kernel.http.Timestamps;
@@ -46,7 +46,7 @@ final class DatadogLog {
             json.writeEndObject();
         }
         json.writeFieldName("annals");
-        RecordWriter.write(stored, json);
+        RecordEncoder.write(stored, json);
         json.writeEndObject();
         json.writeRaw('\n');
     }

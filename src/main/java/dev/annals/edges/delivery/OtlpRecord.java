@@ -5,7 +5,7 @@ import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
 import dev.annals.core.record.AuditRecord;
-import dev.annals.core.record.Party;
+import dev.annals.core.record.AuditRecord.Party;
 import dev.annals.core.record.StoredRecord;
 import dev.annals.kernel.http.Timestamps;
 import java.io.IOException;

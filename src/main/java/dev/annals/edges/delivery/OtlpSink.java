@@ -2,7 +2,7 @@ package dev.annals.edges.delivery;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import dev.annals.core.record.EncodedRecord;
+import dev.annals.core.record.RecordEncoder.EncodedRecord;
 import dev.annals.kernel.http.JsonBody;
 import io.smallrye.mutiny.Uni;
 import io.vertx.core.buffer.Buffer;

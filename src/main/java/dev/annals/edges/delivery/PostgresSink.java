@@ -1,7 +1,7 @@
 package dev.annals.edges.delivery;
 
 import dev.annals.core.feed.Cursor;
-import dev.annals.core.record.EncodedRecord;
+import dev.annals.core.record.RecordEncoder.EncodedRecord;
 import dev.annals.kernel.database.Binds;
 import dev.annals.kernel.database.DatabaseFailure;
 import dev.annals.kernel.database.DatabaseUrl;

@@ -1,7 +1,7 @@
 package dev.annals.edges.delivery;
 
 import dev.annals.core.feed.Cursor;
-import dev.annals.core.record.EncodedRecord;
+import dev.annals.core.record.RecordEncoder.EncodedRecord;
 import dev.annals.derived.log.Checkpoints;
 import dev.annals.kernel.http.JsonBody;
 import dev.annals.kernel.http.ProblemException;

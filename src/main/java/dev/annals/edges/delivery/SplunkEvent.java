@@ -4,7 +4,7 @@ import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.MissingNode;
-import dev.annals.core.record.RecordWriter;
+import dev.annals.core.record.RecordEncoder;
 import dev.annals.core.record.StoredRecord;
 import java.io.IOException;
 import java.math.BigDecimal;
@@ -33,7 +33,7 @@ final class SplunkEvent {
         json.writeStringField("source", "annals");
         json.writeStringField("sourcetype", "annals");
         json.writeFieldName("event");
-        RecordWriter.write(stored, json);
+        RecordEncoder.write(stored, json);
         json.writeObjectFieldStart("fields");
         json.writeStringField("project_id", projectId.toString());
         json.writeStringField("sequence_id", Long.toString(stored.sequenceId()));

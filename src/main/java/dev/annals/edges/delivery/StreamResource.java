@@ -7,7 +7,7 @@ import dev.annals.access.caller.Scope;
 import dev.annals.core.feed.Cursor;
 import dev.annals.core.feed.FeedConfig;
 import dev.annals.core.feed.FeedQuery;
-import dev.annals.core.record.EncodedRecord;
+import dev.annals.core.record.RecordEncoder.EncodedRecord;
 import dev.annals.kernel.guid.CanonicalGuid;
 import dev.annals.kernel.http.Bulkhead;
 import dev.annals.kernel.http.JsonBody;

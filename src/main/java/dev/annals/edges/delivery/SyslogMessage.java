@@ -2,7 +2,7 @@ package dev.annals.edges.delivery;
 
 import com.fasterxml.jackson.core.JsonGenerator;
 import dev.annals.core.record.AuditRecord;
-import dev.annals.core.record.Party;
+import dev.annals.core.record.AuditRecord.Party;
 import dev.annals.core.record.RecordEncoder;
 import dev.annals.core.record.StoredRecord;
 import dev.annals.edges.export.Verdict;

@@ -2,8 +2,8 @@ package dev.annals.edges.export;
 
 import com.fasterxml.jackson.core.JsonGenerator;
 import dev.annals.core.record.AuditRecord;
-import dev.annals.core.record.Party;
-import dev.annals.core.record.RecordWriter;
+import dev.annals.core.record.AuditRecord.Party;
+import dev.annals.core.record.RecordEncoder;
 import dev.annals.core.record.StoredRecord;
 import dev.annals.kernel.http.Timestamps;
 import java.io.IOException;
@@ -52,7 +52,7 @@ final class CloudEvent {
         json.writeStringField("sequence", sequence(stored.sequenceId()));
         json.writeStringField("datacontenttype", "application/json");
         json.writeFieldName("data");
-        RecordWriter.write(stored, json);
+        RecordEncoder.write(stored, json);
         json.writeEndObject();
     }
 

@@ -2,7 +2,7 @@ package dev.annals.edges.export;
 
 import com.fasterxml.jackson.core.JsonGenerator;
 import dev.annals.core.record.AuditRecord;
-import dev.annals.core.record.Party;
+import dev.annals.core.record.AuditRecord.Party;
 import dev.annals.core.record.StoredRecord;
 import dev.annals.kernel.http.Timestamps;
 import java.io.IOException;

@@ -1,7 +1,6 @@
 package dev.annals.edges.export;
 
 import dev.annals.core.record.RecordEncoder;
-import dev.annals.core.record.RecordWriter;
 import java.nio.charset.StandardCharsets;
 import java.util.Locale;
 import java.util.Optional;
@@ -65,7 +64,7 @@ public enum ExportFormat {
     public RecordEncoder.Format of(UUID projectId) {
         return (record, out) -> {
             switch (this) {
-                case NDJSON -> RecordWriter.write(record, out);
+                case NDJSON -> RecordEncoder.write(record, out);
                 case CLOUDEVENTS -> CloudEvent.write(projectId, record, out);
                 case OCSF -> OcsfEvent.write(projectId, record, out);
                 case CSV -> CsvRecord.write(record, out);

@@ -2,10 +2,10 @@ package dev.annals.edges.export;
 
 import com.fasterxml.jackson.core.JsonGenerator;
 import dev.annals.core.record.AuditRecord;
-import dev.annals.core.record.Party;
-import dev.annals.core.record.RecordWriter;
-import dev.annals.core.record.Redaction;
+import dev.annals.core.record.AuditRecord.Party;
+import dev.annals.core.record.RecordEncoder;
 import dev.annals.core.record.StoredRecord;
+import dev.annals.core.record.StoredRecord.Redaction;
 import dev.annals.kernel.http.Timestamps;
 import java.io.IOException;
 import java.time.OffsetDateTime;
@@ -191,7 +191,7 @@ final class OcsfEvent {
         if (record.actor() != null) {
             string("actor_type", record.actor().type(), json);
         }
-        RecordWriter.number(stored, json);
+        RecordEncoder.number(stored, json);
         string("recorded_by", stored.recordedBy(), json);
         json.writeFieldName("metadata");
         json.writeRawValue(record.metadata() == null ? "{}" : record.metadata());

@@ -9,8 +9,8 @@ import com.fasterxml.jackson.core.StreamReadConstraints;
 import com.fasterxml.jackson.core.StreamReadFeature;
 import com.fasterxml.jackson.core.exc.StreamConstraintsException;
 import dev.annals.core.record.AuditRecord;
+import dev.annals.core.record.JsonText;
 import dev.annals.core.record.RecordReader;
-import dev.annals.core.record.Utf8;
 import dev.annals.kernel.guid.CanonicalGuid;
 import dev.annals.kernel.http.FieldError;
 import dev.annals.kernel.http.Problem;
@@ -141,7 +141,7 @@ final class CloudEventReader {
                         fields);
             });
         }
-        if ((isXml || essence.startsWith("text/")) && Utf8.scan(body, 0, body.length) < 0) {
+        if ((isXml || essence.startsWith("text/")) && JsonText.scanUtf8(body, 0, body.length) < 0) {
             byte[] text = quoted(new String(body, StandardCharsets.UTF_8));
             return new Event("", texts, new Raw(text, 0, text.length), null);
         }
@@ -169,7 +169,7 @@ final class CloudEventReader {
             i += isEncoded ? 2 : 0;
         }
         byte[] utf8 = bytes.toByteArray();
-        require(Utf8.scan(utf8, 0, utf8.length) < 0, pointer, "must be UTF-8, percent-encoded");
+        require(JsonText.scanUtf8(utf8, 0, utf8.length) < 0, pointer, "must be UTF-8, percent-encoded");
         String decoded = new String(utf8, StandardCharsets.UTF_8);
         require(
                 decoded.length() <= MAX_ATTRIBUTE_CHARACTERS,
@@ -210,7 +210,7 @@ final class CloudEventReader {
     }
 
     private static <T> T parse(byte[] bytes, Body<T> body) {
-        if (Utf8.scan(bytes, 0, bytes.length) >= 0) {
+        if (JsonText.scanUtf8(bytes, 0, bytes.length) >= 0) {
             throw new ProblemException(ProblemType.MALFORMED_JSON, "The JSON is malformed: it is not UTF-8");
         }
         try (JsonParser json = JSON.createParser(bytes)) {

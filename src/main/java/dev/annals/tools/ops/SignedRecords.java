@@ -1,10 +1,10 @@
 package dev.annals.tools.ops;
 
 import dev.annals.core.record.AuditRecord;
-import dev.annals.core.record.Party;
-import dev.annals.core.record.RecordWriter;
-import dev.annals.core.record.Redaction;
+import dev.annals.core.record.AuditRecord.Party;
+import dev.annals.core.record.RecordEncoder;
 import dev.annals.core.record.StoredRecord;
+import dev.annals.core.record.StoredRecord.Redaction;
 import dev.annals.derived.proof.Tile;
 import dev.annals.derived.proof.TileSeed;
 import dev.annals.kernel.database.Sql;
@@ -396,7 +396,7 @@ final class SignedRecords {
             return null;
         }
         try {
-            String json = new String(RecordWriter.toBytes(record(row, sequenceId)), StandardCharsets.UTF_8);
+            String json = new String(RecordEncoder.toBytes(record(row, sequenceId)), StandardCharsets.UTF_8);
             LeafRecord record = LeafRecord.parse(json);
             String stored = row.getString("redaction");
             if (stored != null) {
@@ -427,7 +427,8 @@ final class SignedRecords {
                 row.getObject("timestamp", OffsetDateTime.class),
                 false,
                 row.getString("metadata"),
-                row.getString("number_sequence"));
+                row.getString("number_sequence"),
+                false);
         UUID token = row.getObject("recorded_by_token", UUID.class);
         String role = row.getString("recorded_by_role");
         return new StoredRecord(

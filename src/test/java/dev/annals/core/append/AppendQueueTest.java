@@ -137,7 +137,8 @@ class AppendQueueTest {
                     NOW,
                     false,
                     null,
-                    numbered ? "s" : null));
+                    numbered ? "s" : null,
+                    false));
         }
         return new AppendRequest(projectId, TOKEN, made, bytes);
     }

@@ -49,7 +49,7 @@ class AppendStoreTest extends ProjectTest {
     }
 
     private AuditRecord record(UUID id, String action, String sequence) {
-        return new AuditRecord(id, false, action, null, null, null, null, null, NOW, false, null, sequence);
+        return new AuditRecord(id, false, action, null, null, null, null, null, NOW, false, null, sequence, false);
     }
 
     private AuditRecord record(String action) {

@@ -76,7 +76,7 @@ public final class OtherInstance implements AutoCloseable {
 
     private static AuditRecord record(UUID id) {
         OffsetDateTime now = OffsetDateTime.now(ZoneOffset.UTC);
-        return new AuditRecord(id, false, "instance", null, null, null, null, null, now, true, null, null);
+        return new AuditRecord(id, false, "instance", null, null, null, null, null, now, true, null, null, false);
     }
 
     @Override

@@ -2,6 +2,8 @@ package dev.annals.core.record;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.annals.core.record.AuditRecord.Party;
+import dev.annals.core.record.RecordEncoder.EncodedRecord;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.time.OffsetDateTime;
@@ -33,7 +35,7 @@ class RecordEncoderTest {
         }
         for (int i = 0; i < records.size(); i++) {
             assertThat(text(encoded.get(i)))
-                    .isEqualTo(new String(RecordWriter.toBytes(records.get(i)), StandardCharsets.UTF_8));
+                    .isEqualTo(new String(RecordEncoder.toBytes(records.get(i)), StandardCharsets.UTF_8));
             assertThat(encoded.get(i).sequenceId()).isEqualTo(i);
             assertThat(encoded.get(i).mark()).isEqualTo(i);
             assertThat(encoded.get(i).id()).isEqualTo(records.get(i).record().id());

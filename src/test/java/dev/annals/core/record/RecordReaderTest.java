@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import dev.annals.BesideTheService;
 import dev.annals.Load;
+import dev.annals.core.record.AuditRecord.Party;
 import dev.annals.kernel.guid.SequentialGuid;
 import dev.annals.kernel.http.FieldError;
 import dev.annals.kernel.http.Problem;

@@ -6,7 +6,7 @@ import dev.annals.core.feed.FeedQuery;
 import dev.annals.core.feed.FeedReader;
 import dev.annals.core.query.Filter;
 import dev.annals.core.query.Order;
-import dev.annals.core.record.EncodedRecord;
+import dev.annals.core.record.RecordEncoder.EncodedRecord;
 import dev.annals.core.record.StoredRecord;
 import java.time.Duration;
 import java.util.ArrayList;

@@ -6,7 +6,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.annals.SqlFixture;
 import dev.annals.core.query.Field;
 import dev.annals.core.query.Query;
-import dev.annals.core.record.Party;
+import dev.annals.core.record.AuditRecord.Party;
 import dev.annals.core.record.StoredRecord;
 import java.math.BigInteger;
 import java.net.InetAddress;

@@ -13,7 +13,7 @@ import dev.annals.core.query.Filter;
 import dev.annals.core.query.Order;
 import dev.annals.core.query.QueryException;
 import dev.annals.core.query.QueryParser;
-import dev.annals.core.record.Party;
+import dev.annals.core.record.AuditRecord.Party;
 import dev.annals.core.record.StoredRecord;
 import dev.annals.derived.projection.RandomRecords;
 import dev.annals.derived.projection.TestProjector;

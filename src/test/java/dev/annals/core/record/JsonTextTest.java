@@ -23,7 +23,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 /** What a short text may grow to in the database, and so on every way out, is known before it is taken in. */
 @QuarkusTest
 @Timeout(60)
-class WrittenJsonTest extends ProjectTest {
+class JsonTextTest extends ProjectTest {
 
     private static final int MAX_METADATA_BYTES = 131_072;
 
@@ -56,7 +56,7 @@ class WrittenJsonTest extends ProjectTest {
                     + (random.nextBoolean() ? "" : "e" + (random.nextInt(400) - 200)));
         }
         for (String number : numbers) {
-            assertThat(WrittenJson.number(number.toCharArray(), 0, number.length()))
+            assertThat(JsonText.writtenLength(number.toCharArray(), 0, number.length()))
                     .as(number)
                     .isEqualTo(written(number));
         }
@@ -71,7 +71,7 @@ class WrittenJsonTest extends ProjectTest {
                         { "a" : 1e3 , "b":[1,2,{"c":true}] , "d":{"e":null,"f":false} }""",
                 "{\"é€😀\":\"\\u0041\\u00e9\\ud83d\\ude00\\/\\\\\\\"\"}",
                 "{\"controls\":\"\\b\\f\\n\\r\\t\\u0001\\u001f\\u007f\"}")) {
-            assertThat(WrittenJson.object(json)).as(json).isEqualTo(written(json));
+            assertThat(JsonText.writtenBytes(json)).as(json).isEqualTo(written(json));
         }
     }
 

@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
 
 /** No writer's record and no project passes for one of the administration. */
 @BesideTheService
-class LookAlikesTest {
+class ReservedActionsTest {
 
     private static final List<String> ALIKE = List.of(
             "annals.",
@@ -96,11 +96,11 @@ class LookAlikesTest {
     @Test
     void theServiceAndTheSchemaRefuseTheSameActions() throws Exception {
         for (String action : ALIKE) {
-            assertThat(LookAlikes.isReserved(action)).as(action).isTrue();
+            assertThat(AuditRecord.Confusables.isReserved(action)).as(action).isTrue();
             assertThat(isReservedInTheSchema(action)).as(action).isTrue();
         }
         for (String action : OTHER) {
-            assertThat(LookAlikes.isReserved(action)).as(action).isFalse();
+            assertThat(AuditRecord.Confusables.isReserved(action)).as(action).isFalse();
             assertThat(isReservedInTheSchema(action)).as(action).isFalse();
         }
     }
@@ -116,7 +116,7 @@ class LookAlikesTest {
             List<String> there = schema.texts("select annals.skeleton(chr(c)) from generate_series(" + from + ", "
                     + (to - 1) + ") as c order by c");
             List<String> here = IntStream.range(from, to)
-                    .mapToObj(c -> LookAlikes.skeleton(Character.toString(c)))
+                    .mapToObj(c -> AuditRecord.Confusables.skeleton(Character.toString(c)))
                     .toList();
             for (int i = 0; i < here.size(); i++) {
                 // Later versions of Unicode decompose more; into letters that count, the tables do so too.

@@ -3,6 +3,7 @@ package dev.annals.core.record;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.core.JsonGenerator;
+import dev.annals.core.record.AuditRecord.Party;
 import dev.annals.kernel.guid.SequentialGuid;
 import dev.annals.kernel.http.JsonBody;
 import java.io.ByteArrayOutputStream;
@@ -12,7 +13,7 @@ import java.time.OffsetDateTime;
 import java.util.UUID;
 import org.junit.jupiter.api.Test;
 
-class RecordWriterTest {
+class WrittenRecordTest {
 
     private static final UUID ID = UUID.fromString("019a9d5e-7c3a-7f00-8a4e-2b1c0d9e8f7a");
     private static final OffsetDateTime THEN = OffsetDateTime.parse("2025-09-03T11:15:19.3914Z");
@@ -63,7 +64,7 @@ class RecordWriterTest {
     private static String written(StoredRecord stored) throws IOException {
         ByteArrayOutputStream bytes = new ByteArrayOutputStream();
         try (JsonGenerator json = JsonBody.generator(bytes)) {
-            RecordWriter.write(stored, json);
+            RecordEncoder.write(stored, json);
         }
         return bytes.toString(StandardCharsets.UTF_8);
     }

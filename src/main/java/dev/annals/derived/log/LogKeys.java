@@ -6,6 +6,7 @@ import dev.annals.derived.proof.MasterKey;
 import dev.annals.derived.proof.SigningKey;
 import dev.annals.kernel.config.AnnalsConfig;
 import dev.annals.kernel.config.StartSettings;
+import dev.annals.proof.Checkpoint;
 import dev.annals.proof.VerifierKey;
 import jakarta.enterprise.context.ApplicationScoped;
 import jakarta.inject.Inject;
@@ -137,5 +138,15 @@ public class LogKeys {
     /** What readers verify that log with. */
     List<VerifierKey> verifiers(UUID projectId, int epoch) {
         return of(projectId, epoch).stream().map(SigningKey::verifier).toList();
+    }
+
+    /** Opens a signed note; null if it is not one that these keys have signed. */
+    @Nullable
+    SignedLog open(UUID projectId, int epoch, String note) {
+        try {
+            return new SignedLog(projectId, epoch, note, Checkpoint.open(note, verifiers(projectId, epoch)));
+        } catch (IllegalArgumentException e) {
+            return null;
+        }
     }
 }

@@ -14,7 +14,6 @@ import dev.annals.kernel.http.ProblemType;
 import dev.annals.kernel.http.RequestParameters;
 import dev.annals.kernel.http.Timestamps;
 import dev.annals.proof.Hash;
-import dev.annals.proof.MerkleTree;
 import dev.annals.proof.VerifierKey;
 import io.smallrye.mutiny.Uni;
 import io.vertx.mutiny.sqlclient.Pool;
@@ -32,7 +31,6 @@ import jakarta.ws.rs.core.Response;
 import jakarta.ws.rs.core.UriInfo;
 import java.io.IOException;
 import java.nio.ByteBuffer;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
 import java.util.regex.Pattern;
@@ -80,7 +78,7 @@ public class LogResource {
                 .newest(projectId)
                 .onFailure(ProblemException.class)
                 .recoverWithNull()
-                .chain(() -> checkpoints.state(projectId))
+                .chain(() -> LogState.read(pool, projectId))
                 .chain(state -> epochs(projectId)
                         .chain(ended -> witnesses
                                 .of(projectId, state.epoch())
@@ -130,14 +128,15 @@ public class LogResource {
         json.writeArrayFieldStart("witnesses");
         for (Witnesses.Seen witness : witnesses) {
             json.writeStartObject();
-            json.writeStringField("name", witness.name());
-            json.writeStringField("vkey", witness.vkey());
-            json.writeNumberField("size", witness.size());
-            if (witness.cosignedAt() != null) {
-                json.writeStringField("cosigned_at", Timestamps.format(witness.cosignedAt()));
+            WitnessMemory.Entry entry = witness.entry();
+            json.writeStringField("name", witness.witness().name());
+            json.writeStringField("vkey", witness.witness().vkey());
+            json.writeNumberField("size", entry.size());
+            if (entry.cosignedAt() != null) {
+                json.writeStringField("cosigned_at", Timestamps.format(entry.cosignedAt()));
             }
-            if (witness.error() != null) {
-                json.writeStringField("error", witness.error());
+            if (entry.error() != null) {
+                json.writeStringField("error", entry.error());
             }
             json.writeEndObject();
         }
@@ -163,7 +162,7 @@ public class LogResource {
         int needed = needed(parameters, witnesses);
         UUID projectId = Caller.of(request).projectId();
         int number = epoch(epoch);
-        return checkpoints.state(projectId).chain(state -> {
+        return LogState.read(pool, projectId).chain(state -> {
             if (number > state.epoch()) {
                 throw noSuchEpoch();
             }
@@ -246,7 +245,7 @@ public class LogResource {
         UUID projectId = log.projectId();
         TreeReader tree = checkpoints.tree(projectId);
         return checkpoints
-                .guarded(log, DatabaseFailure.retried(entries ? tree.bundle(wanted) : tree.tile(wanted)))
+                .haltIfDamaged(log, entries ? tree.bundle(wanted) : tree.tile(wanted))
                 .map(hashes -> Response.ok(bytes(hashes, entries))
                         .type(MediaType.APPLICATION_OCTET_STREAM)
                         .header(HttpHeaders.CACHE_CONTROL, FOR_GOOD)
@@ -279,13 +278,14 @@ public class LogResource {
         }
         return checkpoints
                 .at(projectId, to)
-                .chain(log -> consistency(log, from)
-                        .map(proof -> Response.ok(JsonBody.toBytes(2048, json -> {
+                .chain(log -> checkpoints
+                        .haltIfDamaged(log, checkpoints.tree(projectId).consistency(from, log.checkpoint()))
+                        .map(consistency -> Response.ok(JsonBody.toBytes(2048, json -> {
                                     json.writeStartObject();
                                     json.writeNumberField("from", from);
                                     json.writeNumberField("to", to);
                                     json.writeArrayFieldStart("hashes");
-                                    for (Hash hash : proof) {
+                                    for (Hash hash : consistency.proof()) {
                                         json.writeString(hash.toString());
                                     }
                                     json.writeEndArray();
@@ -294,24 +294,6 @@ public class LogResource {
                                 }))
                                 .type(MediaType.APPLICATION_JSON)
                                 .build()));
-    }
-
-    private Uni<List<Hash>> consistency(SignedLog log, long from) {
-        List<MerkleTree.Part> parts = new ArrayList<>(MerkleTree.consistency(from, log.size()));
-        parts.add(MerkleTree.whole(from));
-        return checkpoints.guarded(
-                log,
-                DatabaseFailure.retried(checkpoints.tree(log.projectId()).hashes(parts, log.size()))
-                        .map(hashes -> {
-                            List<Hash> proof = hashes.subList(0, hashes.size() - 1);
-                            Hash before = hashes.get(hashes.size() - 1);
-                            if (!MerkleTree.isConsistent(
-                                    from, before, log.size(), log.checkpoint().root(), proof)) {
-                                throw new DamagedLog(
-                                        "the tree of " + log.size() + " records does not begin with that of " + from);
-                            }
-                            return proof;
-                        }));
     }
 
     private static long size(String name, @Nullable String text) {

@@ -1,25 +1,35 @@
 package dev.annals.derived.log;
 
+import dev.annals.kernel.database.DatabaseFailure;
+import dev.annals.kernel.database.Sql;
 import dev.annals.proof.Checkpoint;
 import dev.annals.proof.CompactRange;
 import dev.annals.proof.Hash;
 import dev.annals.proof.Note;
+import io.smallrye.mutiny.Uni;
+import io.vertx.mutiny.sqlclient.Pool;
 import io.vertx.mutiny.sqlclient.Row;
-import io.vertx.mutiny.sqlclient.RowSet;
+import io.vertx.mutiny.sqlclient.SqlConnection;
 import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import java.util.stream.Collectors;
+import java.util.stream.StreamSupport;
+import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where a log stands: a row of {@code annals.merkle_log}.
+ * A row of {@code annals.merkle_log}, and the statements that read, lock and halt it. {@link LogTree} moves its tree, {@link
+ * CheckpointSigner} its note.
  *
- * @param size how many records are in the tree
- * @param frontier the hashes that stand for them
- * @param epoch which log of the project this is, from 1
- * @param signedSize of how many records the newest note is; 0 if there is none
+ * @param size the number of records in the tree
+ * @param frontier the hashes of the largest complete subtrees, from left to right
+ * @param epoch counts the logs of the project, from 1
+ * @param signedSize the size in the newest note; 0 if there is none
  * @param note the newest signed note
  * @param incarnation the database that signed it
- * @param halted why nothing is signed any more
- * @param cosigned the newest note that witnesses have cosigned
+ * @param halted why nothing is signed until an operator decides; null if it is signed
+ * @param cosigned the newest note that enough witnesses have cosigned
  */
 record LogState(
         long size,
@@ -31,20 +41,19 @@ record LogState(
         @Nullable String halted,
         @Nullable String cosigned) {
 
-    /** A log without any record. */
-    static final LogState NEW = new LogState(0, List.of(), 1, 0, null, null, null, null);
+    private static final LogState EMPTY = new LogState(0, List.of(), 1, 0, null, null, null, null);
 
-    static @Nullable LogState of(RowSet<Row> rows) {
-        for (Row row : rows) {
-            return of(row);
-        }
-        return null;
-    }
+    private static final Logger LOG = Logger.getLogger(LogState.class);
+    private static final Sql READ_LOG = Sql.named("derived/log/read_log");
+    private static final Sql LOCK_LOG = Sql.named("derived/log/lock_log");
+    private static final Sql BEGIN_LOG = Sql.named("derived/log/begin_log");
+    private static final Sql HALT_LOG = Sql.named("derived/log/halt_log");
 
     static LogState of(Row row) {
+        long size = row.getLong("size");
         return new LogState(
-                row.getLong("size"),
-                frontier(row),
+                size,
+                CompactRange.of(0, size, row.getBuffer("frontier").getBytes()).hashes(),
                 row.getInteger("epoch"),
                 row.getLong("signed_size"),
                 row.getString("checkpoint"),
@@ -53,22 +62,74 @@ record LogState(
                 row.getString("cosigned"));
     }
 
-    private static List<Hash> frontier(Row row) {
-        long size = row.getLong("size");
-        return CompactRange.of(0, size, row.getBuffer("frontier").getBytes()).hashes();
+    /** Reads the state of a project's log. A project without a row has an empty log. */
+    static Uni<LogState> read(Pool pool, UUID projectId) {
+        return DatabaseFailure.retried(READ_LOG.bind("project_id", projectId).execute(pool))
+                .map(rows -> StreamSupport.stream(rows.spliterator(), false)
+                        .map(LogState::of)
+                        .findFirst()
+                        .orElse(EMPTY));
     }
 
-    /** All leaves as one range, which can be appended to. */
+    /** Locks the rows of these projects that exist. */
+    static Uni<Map<UUID, LogState>> lockExisting(SqlConnection connection, List<UUID> projectIds) {
+        return LOCK_LOG.bind("project_id", projectIds.toArray(UUID[]::new))
+                .execute(connection)
+                .map(rows -> StreamSupport.stream(rows.spliterator(), false)
+                        .collect(Collectors.toMap(row -> row.getUUID("project_id"), LogState::of)));
+    }
+
+    /** Locks the rows of these projects, and creates those that are missing. */
+    static Uni<Map<UUID, LogState>> lock(SqlConnection connection, List<UUID> projectIds) {
+        return lockExisting(connection, projectIds).chain(states -> {
+            if (states.size() == projectIds.size()) {
+                return Uni.createFrom().item(states);
+            }
+            return begin(connection, projectIds)
+                    .chain(() -> lockExisting(connection, projectIds))
+                    .invoke(found -> {
+                        if (found.size() < projectIds.size()) {
+                            throw new IllegalStateException(
+                                    "of the projects " + projectIds + " only " + found.keySet() + " have a log");
+                        }
+                    });
+        });
+    }
+
+    /** Creates the rows that are missing. */
+    static Uni<Void> begin(SqlConnection connection, List<UUID> projectIds) {
+        return BEGIN_LOG
+                .bind("project_id", projectIds.toArray(UUID[]::new))
+                .execute(connection)
+                .replaceWithVoid();
+    }
+
+    /** Halts a log in the caller's transaction, and logs it as an error. */
+    static Uni<Void> halt(SqlConnection connection, UUID projectId, String reason) {
+        return HALT_LOG.bind("project_id", projectId)
+                .bind("reason", reason)
+                .execute(connection)
+                .invoke(rows -> {
+                    if (rows.rowCount() > 0) {
+                        LOG.errorf(
+                                "The log of project %s is halted: %s. Nothing is signed for it until an operator has"
+                                        + " looked at it; appending goes on",
+                                projectId, reason);
+                    }
+                })
+                .replaceWithVoid();
+    }
+
+    /** All leaves as one range that can grow. */
     CompactRange tree() {
         return CompactRange.of(0, size, frontier);
     }
 
-    /** The same before the first record was taken in. */
     LogState withoutTree() {
         return new LogState(0, List.of(), epoch, signedSize, note, incarnation, halted, cosigned);
     }
 
-    /** What the newest note says; null if there is none. */
+    /** The checkpoint of the newest note; null if there is none. */
     @Nullable
     Checkpoint checkpoint() {
         return note == null ? null : Checkpoint.of(Note.parse(note));

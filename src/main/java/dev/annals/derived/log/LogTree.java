@@ -23,7 +23,6 @@ import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
-import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -40,11 +39,7 @@ public class LogTree implements Projection {
     /** The projection's name in the database. */
     static final String NAME = "log";
 
-    private static final Logger LOG = Logger.getLogger(LogTree.class);
-    private static final Sql LOCK_LOG = Sql.named("derived/log/lock_log");
-    private static final Sql BEGIN_LOG = Sql.named("derived/log/begin_log");
     private static final Sql MOVE_LOG = Sql.named("derived/log/move_log");
-    private static final Sql HALT_LOG = Sql.named("derived/log/halt_log");
     private static final Sql DRAW_SEED = Sql.named("derived/log/draw_seed");
     private static final Sql ADD_TILE = Sql.named("derived/log/add_tile");
     private static final Sql READ_TILE_ROOTS = Sql.named("derived/log/read_tile_roots");
@@ -61,7 +56,7 @@ public class LogTree implements Projection {
 
     @Override
     public Uni<Long> project(SqlConnection connection, UUID projectId, long sequenceId) {
-        return lock(connection, List.of(projectId)).chain(states -> {
+        return LogState.lock(connection, List.of(projectId)).chain(states -> {
             Growth growth = growth(projectId, sequenceId, states);
             return grow(connection, List.of(), List.of(growth)).replaceWith(growth::grownTo);
         });
@@ -70,7 +65,7 @@ public class LogTree implements Projection {
     /** Logs that are halted have to be looked at by themselves: what is wrong with one is no damage of another. */
     @Override
     public Uni<Map<UUID, Long>> projectTogether(SqlConnection connection, Map<UUID, Long> sequenceIds) {
-        return lock(connection, List.copyOf(sequenceIds.keySet())).chain(states -> {
+        return LogState.lock(connection, List.copyOf(sequenceIds.keySet())).chain(states -> {
             List<Growth> growths = sequenceIds.entrySet().stream()
                     .map(log -> growth(log.getKey(), log.getValue(), states))
                     .toList();
@@ -92,49 +87,6 @@ public class LogTree implements Projection {
                     + " records, and its checkpoint is at " + sequenceId);
         }
         return new Growth(projectId, state);
-    }
-
-    /** Takes the states of logs for the transaction; makes those that are not there. */
-    private static Uni<Map<UUID, LogState>> lock(SqlConnection connection, List<UUID> projectIds) {
-        return find(connection, projectIds).chain(states -> {
-            if (states.size() == projectIds.size()) {
-                return Uni.createFrom().item(states);
-            }
-            return BEGIN_LOG
-                    .bind("project_id", projectIds.toArray(UUID[]::new))
-                    .execute(connection)
-                    .chain(() -> find(connection, projectIds))
-                    .invoke(found -> {
-                        if (found.size() < projectIds.size()) {
-                            throw new IllegalStateException(
-                                    "of the projects " + projectIds + " only " + found.keySet() + " have a log");
-                        }
-                    });
-        });
-    }
-
-    /** Takes the states of logs for the transaction, as far as they are there. */
-    static Uni<Map<UUID, LogState>> find(SqlConnection connection, List<UUID> projectIds) {
-        return LOCK_LOG.bind("project_id", projectIds.toArray(UUID[]::new))
-                .execute(connection)
-                .map(rows -> StreamSupport.stream(rows.spliterator(), false)
-                        .collect(Collectors.toMap(row -> row.getUUID("project_id"), LogState::of)));
-    }
-
-    /** Halts a log in the caller's transaction, and says so. */
-    static Uni<Void> halt(SqlConnection connection, UUID projectId, String reason) {
-        return HALT_LOG.bind("project_id", projectId)
-                .bind("reason", reason)
-                .execute(connection)
-                .invoke(rows -> {
-                    if (rows.rowCount() > 0) {
-                        LOG.errorf(
-                                "The log of project %s is halted: %s. Nothing is signed for it until an operator has"
-                                        + " looked at it; appending goes on",
-                                projectId, reason);
-                    }
-                })
-                .replaceWithVoid();
     }
 
     /** A tree that grows in one transaction. */
@@ -215,7 +167,7 @@ public class LogTree implements Projection {
                                 .onFailure(DamagedLog.class)
                                 .recoverWithUni(damage -> {
                                     growth.isDamaged = true;
-                                    return halt(connection, growth.projectId, damage.finding());
+                                    return LogState.halt(connection, growth.projectId, damage.finding());
                                 })))
                 .chain(() -> move(
                         connection,
@@ -286,8 +238,8 @@ public class LogTree implements Projection {
      *
      * @param connection in a transaction that holds the checkpoint
      */
-    public Uni<Buffer> begunEntries(SqlConnection connection, UUID projectId) {
-        return lock(connection, List.of(projectId)).chain(states -> {
+    public Uni<Buffer> lastTileEntries(SqlConnection connection, UUID projectId) {
+        return LogState.lock(connection, List.of(projectId)).chain(states -> {
             Growth growth = new Growth(projectId, Objects.requireNonNull(states.get(projectId)));
             long size = growth.tree.end();
             return seed(connection, projectId, growth.tile())
@@ -428,7 +380,7 @@ public class LogTree implements Projection {
     /** Tiles and seeds stay; they are compared with when they are computed anew. */
     @Override
     public Uni<Void> reset(SqlConnection connection, UUID projectId) {
-        return lock(connection, List.of(projectId))
+        return LogState.lock(connection, List.of(projectId))
                 .chain(states ->
                         move(connection, new UUID[] {projectId}, new Long[] {0L}, new Buffer[] {Buffer.buffer()}));
     }

@@ -11,7 +11,6 @@ import dev.annals.core.record.RecordEncoder;
 import dev.annals.core.record.StoredRecord;
 import dev.annals.derived.proof.Tile;
 import dev.annals.derived.proof.TileSeed;
-import dev.annals.kernel.database.DatabaseFailure;
 import dev.annals.kernel.http.JsonBody;
 import dev.annals.kernel.http.RequestParameters;
 import dev.annals.proof.Hash;
@@ -80,17 +79,16 @@ public class ProofResource {
                 .witnessedWithAtLeast(projectId, record.sequenceId(), needed)
                 .chain(log -> {
                     TreeReader tree = checkpoints.tree(projectId);
-                    Uni<TlogProof> proof = DatabaseFailure.retried(tree.seeds(tile, tile))
+                    Uni<TlogProof> proof = tree.seeds(tile, tile)
                             .chain(seeds -> asOf(seeds, projectId, record)
-                                    .chain(found -> DatabaseFailure.retried(
-                                                    tree.hashes(parts(index, log.size()), log.size()))
+                                    .chain(found -> tree.hashes(parts(index, log.size()), log.size())
                                             .map(hashes -> proof(
                                                     found,
                                                     seeds,
                                                     hashes.subList(1, hashes.size()),
                                                     hashes.get(0),
                                                     log))));
-                    return checkpoints.guarded(log, proof);
+                    return checkpoints.haltIfDamaged(log, proof);
                 });
     }
 

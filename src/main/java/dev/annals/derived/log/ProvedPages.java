@@ -103,19 +103,17 @@ public class ProvedPages implements PageProver {
         nodes.addAll(Node.covering(end, log.size()));
         TreeReader tree = checkpoints.tree(log.projectId());
         return checkpoints
-                .guarded(
-                        log,
-                        DatabaseFailure.retried(tree.nodes(nodes, log.size())).map(hashes -> {
-                            CompactRange left = range(0, start, hashes);
-                            CompactRange right = range(end, log.size(), hashes);
-                            CompactRange whole = range(0, start, hashes);
-                            whole.append(range(start, end, hashes));
-                            whole.append(right);
-                            if (!whole.root().equals(log.checkpoint().root())) {
-                                throw new DamagedLog("the tree of " + log.size() + " records has another root");
-                            }
-                            return new PageProof(start, end, left.hashes(), right.hashes());
-                        }))
+                .haltIfDamaged(log, tree.nodes(nodes, log.size()).map(hashes -> {
+                    CompactRange left = range(0, start, hashes);
+                    CompactRange right = range(end, log.size(), hashes);
+                    CompactRange whole = range(0, start, hashes);
+                    whole.append(range(start, end, hashes));
+                    whole.append(right);
+                    if (!whole.root().equals(log.checkpoint().root())) {
+                        throw new DamagedLog("the tree of " + log.size() + " records has another root");
+                    }
+                    return new PageProof(start, end, left.hashes(), right.hashes());
+                }))
                 .map(proof -> new Proved(page, json -> write(log.note(), proof, json)));
     }
 

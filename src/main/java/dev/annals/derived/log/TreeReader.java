@@ -3,6 +3,7 @@ package dev.annals.derived.log;
 import dev.annals.derived.proof.Tile;
 import dev.annals.derived.proof.TileSeed;
 import dev.annals.kernel.database.Sql;
+import dev.annals.proof.Checkpoint;
 import dev.annals.proof.CompactRange;
 import dev.annals.proof.Hash;
 import dev.annals.proof.MerkleTree;
@@ -36,15 +37,15 @@ final class TreeReader {
     private final SqlClient client;
     private final UUID projectId;
 
-    private final KeptTiles kept;
+    private final TileCache kept;
 
     /** Reads everything anew. */
     TreeReader(SqlClient client, UUID projectId) {
-        this(client, projectId, KeptTiles.none());
+        this(client, projectId, TileCache.none());
     }
 
     /** Reads what is not kept. */
-    TreeReader(SqlClient client, UUID projectId, KeptTiles kept) {
+    TreeReader(SqlClient client, UUID projectId, TileCache kept) {
         this.client = client;
         this.projectId = projectId;
         this.kept = kept;
@@ -87,6 +88,32 @@ final class TreeReader {
     Uni<List<Hash>> hashes(List<MerkleTree.Part> parts, long size) {
         return nodes(parts.stream().flatMap(part -> part.nodes().stream()).toList(), size)
                 .map(tree -> parts.stream().map(part -> part.hash(tree)).toList());
+    }
+
+    /**
+     * An older tree that a newer one begins with.
+     *
+     * @param root of the older one
+     * @param proof of consistency, as RFC 6962 has it
+     */
+    record Consistency(Hash root, List<Hash> proof) {}
+
+    /**
+     * Proves that a tree begins with an older one of {@code size} records.
+     *
+     * @return fails with {@link DamagedLog} if what is stored does not prove it
+     */
+    Uni<Consistency> consistency(long size, Checkpoint newer) {
+        List<MerkleTree.Part> parts = new ArrayList<>(MerkleTree.consistency(size, newer.size()));
+        parts.add(MerkleTree.whole(size));
+        return hashes(parts, newer.size()).map(hashes -> {
+            Hash root = hashes.get(hashes.size() - 1);
+            List<Hash> proof = hashes.subList(0, hashes.size() - 1);
+            if (!MerkleTree.isConsistent(size, root, newer.size(), newer.root(), proof)) {
+                throw new DamagedLog("the tree of " + newer.size() + " records does not begin with that of " + size);
+            }
+            return new Consistency(root, proof);
+        });
     }
 
     /** The root of a tree. */

@@ -1,5 +1,6 @@
 package dev.annals.derived.log;
 
+import dev.annals.kernel.database.DatabaseFailure;
 import dev.annals.proof.Hash;
 import dev.annals.proof.Note;
 import io.smallrye.mutiny.Uni;
@@ -24,13 +25,13 @@ import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Speaks to one witness: {@code add-checkpoint} of C2SP tlog-witness. Whatever it answers, or does not: a call ends within the
- * time limit, takes a bounded answer, and follows no redirect. So many calls at once, and no more, are under way.
+ * Calls one witness: {@code add-checkpoint} of C2SP tlog-witness. A call ends within the time limit, reads a bounded answer and follows no
+ * redirect; at most {@value #MAX_CALLS} run at once. After a failure the client backs off, longer after each further one.
  */
 final class WitnessClient {
 
     private static final Logger LOG = Logger.getLogger(WitnessClient.class);
-    private static final int MOST_UNDER_WAY = 8;
+    private static final int MAX_CALLS = 8;
     /** Room for sixteen cosignatures with long names. */
     private static final int MAX_ANSWER_BYTES = 32_768;
     /** How far a witness's clock may be from ours. */
@@ -38,10 +39,19 @@ final class WitnessClient {
 
     private static final Pattern SIZE = Pattern.compile("(0|[1-9][0-9]{0,17})\n?");
 
+    private static final Duration FIRST_PAUSE = Duration.ofSeconds(1);
+    private static final Duration LONGEST_PAUSE = Duration.ofMinutes(5);
+
     private final Witness witness;
     private final HttpClient http;
     private final Duration limit;
-    private final AtomicInteger underWay = new AtomicInteger();
+    private final AtomicInteger calls = new AtomicInteger();
+    /** Whether the last answer arrived while an offer waits. */
+    volatile boolean prompt = true;
+    /** How many calls in a row have failed. */
+    private volatile int failures;
+
+    private volatile long pauseEnd;
 
     WitnessClient(Witness witness, Vertx vertx, Duration limit) {
         this.witness = witness;
@@ -50,31 +60,47 @@ final class WitnessClient {
         this.http = vertx.createHttpClient(new HttpClientOptions()
                 .setSsl(tls)
                 .setVerifyHost(tls)
-                .setMaxPoolSize(MOST_UNDER_WAY)
-                .setMaxWaitQueueSize(MOST_UNDER_WAY)
+                .setMaxPoolSize(MAX_CALLS)
+                .setMaxWaitQueueSize(MAX_CALLS)
                 .setConnectTimeout((int) limit.toMillis()));
     }
 
-    /** What came of a call. */
+    /** The result of a call. */
     sealed interface Answer {
 
-        /** It has cosigned: the line of the note, with its newline. */
+        /**
+         * The witness has cosigned.
+         *
+         * @param line of the note, with its newline
+         */
         record Cosigned(String line, Instant at) implements Answer {}
 
-        /** The newest checkpoint that it has cosigned is of another size. */
+        /** The witness has cosigned a checkpoint of another size. */
         record HasOther(long size) implements Answer {}
 
-        /** It says that the log does not continue what it has cosigned. */
+        /** The witness says that the log does not continue what it has cosigned. */
         record Forked(String why) implements Answer {}
 
-        /** It does not cosign this log: asking again soon is of no use. */
+        /** The witness does not cosign this log, and would not soon. */
         record Refused(String why) implements Answer {}
 
-        /** There was no answer, or none that can be used. */
+        /** No answer, or none that can be used. */
         record Failed(String why) implements Answer {}
 
-        /** It has not been asked, because so many other calls are under way. */
+        /** Not asked, because {@value #MAX_CALLS} calls run. */
         record Busy() implements Answer {}
+    }
+
+    Witness witness() {
+        return witness;
+    }
+
+    boolean isFailing() {
+        return failures > 0;
+    }
+
+    boolean isBackingOff() {
+        return failures > 0 && System.nanoTime() - pauseEnd < 0;
     }
 
     void close() {
@@ -91,8 +117,8 @@ final class WitnessClient {
      * @return never fails
      */
     Uni<Answer> offer(long old, List<Hash> proof, Note note, long size) {
-        if (underWay.incrementAndGet() > MOST_UNDER_WAY) {
-            underWay.decrementAndGet();
+        if (calls.incrementAndGet() > MAX_CALLS) {
+            calls.decrementAndGet();
             return Uni.createFrom().item(new Answer.Busy());
         }
         StringBuilder body = new StringBuilder("old ").append(old).append('\n');
@@ -106,7 +132,21 @@ final class WitnessClient {
                 .recoverWithItem(() -> new Answer.Failed("it did not answer within " + limit.toMillis() + " ms"))
                 .onFailure()
                 .recoverWithItem(failure -> new Answer.Failed(told(failure)))
-                .eventually(underWay::decrementAndGet);
+                .invoke(this::noteOutcome)
+                .eventually(calls::decrementAndGet);
+    }
+
+    private void noteOutcome(Answer answer) {
+        if (!(answer instanceof Answer.Failed failed)) {
+            failures = 0;
+            return;
+        }
+        pauseEnd = System.nanoTime()
+                + DatabaseFailure.backOff(FIRST_PAUSE, LONGEST_PAUSE, failures).toNanos();
+        failures = Math.min(failures + 1, 1000);
+        if (failures == 1) {
+            LOG.warnf("The witness %s cannot be asked: %s", witness.name(), failed.why());
+        }
     }
 
     private record Response(int status, String body) {}
@@ -203,7 +243,7 @@ final class WitnessClient {
                 : new Answer.Cosigned(lines.get(0), at);
     }
 
-    /** What may be shown of a failure: neither addresses nor what somebody else has written. */
+    /** The part of a failure that may be shown to readers: no address, and no text of the other side. */
     private String told(Throwable failure) {
         LOG.debugf(failure, "The witness %s cannot be asked", witness.name());
         for (Throwable cause = failure; cause != null; cause = cause(cause)) {

@@ -80,11 +80,11 @@ public class WitnessRounds {
     }
 
     private Uni<Void> round(@Nullable UUID after) {
-        List<String> asked = witnesses.asked();
+        List<String> available = witnesses.available();
         return CLAIM_LOGS_TO_OFFER
                 .bind("after", after)
                 .bind("logs", LOGS)
-                .bind("witnesses", asked.toArray(String[]::new))
+                .bind("witnesses", available.toArray(String[]::new))
                 .bind("seconds", config.witnessInterval().toMillis() / 1000.0 * DUE)
                 .execute(pool)
                 .chain(this::offer)

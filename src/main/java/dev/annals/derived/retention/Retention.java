@@ -235,7 +235,7 @@ public class Retention {
         Uni<Long> run() {
             return remove(null)
                     .chain(row -> row.getBoolean("needs_entries")
-                            ? log.begunEntries(connection, projectId).chain(this::remove)
+                            ? log.lastTileEntries(connection, projectId).chain(this::remove)
                             : Uni.createFrom().item(row))
                     .map(row -> {
                         count = row.getLong("removed");

@@ -43,7 +43,7 @@ class LogOverHttpTest extends ProjectTest {
     private final Random random = new Random(20260203);
 
     @Inject
-    KeptTiles tiles;
+    TileCache tiles;
 
     @Inject
     MeterRegistry metrics;

@@ -64,7 +64,7 @@ class OtherVerifiersTest {
     URI service;
 
     @Inject
-    KeptTiles tiles;
+    TileCache tiles;
 
     @TempDir
     Path folder;

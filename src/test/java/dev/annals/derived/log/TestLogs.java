@@ -46,10 +46,11 @@ final class TestLogs {
         this.pool = pool;
         this.projector = projector;
         this.keys = new LogKeys(config, Settings.of(AnnalsConfig.class, Map.of()));
-        KeptTiles tiles = new KeptTiles(new SimpleMeterRegistry());
+        TileCache tiles = new TileCache(new SimpleMeterRegistry());
         this.witnesses = new Witnesses(config, timeout, pool, pool, VERTX, new SimpleMeterRegistry());
-        this.checkpoints =
-                new Checkpoints(pool, pool, projector.projector(), keys, new SeenNotes(keys), witnesses, config, tiles);
+        CheckpointSigner signer =
+                new CheckpointSigner(pool, pool, projector.projector(), keys, new SeenNotes(keys), witnesses, config);
+        this.checkpoints = new Checkpoints(pool, pool, signer, keys, witnesses, config, tiles);
         this.rounds = new WitnessRounds(pool, VERTX, checkpoints, witnesses, keys, config);
     }
 

@@ -118,10 +118,10 @@ class WitnessesTest {
         assertThat(one.witnesses.of(project, 1).await().atMost(LIMIT))
                 .singleElement()
                 .satisfies(seen -> {
-                    assertThat(seen.vkey()).isEqualTo(witness.vkey());
-                    assertThat(seen.size()).isEqualTo(300);
-                    assertThat(seen.cosignedAt()).isNotNull();
-                    assertThat(seen.error()).isNull();
+                    assertThat(seen.witness().vkey()).isEqualTo(witness.vkey());
+                    assertThat(seen.entry().size()).isEqualTo(300);
+                    assertThat(seen.entry().cosignedAt()).isNotNull();
+                    assertThat(seen.entry().error()).isNull();
                 });
     }
 
@@ -219,7 +219,7 @@ class WitnessesTest {
                 () -> logs.checkpoints.witnessed(project, 1).await().atMost(LIMIT));
         assertThat(logs.witnesses.of(project, 1).await().atMost(LIMIT))
                 .singleElement()
-                .satisfies(seen -> assertThat(seen.error()).isEqualTo("it does not know the log"));
+                .satisfies(seen -> assertThat(seen.entry().error()).isEqualTo("it does not know the log"));
     }
 
     /** What a witness may answer that is no cosignature, and what readers of the log get to know of it. */
@@ -287,10 +287,10 @@ class WitnessesTest {
                 Await.until(
                         "what it answered is noted",
                         () -> logs.witnesses.of(project, 1).await().atMost(LIMIT).stream()
-                                .anyMatch(seen -> seen.name().equals(HostileWitness.NAME)
-                                        && seen.error() != null
-                                        && seen.error().startsWith(error)
-                                        && !seen.error().contains("secret")));
+                                .anyMatch(seen -> seen.witness().name().equals(HostileWitness.NAME)
+                                        && seen.entry().error() != null
+                                        && seen.entry().error().startsWith(error)
+                                        && !seen.entry().error().contains("secret")));
                 assertThat(hostile.calls).as(error).hasValueLessThan(10);
             }
         }
@@ -320,7 +320,7 @@ class WitnessesTest {
             Await.until(
                     "it is left alone",
                     () -> logs.witnesses.failing().equals(List.of(HostileWitness.NAME))
-                            && logs.witnesses.asked().size() == 1);
+                            && logs.witnesses.available().size() == 1);
         }
     }
 

@@ -23,9 +23,9 @@ import org.jboss.logging.Logger;
  */
 @ApplicationScoped
 @Readiness
-public class LogWatch implements HealthCheck {
+public class LogHealth implements HealthCheck {
 
-    private static final Logger LOG = Logger.getLogger(LogWatch.class);
+    private static final Logger LOG = Logger.getLogger(LogHealth.class);
 
     /** As often as metrics are collected, mostly. */
     private static final Duration WATCH_INTERVAL = Duration.ofSeconds(15);
@@ -34,7 +34,7 @@ public class LogWatch implements HealthCheck {
     private final Witnesses witnesses;
     private final WatchedNumber halted;
 
-    LogWatch(@Reads Pool pool, Vertx vertx, LogKeys keys, Witnesses witnesses, MeterRegistry metrics) {
+    LogHealth(@Reads Pool pool, Vertx vertx, LogKeys keys, Witnesses witnesses, MeterRegistry metrics) {
         this.keys = keys;
         this.witnesses = witnesses;
         this.halted = new WatchedNumber(Sql.named("derived/log/count_halted_logs"), pool, vertx);

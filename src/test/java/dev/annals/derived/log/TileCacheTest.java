@@ -13,11 +13,11 @@ import java.util.List;
 import java.util.UUID;
 import org.junit.jupiter.api.Test;
 
-class KeptTilesTest {
+class TileCacheTest {
 
     private static final Duration LIMIT = Duration.ofSeconds(10);
 
-    private final KeptTiles tiles = new KeptTiles(new SimpleMeterRegistry());
+    private final TileCache tiles = new TileCache(new SimpleMeterRegistry());
     private final UUID project = UUID.randomUUID();
 
     private static Tile tile(int index, int width) {

@@ -30,7 +30,7 @@ import org.jspecify.annotations.Nullable;
  * once more before anybody is told ({@link Checkpoints#guarded}).
  */
 @ApplicationScoped
-class KeptTiles {
+class TileCache {
 
     private static final Duration KEPT = Duration.ofSeconds(10);
     /** What a hash takes in memory, about. */
@@ -53,11 +53,11 @@ class KeptTiles {
     private final Counter hashed;
 
     @Inject
-    KeptTiles(MeterRegistry metrics) {
+    TileCache(MeterRegistry metrics) {
         this(KEPT_BYTES, metrics);
     }
 
-    private KeptTiles(long bytes, MeterRegistry metrics) {
+    private TileCache(long bytes, MeterRegistry metrics) {
         this.hashed = Counter.builder("annals.log.hashed.records")
                 .description("Records at the ends of logs that were hashed for readers")
                 .register(metrics);
@@ -69,8 +69,8 @@ class KeptTiles {
     }
 
     /** For one who must see what is in the database now. */
-    static KeptTiles none() {
-        return new KeptTiles(0, new SimpleMeterRegistry());
+    static TileCache none() {
+        return new TileCache(0, new SimpleMeterRegistry());
     }
 
     private record Place(UUID projectId, boolean entries, int level, long index) {}

@@ -8,15 +8,16 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An alert, and how far it has counted.
+ * The definition of an alert, and its progress.
  *
- * @param threshold how many matching records an interval may have
- * @param closed whether its project takes no more records: then it does not count any more
- * @param windowStart when the interval begins that is being counted; null if there was no matching record yet
- * @param matches how many matching records that one has
- * @param raisedWindow when the last interval began for which there is an event
- * @param raised how many events there are
- * @param lag how many records are still to be looked at
+ * @param threshold the most matching records of an interval that raise no event
+ * @param closed whether the project is closed; the alert then counts nothing
+ * @param through the last record that is counted
+ * @param lag the number of records still to count
+ * @param windowStart the start of the interval that is being counted; null before the first matching record
+ * @param matches the number of matching records in this interval
+ * @param raisedWindow the start of the last interval with an event
+ * @param raised the number of events
  */
 record Alert(
         UUID id,
@@ -60,7 +61,6 @@ record Alert(
                 row.getOffsetDateTime("retry_at"));
     }
 
-    /** Its state in the API. */
     String state() {
         if (closed) {
             return "closed";

@@ -6,9 +6,9 @@ import io.quarkus.runtime.annotations.RegisterForReflection;
 import io.smallrye.config.ConfigMapping;
 import io.smallrye.config.WithDefault;
 
-/** Alerts: how many there may be, and how much is counted at a time. */
+/** Limits on alerts. */
 @ConfigMapping(prefix = "annals.alerts")
-// A native executable would have none of these methods to ask for their limits.
+// A native executable would otherwise lack these methods.
 @RegisterForReflection(fields = false)
 public interface AlertConfig {
 

@@ -8,10 +8,10 @@ import dev.annals.kernel.http.RequestFields;
 import java.util.Set;
 
 /**
- * What somebody says of an alert.
+ * The definition of an alert, as a client sends it.
  *
  * @param q a query without {@code last:}
- * @param threshold how many matching records an interval may have
+ * @param threshold the most matching records of an interval that raise no event
  */
 record AlertRequest(String q, long threshold, int intervalSeconds, boolean enabled) {
 
@@ -38,7 +38,7 @@ record AlertRequest(String q, long threshold, int intervalSeconds, boolean enabl
         }
         fields.requireValid();
         if (q == null) {
-            throw new IllegalStateException("what is missing was noted");
+            throw new IllegalStateException("requireValid refuses a missing q");
         }
         return new AlertRequest(q, threshold, (int) interval, enabled == null || enabled.booleanValue());
     }

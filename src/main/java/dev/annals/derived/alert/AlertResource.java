@@ -38,14 +38,14 @@ public class AlertResource {
         this.bodies = bodies;
     }
 
-    /** All alerts of the token's project, in the order of their names. */
+    /** Lists the alerts of the token's project, by name. */
     @GET
     public Uni<Response> listAlerts(@Context ContainerRequestContext request) {
         return alerts.list(Caller.of(request).projectId())
                 .map(found -> JsonBody.answer("alerts", SIZE, found, Alert::write));
     }
 
-    /** Makes an alert, or says anew what it is. */
+    /** Creates or redefines an alert. */
     @PUT
     @Path("/{name}")
     @Consumes(MediaType.APPLICATION_JSON)
@@ -63,7 +63,7 @@ public class AlertResource {
                         defined.alert()::write));
     }
 
-    /** An alert, and how far it has counted. */
+    /** Returns an alert, and its progress. */
     @GET
     @Path("/{name}")
     public Uni<Response> getAlert(@PathParam("name") String name, @Context ContainerRequestContext request) {

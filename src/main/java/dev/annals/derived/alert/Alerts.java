@@ -18,7 +18,7 @@ import java.util.Optional;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
-/** The alerts of projects. Each change is a function of the schema, which appends its event: see R__75_alert.sql. */
+/** Definitions of alerts. Functions of the schema change them, and append the events: see R__75_alert.sql. */
 @ApplicationScoped
 class Alerts {
 
@@ -28,14 +28,13 @@ class Alerts {
     private static final int CHANGES = 4;
     private static final int WAITING = 32;
     private static final Duration CHANGE_WAIT = Duration.ofSeconds(10);
-    private static final int MADE_MEANWHILE = 3;
-    /** More than a project may have. */
+    private static final int CREATION_RETRIES = 3;
     private static final int ALL = 1_000;
 
     private final Pool pool;
     private final SequentialGuid guids;
     private final AlertConfig config;
-    /** A change waits for whoever holds its project's feed, and does so with a connection. */
+    /** A change waits for the lock on its project's feed, and holds a connection while it waits. */
     private final Bulkhead changes =
             new Bulkhead(CHANGES, WAITING, CHANGE_WAIT, "Too many alerts are changed at a time: try again.");
 
@@ -46,9 +45,9 @@ class Alerts {
     }
 
     /**
-     * What came of a change.
+     * An alert after a change.
      *
-     * @param created whether the alert is new
+     * @param created whether it is new
      */
     record Defined(Alert alert, boolean created) {}
 
@@ -56,7 +55,7 @@ class Alerts {
         return find(projectId, null, ALL);
     }
 
-    /** The alert with this name; fails with {@code not-found}. */
+    /** Returns the alert with this name. Fails with {@code not-found}. */
     Uni<Alert> find(UUID projectId, String name) {
         return find(projectId, name, 1).map(found -> found.stream().findFirst().orElseThrow(Alerts::notFound));
     }
@@ -71,7 +70,7 @@ class Alerts {
     }
 
     /**
-     * Makes an alert, or says anew what it is.
+     * Creates or redefines an alert.
      *
      * @return fails with {@code too-many-alerts}
      */
@@ -89,15 +88,14 @@ class Alerts {
                                 .bind("enabled", asked.enabled())
                                 .bind("most", config.perProject()),
                         actor))
-                .onFailure(Alerts::isMadeMeanwhile)
+                .onFailure(Alerts::wasCreatedMeanwhile)
                 .retry()
-                .atMost(MADE_MEANWHILE)
+                .atMost(CREATION_RETRIES)
                 .chain(() -> find(projectId, name))
                 .map(alert -> new Defined(alert, alert.id().equals(id)));
     }
 
-    /** Somebody else has made it since it was looked for. */
-    private static boolean isMadeMeanwhile(Throwable failure) {
+    private static boolean wasCreatedMeanwhile(Throwable failure) {
         return failure instanceof PgException error && error.getSqlState().equals("40001");
     }
 
@@ -110,12 +108,11 @@ class Alerts {
                         .bind("address", actor.address())
                         .execute(pool))
                 .onFailure(PgException.class)
-                .transform(Alerts::explained)
+                .transform(Alerts::problem)
                 .replaceWithVoid();
     }
 
-    /** The constraint says what is wrong. */
-    private static Throwable explained(PgException failure) {
+    private static Throwable problem(PgException failure) {
         return switch (Optional.ofNullable(failure.getConstraint()).orElse("")) {
             case "alert_known" -> notFound();
             case "alert_limit" ->

@@ -1,4 +1,4 @@
-/** Alerts: saved queries of projects, and the events in the administration's feed where too many records match. */
+/** Alerts: saved queries of projects, which append an event to the administration's feed if too many records match. */
 @NullMarked
 package dev.annals.derived.alert;
 

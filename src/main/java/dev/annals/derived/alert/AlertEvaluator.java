@@ -32,15 +32,18 @@ import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Counts for alerts: looks for those that have records to look at, and takes them on step by step, one transaction per step.
+ * Counts matching records for alerts, and raises an alert once an interval has more than its threshold. Any number of instances run one.
  *
- * <p>Any number of instances may do so at once. A step locks its alert's row, and skips one that is locked elsewhere. What it has counted
- * and the event that it appends are one transaction, so each interval has one event at most, whatever breaks.
+ * <p>Each second it finds enabled alerts with records to look at, and gives each a few steps. A step is one transaction: it locks the
+ * alert's row, or skips the alert if another instance holds it; counts the next records; stores the progress; and appends the event if the
+ * alert is raised. So an interval has at most one event, whatever breaks.
+ *
+ * <p>An alert whose step fails waits for a back-off, and then looks at half as many records.
  */
 @ApplicationScoped
-class Lookout {
+class AlertEvaluator {
 
-    private static final Logger LOG = Logger.getLogger(Lookout.class);
+    private static final Logger LOG = Logger.getLogger(AlertEvaluator.class);
     private static final Sql FIND_ALERTS_BEHIND = Sql.named("derived/alert/find_alerts_behind");
     private static final Sql LOCK_ALERT = Sql.named("derived/alert/lock_alert");
     private static final Sql COUNT_ALERT = Sql.named("derived/alert/count_alert");
@@ -48,22 +51,21 @@ class Lookout {
     private static final Sql FAIL_ALERT = Sql.named("derived/alert/fail_alert");
     private static final Sql WATCH_ALERTS = Sql.named("derived/alert/watch_alerts");
     private static final List<String> STATES = List.of("active", "failing", "disabled");
-    /** Of a statement that took longer than it may. */
+    /** SQLSTATE of a statement that ran into its time limit. */
     private static final String QUERY_CANCELED = "57014";
-    /** More halvings than any number of records has. */
     private static final int MAX_HALVINGS = 30;
 
-    /** The wait after a look that found nothing new: an alert may be late by that much, and an idle service asks once a second. */
+    /** From a search that found nothing to the next one. An alert may be late by as much. */
     private static final Duration INTERVAL = Duration.ofSeconds(1);
-    /** How many alerts one look covers; if more are behind, those that wait longest come first. Its query takes milliseconds then. */
-    private static final int PER_LOOK = 100;
-    /** How many steps an alert that is behind takes before the others have their turn. */
+    /** The most alerts of one search, whose query then takes milliseconds. Those that wait longest come first. */
+    private static final int MAX_DUE = 100;
+    /** The most steps of one alert in a row. */
     private static final int STEPS = 8;
-    /** How many records one step looks at, so that its transaction takes well under a second; half as many after each failure. */
+    /** The most records of a step, so that its transaction takes well under a second. */
     private static final int RECORDS = 1_000;
-    /** How long an alert is left alone after a failure; the time doubles after each further one. */
+    /** The back-off after a failure; it doubles after each further one. */
     private static final Duration RETRY_DELAY = Duration.ofSeconds(1);
-    /** The longest such time, so that a cause that is gone is noticed within minutes. */
+
     private static final Duration MAX_RETRY_DELAY = Duration.ofMinutes(5);
 
     private final Pool pool;
@@ -72,20 +74,20 @@ class Lookout {
     private final Duration retryDelay;
     private final Counter raised;
     private final Counter failures;
-    private final RepeatedLook looks;
+    private final RepeatedLook loop;
     private final WatchedStates watched;
 
     @Inject
-    Lookout(@Reads Pool pool, AlertConfig config, MeterRegistry metrics) {
+    AlertEvaluator(@Reads Pool pool, AlertConfig config, MeterRegistry metrics) {
         this(pool, config, RECORDS, RETRY_DELAY, metrics);
     }
 
-    private Lookout(Pool pool, AlertConfig config, int records, Duration retryDelay, MeterRegistry metrics) {
+    private AlertEvaluator(Pool pool, AlertConfig config, int records, Duration retryDelay, MeterRegistry metrics) {
         this.pool = pool;
         this.config = config;
         this.records = records;
         this.retryDelay = retryDelay;
-        this.looks = new RepeatedLook(this::look, INTERVAL, retryDelay, LOG, "Alerts");
+        this.loop = new RepeatedLook(this::evaluateDue, INTERVAL, retryDelay, LOG, "Alerts");
         this.raised = Counter.builder("annals.alerts.raised")
                 .description("Events of alerts that this instance has appended")
                 .register(metrics);
@@ -100,18 +102,18 @@ class Lookout {
                 metrics);
     }
 
-    /** An instance that {@link #look} drives. */
-    Lookout(Pool pool, AlertConfig config, int records, Duration retryDelay) {
+    /** An instance that a test drives by {@link #evaluateDue}. */
+    AlertEvaluator(Pool pool, AlertConfig config, int records, Duration retryDelay) {
         this(pool, config, records, retryDelay, new SimpleMeterRegistry());
     }
 
     /**
-     * An alert that this transaction holds.
+     * The row of an alert that this transaction has locked.
      *
-     * @param through up to here its records are counted
-     * @param head the last record of its feed
+     * @param through the last record that is counted
+     * @param head the last record of the feed
      */
-    private record Held(
+    private record Progress(
             UUID id,
             UUID projectId,
             String q,
@@ -124,8 +126,8 @@ class Lookout {
             int failures,
             long head) {
 
-        static Held of(UUID id, Row row) {
-            return new Held(
+        static Progress of(UUID id, Row row) {
+            return new Progress(
                     id,
                     row.getUUID("project_id"),
                     row.getString("q"),
@@ -141,10 +143,10 @@ class Lookout {
     }
 
     /**
-     * What a step has come to.
+     * The result of a step.
      *
-     * @param more whether there are further records to look at
-     * @param raised whether it has appended an event
+     * @param more whether the feed has further records
+     * @param raised whether the step appended an event
      */
     private record Step(boolean more, boolean raised) {
 
@@ -153,42 +155,42 @@ class Lookout {
 
     void start(@Observes StartupEvent event, Vertx vertx) {
         if (config.enabled()) {
-            looks.start();
-            watched.start(pool, vertx, looks::stopped);
+            loop.start();
+            watched.start(pool, vertx, loop::stopped);
         }
     }
 
     void stop(@Observes ShutdownEvent event) {
-        looks.stop();
+        loop.stop();
     }
 
     /**
-     * Looks for alerts that are behind, and takes them on.
+     * Finds alerts that are due, and counts for each of them.
      *
-     * @return whether any of them has more to look at
+     * @return whether some of them have more to count
      */
-    Uni<Boolean> look() {
+    Uni<Boolean> evaluateDue() {
         return FIND_ALERTS_BEHIND
-                .bind("most", PER_LOOK)
+                .bind("most", MAX_DUE)
                 .execute(pool)
                 .chain(rows -> Multi.createFrom()
                         .iterable(rows)
                         .onItem()
-                        .transformToUniAndConcatenate(row -> takeOn(row.getUUID("id"), STEPS))
+                        .transformToUniAndConcatenate(row -> evaluate(row.getUUID("id"), STEPS))
                         .collect()
                         .asList()
-                        // Those that were beyond the look wait longest now.
-                        .map(unfinished -> unfinished.contains(true) || unfinished.size() == PER_LOOK));
+                        // A full search may have left some out.
+                        .map(unfinished -> unfinished.contains(true) || unfinished.size() == MAX_DUE));
     }
 
-    private Uni<Boolean> takeOn(UUID id, int steps) {
-        if (looks.stopped()) {
+    private Uni<Boolean> evaluate(UUID id, int steps) {
+        if (loop.stopped()) {
             return Uni.createFrom().item(false);
         }
         return pool.withTransaction(connection -> step(connection, id))
                 .invoke(step -> raised.increment(step.raised() ? 1 : 0))
                 .chain(step -> step.more() && steps > 1
-                        ? takeOn(id, steps - 1)
+                        ? evaluate(id, steps - 1)
                         : Uni.createFrom().item(step.more()))
                 .onFailure()
                 .recoverWithUni(failure -> failed(id, failure).replaceWith(false));
@@ -197,69 +199,69 @@ class Lookout {
     private Uni<Step> step(SqlConnection connection, UUID id) {
         return LOCK_ALERT.bind("id", id).execute(connection).chain(rows -> {
             for (Row row : rows) {
-                return count(connection, Held.of(id, row));
+                return count(connection, Progress.of(id, row));
             }
             return Uni.createFrom().item(Step.NONE);
         });
     }
 
-    private Uni<Step> count(SqlConnection connection, Held held) {
+    private Uni<Step> count(SqlConnection connection, Progress progress) {
         Query query;
         try {
-            query = QueryParser.parse(held.q(), null);
+            query = QueryParser.parse(progress.q(), null);
         } catch (QueryException e) {
             return Uni.createFrom().failure(e);
         }
         return Filter.of(COUNT_ALERT, query)
-                .bind("project_id", held.projectId())
-                .bind("sequence_id", held.through())
-                .bind("records", (long) Math.max(1, records >> Math.min(held.failures(), MAX_HALVINGS)))
-                .bind("interval_seconds", held.intervalSeconds())
-                .bind("threshold", held.threshold())
-                .bind("window_start", held.windowStart())
-                .bind("first_sequence_id", held.firstSequenceId())
-                .bind("match_count", held.matches())
+                .bind("project_id", progress.projectId())
+                .bind("sequence_id", progress.through())
+                .bind("records", (long) Math.max(1, records >> Math.min(progress.failures(), MAX_HALVINGS)))
+                .bind("interval_seconds", progress.intervalSeconds())
+                .bind("threshold", progress.threshold())
+                .bind("window_start", progress.windowStart())
+                .bind("first_sequence_id", progress.firstSequenceId())
+                .bind("match_count", progress.matches())
                 .execute(connection)
-                .chain(rows -> advance(connection, held, rows.iterator().next()));
+                .chain(rows -> advance(connection, progress, rows.iterator().next()));
     }
 
-    private static Uni<Step> advance(SqlConnection connection, Held held, Row counted) {
+    private static Uni<Step> advance(SqlConnection connection, Progress progress, Row counted) {
         long through = counted.getLong("sequence_id");
-        if (through == held.through()) {
+        if (through == progress.through()) {
             return Uni.createFrom().item(Step.NONE);
         }
         boolean raised = counted.getBoolean("raised");
         return ADVANCE_ALERT
-                .bind("id", held.id())
+                .bind("id", progress.id())
                 .bind("sequence_id", through)
                 .bind("window_start", counted.getOffsetDateTime("window_start"))
                 .bind("first_sequence_id", counted.getLong("first_sequence_id"))
                 .bind("match_count", counted.getLong("match_count"))
                 .bind("raised", raised)
                 .execute(connection)
-                .replaceWith(new Step(through < held.head(), raised));
+                .replaceWith(new Step(through < progress.head(), raised));
     }
 
-    /** Leaves the alert alone for a while, unless it was not the alert's fault: then the next look finds it as it is. */
+    /** Starts a back-off, unless the failure is not the alert's: then the next search finds the alert again. */
     private Uni<Void> failed(UUID id, Throwable failure) {
         boolean tooSlow =
                 failure instanceof PgException error && error.getSqlState().equals(QUERY_CANCELED);
         if (DatabaseFailure.isTransient(failure) && !tooSlow) {
-            LOG.debugf(failure, "The alert %s goes on later", id);
+            LOG.debugf(failure, "The alert %s continues later", id);
             return Uni.createFrom().voidItem();
         }
         failures.increment();
-        LOG.warnf(failure, "The alert %s is stuck; it is tried again from time to time", id);
+        LOG.warnf(failure, "The alert %s is stuck; it is retried from time to time", id);
         return FAIL_ALERT
                 .bind("id", id)
                 .bind("retry_millis", retryDelay.toMillis())
                 .bind("max_retry_millis", MAX_RETRY_DELAY.toMillis())
-                .bind("error", told(failure, tooSlow))
+                .bind("error", describe(failure, tooSlow))
                 .execute(pool)
                 .replaceWithVoid();
     }
 
-    private static String told(Throwable failure, boolean tooSlow) {
+    private static String describe(Throwable failure, boolean tooSlow) {
         if (tooSlow) {
             return "Its records could not be looked at in time. Fewer are looked at next time.";
         } else if (failure instanceof QueryException) {

@@ -31,7 +31,7 @@ import org.junit.jupiter.api.Test;
 
 /** Each interval with too many matching records has exactly one event, whoever counts and whatever breaks. */
 @BesideTheService
-class LookoutTest {
+class AlertEvaluatorTest {
 
     private static final Duration LIMIT = Duration.ofSeconds(60);
     private static final int INSTANCES = 3;
@@ -59,19 +59,19 @@ class LookoutTest {
                 .isEmpty();
     }
 
-    private Lookout lookout(int records) {
+    private AlertEvaluator evaluator(int records) {
         Pool pool = connections.open(2);
         pools.add(pool);
-        return new Lookout(pool, Settings.of(AlertConfig.class, Map.of()), records, Duration.ofMillis(1));
+        return new AlertEvaluator(pool, Settings.of(AlertConfig.class, Map.of()), records, Duration.ofMillis(1));
     }
 
-    private static boolean look(Lookout lookout) {
-        return lookout.look().await().atMost(LIMIT);
+    private static boolean evaluate(AlertEvaluator evaluator) {
+        return evaluator.evaluateDue().await().atMost(LIMIT);
     }
 
     private void catchUp() {
-        Lookout lookout = lookout(1000);
-        while (look(lookout)) {}
+        AlertEvaluator evaluator = evaluator(1000);
+        while (evaluate(evaluator)) {}
     }
 
     private void set(UUID owner, String name, String q, long threshold, int seconds) throws SQLException {
@@ -173,7 +173,7 @@ class LookoutTest {
         int killed = 0;
         try {
             for (int i = 0; i < INSTANCES; i++) {
-                Lookout instance = lookout(sizes[i]);
+                AlertEvaluator instance = evaluator(sizes[i]);
                 ends.add(threads.submit(() -> lookWhile(running, instance)));
             }
             Instant now = Instant.parse(NOON);
@@ -204,10 +204,10 @@ class LookoutTest {
                 .isNotEmpty();
     }
 
-    private static void lookWhile(AtomicBoolean running, Lookout instance) {
+    private static void lookWhile(AtomicBoolean running, AlertEvaluator instance) {
         while (running.get()) {
             try {
-                look(instance);
+                evaluate(instance);
             } catch (RuntimeException e) {
                 // Its connection was killed at the look itself, which the service would try again.
                 if (!DatabaseFailure.isTransient(e.getCause() == null ? e : e.getCause())) {

@@ -40,8 +40,6 @@ import org.apache.commons.compress.archivers.tar.TarArchiveOutputStream;
  */
 public final class DatabaseDump {
 
-    static final String CLUSTER = "postgresql";
-
     /** Directories of which only the name is copied: their content is of this run of the server, or copied later. */
     private static final Set<String> EMPTY = Set.of(
             "log",
@@ -91,7 +89,7 @@ public final class DatabaseDump {
     private long copied;
 
     private DatabaseDump(Path directory, IntConsumer progress) {
-        this.cluster = directory.resolve(CLUSTER);
+        this.cluster = directory.resolve(DataDirectory.CLUSTER);
         this.progress = progress;
     }
 
@@ -108,7 +106,7 @@ public final class DatabaseDump {
         if (Files.exists(target)) {
             throw new EmbeddedDatabaseException("The file " + target + " exists already: name another one.");
         }
-        if (!Files.exists(directory.resolve(EmbeddedDatabase.URL_FILE))) {
+        if (!Files.exists(directory.resolve(DataDirectory.URL_FILE))) {
             throw new EmbeddedDatabaseException("There is no database in " + directory.toAbsolutePath()
                     + ": set ANNALS_DATA_DIR to the directory of the service's own. Use pg_dump for another one.");
         }
@@ -162,10 +160,7 @@ public final class DatabaseDump {
                 manifest.version(begun.getString("version"));
             }
             List<Path> files = files();
-            bytes(
-                    tar,
-                    EmbeddedDatabase.URL_FILE,
-                    Files.readAllBytes(cluster.resolveSibling(EmbeddedDatabase.URL_FILE)));
+            bytes(tar, DataDirectory.URL_FILE, Files.readAllBytes(cluster.resolveSibling(DataDirectory.URL_FILE)));
             for (Path file : files) {
                 file(tar, file);
             }
@@ -180,7 +175,7 @@ public final class DatabaseDump {
             for (Path segment : wal(firstWal, lastWal)) {
                 file(tar, segment);
             }
-            bytes(tar, CLUSTER + "/backup_label", label.getBytes(StandardCharsets.UTF_8));
+            bytes(tar, DataDirectory.CLUSTER + "/backup_label", label.getBytes(StandardCharsets.UTF_8));
             entry(tar, DumpManifest.NAME, manifest.build());
         }
     }
@@ -262,7 +257,7 @@ public final class DatabaseDump {
     }
 
     private void file(TarArchiveOutputStream tar, Path file) throws IOException {
-        String name = file.equals(cluster) ? CLUSTER : CLUSTER + "/" + name(file);
+        String name = file.equals(cluster) ? DataDirectory.CLUSTER : DataDirectory.CLUSTER + "/" + name(file);
         if (Files.isDirectory(file)) {
             tar.putArchiveEntry(entry(name + "/", 0, 0700));
             tar.closeArchiveEntry();

@@ -59,7 +59,7 @@ public final class DatabaseRestore {
     public static int read(Path file, Path directory) throws IOException {
         Path absolute = directory.toAbsolutePath().normalize();
         boolean made = !Files.exists(absolute);
-        if (!made && !isEmpty(absolute)) {
+        if (!made && !DataDirectory.isEmpty(absolute)) {
             throw new EmbeddedDatabaseException(
                     "The data directory " + absolute + " is not empty; it is left as it is. Set"
                             + " ANNALS_DATA_DIR to a directory that is empty, or not there yet.");
@@ -77,13 +77,6 @@ public final class DatabaseRestore {
                     empty(absolute, made);
                 }
             }
-        }
-    }
-
-    private static boolean isEmpty(Path directory) throws IOException {
-        try (Stream<Path> files = Files.list(directory)) {
-            // A new file system has a directory for what its check finds.
-            return files.allMatch(file -> file.endsWith("lost+found"));
         }
     }
 
@@ -112,11 +105,11 @@ public final class DatabaseRestore {
                     e);
         }
         replay(file);
-        Files.move(partial.resolve(DatabaseDump.CLUSTER), directory.resolve(DatabaseDump.CLUSTER));
+        Files.move(partial.resolve(DataDirectory.CLUSTER), directory.resolve(DataDirectory.CLUSTER));
         // Last: by this file a data directory is known.
         Files.move(
-                partial.resolve(EmbeddedDatabase.URL_FILE),
-                directory.resolve(EmbeddedDatabase.URL_FILE),
+                partial.resolve(DataDirectory.URL_FILE),
+                directory.resolve(DataDirectory.URL_FILE),
                 StandardCopyOption.ATOMIC_MOVE);
         PostgresBinaries.deleteTree(partial);
         return files;
@@ -152,9 +145,9 @@ public final class DatabaseRestore {
             throws IOException {
         String name = entry.getName();
         Path target = partial.resolve(name).normalize();
-        boolean known = name.equals(EmbeddedDatabase.URL_FILE)
-                || name.equals(DatabaseDump.CLUSTER + "/")
-                || name.startsWith(DatabaseDump.CLUSTER + "/");
+        boolean known = name.equals(DataDirectory.URL_FILE)
+                || name.equals(DataDirectory.CLUSTER + "/")
+                || name.startsWith(DataDirectory.CLUSTER + "/");
         if (!known || !target.startsWith(partial) || !(entry.isDirectory() || entry.isFile())) {
             throw new IOException("it has " + name + ", which no dump has");
         }
@@ -189,7 +182,7 @@ public final class DatabaseRestore {
 
     /** Has PostgreSQL make one state of the files, and begin a new timeline with it. */
     private void replay(Path file) throws IOException {
-        Path cluster = partial.resolve(DatabaseDump.CLUSTER);
+        Path cluster = partial.resolve(DataDirectory.CLUSTER);
         Path settings = cluster.resolve("postgresql.auto.conf");
         String before = Files.exists(settings) ? Files.readString(settings) : "";
         // All of the write-ahead log is there already: nothing is to be fetched. Without the signal no timeline would

@@ -1,6 +1,5 @@
 package dev.annals.tools.embedded;
 
-import dev.annals.kernel.config.AnnalsConfig;
 import dev.annals.kernel.database.DatabaseUrl;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -8,14 +7,9 @@ import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
-import java.nio.channels.FileLock;
-import java.nio.channels.OverlappingFileLockException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
-import java.nio.file.StandardOpenOption;
-import java.nio.file.attribute.PosixFilePermissions;
 import java.security.SecureRandom;
 import java.sql.Connection;
 import java.sql.ResultSet;
@@ -23,82 +17,49 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayDeque;
-import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Base64;
 import java.util.Deque;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
-import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.Stream;
 import org.eclipse.microprofile.config.Config;
 import org.jboss.logging.Logger;
-import org.jspecify.annotations.Nullable;
 
 /**
- * A real, durable PostgreSQL in a directory. It listens only on the loopback address, has no Unix socket, and always asks
- * for the password. That is in the file {@code database-url}, which only its owner can read.
+ * A durable PostgreSQL server on a {@link DataDirectory}. It listens only on the loopback address, has no Unix socket, and requires
+ * the password.
  *
- * <p>The directory holds:
- *
- * <pre>
- * annals.lock              held while a service uses the directory; names its process
- * database-url             how to log in, for the next start and for psql "$(cat data/database-url)"
- * postgresql/              PostgreSQL's own data directory, with its log
- * postgresql-binaries-…/   its programs
- * </pre>
- *
- * <p>The server outlives a service that is killed. The next start finds it by its pid file, stops it, and starts its
- * own. If the server is killed, the service starts it again.
+ * <table>
+ * <caption>States of the server</caption>
+ * <tr><td>left by a killed service<td>{@link #start} stops it, and starts its own
+ * <tr><td>running<td>{@link #url} connects to it; the URL does not change
+ * <tr><td>died<td>started again on its port, until it runs or {@link #close} is called
+ * <tr><td>closed<td>stopped, and the directory is unlocked
+ * </table>
  */
 public final class EmbeddedDatabase implements AutoCloseable {
 
     private static final Logger LOG = Logger.getLogger(EmbeddedDatabase.class);
 
     private static final String NAME = "annals";
-    static final String LOCK = "annals.lock";
-    static final String URL_FILE = "database-url";
-    private static final Duration INITIALIZE_LIMIT = Duration.ofMinutes(2);
     /** Long, because a start after a crash replays the write-ahead log. */
     private static final Duration START_LIMIT = Duration.ofMinutes(15);
 
     private static final Duration STOP_LIMIT = Duration.ofSeconds(30);
-    private static final int START_ATTEMPTS = 20;
-    /** In postmaster.pid, from 0. */
-    private static final int STATUS_LINE = 7;
+    /** pg_ctl's own limit ends first. */
+    private static final Duration GRACE = Duration.ofSeconds(10);
 
+    private static final int START_ATTEMPTS = 20;
     private static final Duration PAUSE_BETWEEN_LOOKS = Duration.ofMillis(5);
     private static final Duration PAUSE_BETWEEN_ATTEMPTS = Duration.ofMillis(500);
     private static final Duration PAUSE_BETWEEN_RESTARTS = Duration.ofSeconds(5);
-    private static final long SPACE_NEEDED_BYTES = 200L << 20;
-    /** No system gives a process this number; the largest is 2^22. */
-    private static final int NOBODYS_PID = Integer.MAX_VALUE - 1;
+    private static final int LOG_TAIL_BYTES = 16_384;
 
-    /** Written once, into a file that its owner may change: fit for a machine with 1 or 2 GB of memory. */
-    private static final List<String> INITIAL_SETTINGS = List.of(
-            "shared_buffers=128MB",
-            "max_connections=100",
-            "work_mem=4MB",
-            "maintenance_work_mem=64MB",
-            "max_wal_size=1GB",
-            "wal_compression=on",
-            "jit=off",
-            "timezone=UTC",
-            "log_timezone=UTC",
-            // Seven files, one per weekday, each overwritten after a week: the log cannot fill the disk.
-            "logging_collector=on",
-            "log_filename=postgresql-%a.log",
-            "log_truncate_on_rotation=on",
-            "log_rotation_age=1d",
-            "log_rotation_size=0");
-
-    /** Given on the command line at every start, so that no file can override them. */
+    /** The command line of every start sets them, so that no file can override them. */
     private static final Map<String, String> FIXED_SETTINGS = Map.of(
             "listen_addresses", "127.0.0.1",
             "unix_socket_directories", "",
@@ -110,103 +71,102 @@ public final class EmbeddedDatabase implements AutoCloseable {
             // A prepared transaction would keep its project's lock after its session has ended.
             "max_prepared_transactions", "0");
 
-    /** What not even the garbage collector may close. */
-    private static final Queue<FileChannel> KEPT_OPEN = new ConcurrentLinkedQueue<>();
-
-    private final Path directory;
-    private final Path cluster;
-    private final Path urlFile;
+    private final DataDirectory directory;
+    private final PostgresBinaries binaries;
+    private final PidFile pidFile;
     private final Set<Integer> portsOfTheService;
-    private final FileChannel lock;
-    private PostgresBinaries binaries;
     private DatabaseUrl url;
     private boolean closed;
 
-    /** The directory that the settings name for it; Quarkus need not be started. */
+    private EmbeddedDatabase(
+            DataDirectory directory, PostgresBinaries binaries, Set<Integer> portsOfTheService, boolean isNew) {
+        this.directory = directory;
+        this.binaries = binaries;
+        this.pidFile = new PidFile(directory.cluster());
+        this.portsOfTheService = Set.copyOf(portsOfTheService);
+        this.url = isNew ? newUrl() : DataDirectory.readUrl(directory.root());
+    }
+
+    /** The directory that the settings name for it. Quarkus need not be started. */
     public static Path configuredDirectory(Config config) {
-        return config.getOptionalValue("annals.data-dir", Path.class).orElse(Path.of(AnnalsConfig.DEFAULT_DATA_DIR));
+        return DataDirectory.configured(config);
     }
 
     /**
-     * Starts the database in {@code directory}, which is made if it is not there.
+     * Starts the database in {@code directory}, and creates both if they do not exist.
      *
-     * @throws EmbeddedDatabaseException one sentence that says what is wrong and what to do about it
+     * @throws EmbeddedDatabaseException one sentence that names the fault and the remedy
      */
     public static EmbeddedDatabase start(Path directory) {
         return start(directory, Set.of());
     }
 
     /**
-     * The same, on a port on which its service is not going to listen.
+     * Starts the database on a port that its service will not use.
      *
-     * @throws EmbeddedDatabaseException one sentence that says what is wrong and what to do about it
+     * @throws EmbeddedDatabaseException one sentence that names the fault and the remedy
      */
     public static EmbeddedDatabase start(Path directory, Set<Integer> portsOfTheService) {
         return start(directory, directory, portsOfTheService);
     }
 
-    /** The same, with PostgreSQL's programs unpacked elsewhere, so that many databases can share them. */
+    /** Starts the database with PostgreSQL's programs unpacked below {@code binariesParent}, so that many databases can share them. */
     static EmbeddedDatabase start(Path directory, Path binariesParent, Set<Integer> portsOfTheService) {
-        Path absolute = ownDirectory(directory);
-        FileChannel lock = lock(absolute);
+        DataDirectory data = DataDirectory.open(directory);
         try {
-            Path programs = binariesParent.equals(directory)
-                    ? absolute
-                    : binariesParent.toAbsolutePath().normalize();
-            return new EmbeddedDatabase(absolute, programs, portsOfTheService, lock);
+            return start(data, directory.equals(binariesParent) ? data.root() : binariesParent, portsOfTheService);
         } catch (IOException e) {
-            release(lock);
+            data.close();
             throw new EmbeddedDatabaseException(
-                    "The embedded database cannot use its directory " + absolute + " ("
+                    "The embedded database cannot use its directory " + data.root() + " ("
                             + PostgresBinaries.reason(e) + "). Make the directory and its files writable for user "
                             + System.getProperty("user.name") + ", or set ANNALS_DATA_DIR to another.",
                     e);
         } catch (RuntimeException | Error e) {
-            release(lock);
+            data.close();
             throw e;
         }
     }
 
-    private EmbeddedDatabase(Path directory, Path binariesParent, Set<Integer> portsOfTheService, FileChannel lock)
+    private static EmbeddedDatabase start(DataDirectory directory, Path binariesParent, Set<Integer> portsOfTheService)
             throws IOException {
-        this.directory = directory;
-        this.portsOfTheService = Set.copyOf(portsOfTheService);
-        this.cluster = directory.resolve("postgresql");
-        this.urlFile = directory.resolve(URL_FILE);
-        this.lock = lock;
-        boolean isNew = !Files.exists(cluster);
+        boolean isNew = directory.isNew();
         if (isNew) {
-            checkSpace();
+            directory.requireSpace();
         }
-        this.binaries = PostgresBinaries.unpack(binariesParent);
-        this.url = isNew ? newUrl() : rememberedUrl();
+        PostgresBinaries binaries =
+                PostgresBinaries.unpack(binariesParent.toAbsolutePath().normalize());
+        EmbeddedDatabase database = new EmbeddedDatabase(directory, binaries, portsOfTheService, isNew);
         if (isNew) {
-            initialize();
+            directory.initialize(binaries, database.url);
         } else {
-            checkVersion();
-            stopOrphan();
+            directory.requireVersion(binaries.majorVersion());
+            database.stopOrphan();
         }
-        writeAccessRules();
-        startServer(true);
+        directory.writeAccessRules();
+        database.startServer(true);
         try {
-            writeUrlFile();
-            createDatabase();
-            if (binariesParent.equals(directory)) {
+            directory.writeUrl(database.url());
+            database.createDatabase();
+            if (binariesParent.equals(directory.root())) {
                 binaries.removeOthers();
             }
         } catch (IOException | RuntimeException e) {
-            close();
+            database.close();
             throw e;
         }
-        LOG.infof("The embedded PostgreSQL runs in %s on port %d", directory, url.port());
+        LOG.infof(
+                "The embedded PostgreSQL runs in %s on port %d",
+                directory.root(), database.url().port());
+        return database;
     }
 
-    /** How to reach the database. It stays the same until {@link #close()}. */
+    /** The URL with the password. It stays the same until {@link #close()}. */
     public synchronized DatabaseUrl url() {
         return url;
     }
 
-    /** Stops PostgreSQL: open transactions are rolled back, everything committed is on disk. Repeated calls do nothing. */
+    /** Stops PostgreSQL. Open transactions are rolled back; all commits are on disk. Repeated calls do nothing. */
     @Override
     public synchronized void close() {
         if (closed) {
@@ -214,210 +174,7 @@ public final class EmbeddedDatabase implements AutoCloseable {
         }
         closed = true;
         stopServer();
-        release(lock);
-    }
-
-    private static Path ownDirectory(Path directory) {
-        Path absolute = directory.toAbsolutePath().normalize();
-        if (absolute.toString().chars().anyMatch(c -> c < ' ')) {
-            throw new EmbeddedDatabaseException(
-                    "The name of the data directory " + absolute.toString().replaceAll("\\p{Cntrl}", "?")
-                            + " has a line break or another control character, which PostgreSQL's files cannot hold. Set ANNALS_DATA_DIR to"
-                            + " another.");
-        }
-        try {
-            if (!Files.isDirectory(absolute)) {
-                Files.createDirectories(absolute);
-            } else if (!isOwn(absolute)) {
-                throw new EmbeddedDatabaseException("The data directory " + absolute + " holds files and no database of"
-                        + " Annals; it is left as it is. Set ANNALS_DATA_DIR to an empty directory, or to one that is not"
-                        + " there yet.");
-            }
-            // A volume of Kubernetes is root's and its group's, and what PostgreSQL makes in it is the user's alone.
-            if (!Files.getAttribute(absolute, "unix:uid").equals(0)
-                    || PostgresBinaries.userId().equals(Optional.of(0))) {
-                Files.setPosixFilePermissions(absolute, PosixFilePermissions.fromString("rwx------"));
-            }
-            // The real path, to be comparable with the path that the server reports.
-            return absolute.toRealPath();
-        } catch (IOException e) {
-            throw new EmbeddedDatabaseException(
-                    "The data directory " + absolute + " cannot be made or written (" + PostgresBinaries.reason(e)
-                            + "). Set ANNALS_DATA_DIR to a directory that user " + System.getProperty("user.name")
-                            + " may write, or ANNALS_DATABASE_URL to use another PostgreSQL.",
-                    e);
-        }
-    }
-
-    // The lock is the first file to be made, and every backup has the URL.
-    private static boolean isOwn(Path directory) throws IOException {
-        if (Files.isRegularFile(directory.resolve(LOCK)) || Files.isRegularFile(directory.resolve(URL_FILE))) {
-            return true;
-        }
-        try (Stream<Path> files = Files.list(directory)) {
-            // A new file system has a directory, lost+found, for what its check finds.
-            return files.allMatch(file -> file.endsWith("lost+found"));
-        }
-    }
-
-    private static FileChannel lock(Path directory) {
-        Path file = directory.resolve(LOCK);
-        FileChannel channel = null;
-        try {
-            channel = FileChannel.open(
-                    file, StandardOpenOption.CREATE, StandardOpenOption.READ, StandardOpenOption.WRITE);
-            FileLock held = channel.tryLock();
-            if (held == null) {
-                String owner = Files.readString(file).strip();
-                channel.close();
-                throw inUse(directory, owner);
-            }
-            channel.truncate(0);
-            channel.write(
-                    ByteBuffer.wrap(Long.toString(ProcessHandle.current().pid()).getBytes(StandardCharsets.UTF_8)));
-            return channel;
-        } catch (OverlappingFileLockException e) {
-            // Closing the channel would give up the lock of the database that holds it in this process.
-            if (channel != null) {
-                KEPT_OPEN.add(channel);
-            }
-            throw inUse(directory, Long.toString(ProcessHandle.current().pid()));
-        } catch (IOException e) {
-            release(channel);
-            throw new EmbeddedDatabaseException(
-                    "The file " + file + " cannot be locked (" + PostgresBinaries.reason(e)
-                            + "). Set ANNALS_DATA_DIR to a directory on a file system of this machine.",
-                    e);
-        }
-    }
-
-    private static EmbeddedDatabaseException inUse(Path directory, String owner) {
-        return new EmbeddedDatabaseException("Another Annals (process " + owner + ") uses the data directory "
-                + directory + ". Stop it first, or give this one a directory of its own with ANNALS_DATA_DIR.");
-    }
-
-    private static void release(@Nullable FileChannel lock) {
-        if (lock != null) {
-            try {
-                lock.close();
-            } catch (IOException e) {
-                LOG.warn("The lock of the data directory could not be released; it goes with this process", e);
-            }
-        }
-    }
-
-    private static void release(ServerSocket drawn) {
-        try {
-            drawn.close();
-        } catch (IOException e) {
-            LOG.warn("A port could not be given back; it goes with this process", e);
-        }
-    }
-
-    private void checkSpace() throws IOException {
-        long usable = Files.getFileStore(directory).getUsableSpace();
-        if (usable < SPACE_NEEDED_BYTES) {
-            throw new EmbeddedDatabaseException("The data directory " + directory + " has " + (usable >> 20)
-                    + " MB of free space and a new database needs " + (SPACE_NEEDED_BYTES >> 20)
-                    + " MB. Free some, or set ANNALS_DATA_DIR to a directory with more.");
-        }
-    }
-
-    private void checkVersion() throws IOException {
-        Path file = cluster.resolve("PG_VERSION");
-        if (!Files.exists(file)) {
-            throw new EmbeddedDatabaseException(
-                    "The directory " + cluster + " is there but holds no PostgreSQL database"
-                            + " (its PG_VERSION is missing). Restore it from a backup, or set ANNALS_DATA_DIR to another"
-                            + " directory.");
-        }
-        String version = Files.readString(file).strip();
-        if (!version.equals(Integer.toString(binaries.majorVersion()))) {
-            throw new EmbeddedDatabaseException("The database in " + cluster + " was made by PostgreSQL " + version
-                    + " and this release brings PostgreSQL " + binaries.majorVersion()
-                    + ". Dump it with the release that made it and load it into a new ANNALS_DATA_DIR, or use"
-                    + " pg_upgrade.");
-        }
-    }
-
-    private DatabaseUrl newUrl() {
-        byte[] secret = new byte[32];
-        new SecureRandom().nextBytes(secret);
-        String password = Base64.getUrlEncoder().withoutPadding().encodeToString(secret);
-        return new DatabaseUrl(NAME, password, "127.0.0.1", freePort(), NAME, Map.of("sslmode", "disable"));
-    }
-
-    private DatabaseUrl rememberedUrl() throws IOException {
-        if (!Files.exists(urlFile)) {
-            throw new EmbeddedDatabaseException("The file " + urlFile + " is missing, and with it the password of the"
-                    + " database in " + cluster + ". Restore it from a backup.");
-        }
-        try {
-            return DatabaseUrl.parse(Files.readString(urlFile).strip());
-        } catch (IllegalArgumentException e) {
-            throw new EmbeddedDatabaseException("The file " + urlFile + " does not hold the URL of the database in "
-                    + cluster + ". Restore it from a backup.");
-        }
-    }
-
-    private void writeUrlFile() throws IOException {
-        writePrivately(urlFile, url.withPassword() + "\n");
-    }
-
-    private static void writePrivately(Path file, String text) throws IOException {
-        Path partial = file.resolveSibling(file.getFileName() + ".partial");
-        Files.deleteIfExists(partial);
-        Files.createFile(partial, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
-        Files.writeString(partial, text, StandardOpenOption.SYNC);
-        Files.move(partial, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
-    }
-
-    // First in a directory of another name, with the password on disk before that: an interrupted start leaves either
-    // nothing, or a database that the next start can open.
-    private void initialize() throws IOException {
-        // initdb gives its own path to a shell, in double quotes.
-        Path elsewhere =
-                PostgresBinaries.isPlain(binaries.directory()) ? null : Files.createTempDirectory("annals-postgresql-");
-        Path partial = directory.resolve("postgresql.partial");
-        PostgresBinaries.deleteTree(partial);
-        Path passwordFile = directory.resolve("password");
-        writePrivately(passwordFile, url.password());
-        writeUrlFile();
-        List<String> arguments = new ArrayList<>(List.of(
-                "--pgdata=" + partial,
-                "--username=" + NAME,
-                "--pwfile=" + passwordFile,
-                "--auth=scram-sha-256",
-                "--encoding=UTF8",
-                "--locale=C",
-                // Sort order and letter case come with PostgreSQL, not from an operating system that may be upgraded.
-                "--locale-provider=builtin",
-                "--builtin-locale=C.UTF-8",
-                "--data-checksums"));
-        INITIAL_SETTINGS.forEach(setting -> arguments.addAll(List.of("--set", setting)));
-        try {
-            PostgresBinaries plain = elsewhere == null ? binaries : PostgresBinaries.unpack(elsewhere);
-            PostgresBinaries.Outcome outcome = plain.initialize(INITIALIZE_LIMIT, arguments);
-            if (outcome.exitCode() != 0) {
-                throw new EmbeddedDatabaseException("A new database could not be made in " + directory + " ("
-                        + complaint(outcome.output()) + "). Check its free space and permissions, or set"
-                        + " ANNALS_DATABASE_URL to use another PostgreSQL.");
-            }
-            Files.move(partial, cluster, StandardCopyOption.ATOMIC_MOVE);
-        } finally {
-            Files.deleteIfExists(passwordFile);
-            PostgresBinaries.deleteTree(partial);
-            if (elsewhere != null) {
-                PostgresBinaries.deleteTree(elsewhere);
-            }
-        }
-    }
-
-    private void writeAccessRules() throws IOException {
-        Files.writeString(cluster.resolve("pg_hba.conf"), """
-                # Written by Annals at every start: only from this machine, only with the password.
-                host all all 127.0.0.1/32 scram-sha-256
-                """);
+        directory.close();
     }
 
     private synchronized void startServer(boolean mayChangePort) throws IOException {
@@ -427,13 +184,13 @@ public final class EmbeddedDatabase implements AutoCloseable {
         PostgresBinaries.Outcome outcome = new PostgresBinaries.Outcome(0, "");
         String log = "";
         for (int attempt = 1; attempt <= START_ATTEMPTS; attempt++) {
-            // At each attempt again: another process may take the port before the server starts.
+            // Another process may take the port between two attempts.
             if (mayChangePort && (portsOfTheService.contains(url.port()) || !isFree(url.port()))) {
                 url = new DatabaseUrl(
                         url.user(), url.password(), url.host(), freePort(), url.database(), url.parameters());
             }
-            replaceForeignPid();
-            Path startLog = directory.resolve("start.log");
+            pidFile.forgetForeignProcess();
+            Path startLog = directory.root().resolve("start.log");
             Files.deleteIfExists(startLog);
             outcome = startServer(startLog);
             log = Files.exists(startLog) ? Files.readString(startLog) : "";
@@ -441,28 +198,30 @@ public final class EmbeddedDatabase implements AutoCloseable {
                 restartWhenItDies();
                 return;
             }
-            // The processes of a server that was killed take a moment to notice; until then the next one may not start.
+            // The processes of a killed server take a moment to end. Until then no other server starts.
             pause(PAUSE_BETWEEN_ATTEMPTS);
         }
-        throw new EmbeddedDatabaseException("The embedded PostgreSQL in " + directory + " does not start ("
-                + complaint(log + "\n" + newestServerLog() + "\n" + outcome.output()) + "). There is more in "
-                + cluster.resolve("log") + "; its data are untouched.");
+        String output = log + "\n" + newestServerLog() + "\n" + outcome.output();
+        throw new EmbeddedDatabaseException("The embedded PostgreSQL in " + directory.root() + " does not start ("
+                + new PostgresBinaries.Outcome(outcome.exitCode(), output).complaint()
+                + "). Its data are untouched. See "
+                + directory.cluster().resolve("log") + ".");
     }
 
-    // Done as soon as it is ready, or pg_ctl knows that it does not start. Alone, pg_ctl would notice late: it looks
-    // ten times a second, and a start takes little more than a tenth.
+    // Returns when the pid file says ready, or pg_ctl ends. pg_ctl alone looks ten times a second, and a start takes
+    // little more than a tenth.
     private PostgresBinaries.Outcome startServer(Path log) {
-        String before = pidFile();
+        String before = pidFile.text();
         CompletableFuture<PostgresBinaries.Outcome> start = new CompletableFuture<PostgresBinaries.Outcome>()
                 .completeAsync(
                         () -> binaries.run(
-                                directory,
-                                START_LIMIT.plusSeconds(10),
+                                directory.root(),
+                                START_LIMIT.plus(GRACE),
                                 "pg_ctl",
                                 "start",
                                 "-p",
                                 forShell(binaries.directory().resolve("bin/postgres")),
-                                "--pgdata=" + forShell(cluster),
+                                "--pgdata=" + forShell(directory.cluster()),
                                 "--wait",
                                 "--timeout=" + START_LIMIT.toSeconds(),
                                 "--silent",
@@ -470,9 +229,8 @@ public final class EmbeddedDatabase implements AutoCloseable {
                                 "--options=" + serverOptions()),
                         EmbeddedDatabase::runBeside);
         while (!start.isDone()) {
-            String now = pidFile();
-            if (!now.equals(before)
-                    && now.lines().skip(STATUS_LINE).findFirst().orElse("").startsWith("ready")) {
+            String now = pidFile.text();
+            if (!now.equals(before) && PidFile.isReady(now)) {
                 return new PostgresBinaries.Outcome(0, "");
             }
             pause(PAUSE_BETWEEN_LOOKS);
@@ -484,24 +242,15 @@ public final class EmbeddedDatabase implements AutoCloseable {
         }
     }
 
-    /** A path that pg_ctl gives to a shell, in double quotes; it runs in the data directory. */
+    /** pg_ctl passes the path to a shell, in double quotes. It runs in the data directory. */
     private String forShell(Path path) {
-        return (PostgresBinaries.isPlain(path) ? path : directory.relativize(path)).toString();
+        return (PostgresBinaries.isPlain(path) ? path : directory.root().relativize(path)).toString();
     }
 
     private static void runBeside(Runnable command) {
         Thread thread = new Thread(command, "annals-embedded-database-start");
         thread.setDaemon(true);
         thread.start();
-    }
-
-    /** What PostgreSQL says of itself while it runs; empty if there is nothing to be read. */
-    private String pidFile() {
-        try {
-            return Files.readString(cluster.resolve("postmaster.pid"));
-        } catch (IOException e) {
-            return "";
-        }
     }
 
     private String serverOptions() {
@@ -511,17 +260,8 @@ public final class EmbeddedDatabase implements AutoCloseable {
         return options.toString();
     }
 
-    // The last error is what stopped it.
-    private static String complaint(String output) {
-        List<String> complaints = output.lines()
-                .filter(line -> line.contains("FATAL:") || line.contains("PANIC:") || line.contains("error:"))
-                .map(line -> line.replaceFirst("^.*?(FATAL|PANIC|error): +", ""))
-                .toList();
-        return complaints.isEmpty() ? PostgresBinaries.firstLine(output) : complaints.get(complaints.size() - 1);
-    }
-
     private String newestServerLog() throws IOException {
-        Path logs = cluster.resolve("log");
+        Path logs = directory.cluster().resolve("log");
         if (!Files.isDirectory(logs)) {
             return "";
         }
@@ -534,14 +274,14 @@ public final class EmbeddedDatabase implements AutoCloseable {
 
     private static String lastLines(Path file) throws IOException {
         try (FileChannel channel = FileChannel.open(file)) {
-            ByteBuffer end = ByteBuffer.allocate((int) Math.min(channel.size(), 16_384));
+            ByteBuffer end = ByteBuffer.allocate((int) Math.min(channel.size(), LOG_TAIL_BYTES));
             channel.read(end, channel.size() - end.capacity());
             return new String(end.array(), StandardCharsets.UTF_8);
         }
     }
 
     private void restartWhenItDies() throws IOException {
-        Optional<ProcessHandle> server = runningServer();
+        Optional<ProcessHandle> server = pidFile.server();
         if (server.isPresent()) {
             CompletableFuture<Void> unused = server.get().onExit().thenRunAsync(this::restart);
         }
@@ -549,12 +289,12 @@ public final class EmbeddedDatabase implements AutoCloseable {
 
     private void restart() {
         while (!isClosed()) {
-            LOG.error("The embedded PostgreSQL has ended unexpectedly; starting it again");
+            LOG.error("The embedded PostgreSQL has ended unexpectedly. It is started again.");
             try {
                 startServer(false);
                 return;
             } catch (IOException | EmbeddedDatabaseException e) {
-                LOG.error("The embedded PostgreSQL could not be started again; trying once more soon", e);
+                LOG.error("The embedded PostgreSQL could not be started again. The service tries again.", e);
                 pause(PAUSE_BETWEEN_RESTARTS);
             }
         }
@@ -564,11 +304,10 @@ public final class EmbeddedDatabase implements AutoCloseable {
         return closed;
     }
 
-    // A server whose service was killed. Stopping it costs less than a second, and the new one is sure to have this
-    // release's settings.
+    // Stopping it takes less than a second, and the new server is sure to have this release's settings.
     private void stopOrphan() throws IOException {
-        if (runningServer().isPresent()) {
-            LOG.info("The last service on this directory was killed; stopping the PostgreSQL that it left behind");
+        if (pidFile.server().isPresent()) {
+            LOG.info("The last service on this directory was killed. The PostgreSQL that it left is stopped.");
             stopServer();
         }
     }
@@ -576,11 +315,11 @@ public final class EmbeddedDatabase implements AutoCloseable {
     private void stopServer() {
         for (String mode : List.of("fast", "immediate")) {
             PostgresBinaries.Outcome outcome = binaries.run(
-                    directory,
-                    STOP_LIMIT.plusSeconds(10),
+                    directory.root(),
+                    STOP_LIMIT.plus(GRACE),
                     "pg_ctl",
                     "stop",
-                    "--pgdata=" + cluster,
+                    "--pgdata=" + directory.cluster(),
                     "--mode=" + mode,
                     "--wait",
                     "--timeout=" + STOP_LIMIT.toSeconds(),
@@ -589,62 +328,8 @@ public final class EmbeddedDatabase implements AutoCloseable {
                 return;
             }
             LOG.warnf(
-                    "The embedded PostgreSQL did not stop in the %s way: %s",
+                    "The embedded PostgreSQL did not stop in the mode %s: %s",
                     mode, PostgresBinaries.firstLine(outcome.output()));
-        }
-    }
-
-    /** The server that runs on this directory, whoever started it. */
-    private Optional<ProcessHandle> runningServer() throws IOException {
-        return recordedPid()
-                .flatMap(ProcessHandle::of)
-                .filter(ProcessHandle::isAlive)
-                .filter(this::servesThisDirectory);
-    }
-
-    private Optional<Long> recordedPid() throws IOException {
-        Path file = cluster.resolve("postmaster.pid");
-        if (!Files.exists(file)) {
-            return Optional.empty();
-        }
-        try (var lines = Files.lines(file)) {
-            return lines.findFirst()
-                    .map(String::strip)
-                    .filter(s -> s.matches("\\d{1,10}"))
-                    .map(Long::valueOf);
-        }
-    }
-
-    // After a reboot, or in a container, the number in the pid file may belong to any other process.
-    private boolean servesThisDirectory(ProcessHandle process) {
-        String[] arguments = process.info().arguments().orElse(new String[0]);
-        return Arrays.asList(arguments).contains(cluster.toString())
-                || Arrays.asList(arguments).contains("--pgdata=" + cluster)
-                || isWorkingDirectoryOf(process);
-    }
-
-    private boolean isWorkingDirectoryOf(ProcessHandle process) {
-        Path workingDirectory = Path.of("/proc", Long.toString(process.pid()), "cwd");
-        try {
-            return Files.exists(workingDirectory) && Files.isSameFile(workingDirectory, cluster);
-        } catch (IOException e) {
-            return false;
-        }
-    }
-
-    // PostgreSQL will not start while the process named in its pid file is alive, whatever process that is. Only the
-    // number is replaced: from the file's other lines PostgreSQL still finds processes that a killed server left
-    // behind.
-    private void replaceForeignPid() throws IOException {
-        Optional<Long> pid = recordedPid();
-        boolean foreign =
-                pid.flatMap(ProcessHandle::of).filter(ProcessHandle::isAlive).isPresent()
-                        && runningServer().isEmpty();
-        if (foreign) {
-            Path file = cluster.resolve("postmaster.pid");
-            String text = Files.readString(file);
-            int end = Math.max(text.indexOf('\n'), 0);
-            writePrivately(file, NOBODYS_PID + text.substring(end));
         }
     }
 
@@ -661,15 +346,23 @@ public final class EmbeddedDatabase implements AutoCloseable {
             }
         } catch (SQLException e) {
             throw new EmbeddedDatabaseException(
-                    "The embedded PostgreSQL in " + directory + " runs but refuses its own service (" + e.getMessage()
-                            + "). Restore " + urlFile + " from a backup if its password was changed.",
+                    "The embedded PostgreSQL in " + directory.root() + " runs but refuses its own service ("
+                            + e.getMessage() + "). Restore " + DataDirectory.URL_FILE
+                            + " from a backup if its password was changed.",
                     e);
         }
     }
 
+    private DatabaseUrl newUrl() {
+        byte[] secret = new byte[32];
+        new SecureRandom().nextBytes(secret);
+        String password = Base64.getUrlEncoder().withoutPadding().encodeToString(secret);
+        return new DatabaseUrl(NAME, password, "127.0.0.1", freePort(), NAME, Map.of("sslmode", "disable"));
+    }
+
     private static boolean isFree(int port) {
         try (ServerSocket socket = new ServerSocket()) {
-            // As PostgreSQL does; otherwise connections that have just ended would keep it from the port.
+            // PostgreSQL does too. Otherwise connections that have just ended would block the port.
             socket.setReuseAddress(true);
             socket.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), port));
             return true;
@@ -679,7 +372,7 @@ public final class EmbeddedDatabase implements AutoCloseable {
     }
 
     private int freePort() {
-        // A port that must not be used is held while the next one is drawn, so that it is not drawn again.
+        // A refused port stays open while the next one is drawn, so that it is not drawn again.
         Deque<ServerSocket> drawn = new ArrayDeque<>();
         try {
             do {
@@ -693,6 +386,14 @@ public final class EmbeddedDatabase implements AutoCloseable {
                     e);
         } finally {
             drawn.forEach(EmbeddedDatabase::release);
+        }
+    }
+
+    private static void release(ServerSocket drawn) {
+        try {
+            drawn.close();
+        } catch (IOException e) {
+            LOG.warn("Cannot release a port. It ends with this process.", e);
         }
     }
 

@@ -41,8 +41,22 @@ record PostgresBinaries(Path directory, int majorVersion) {
     /** Java's name of a user without a name. */
     private static final String NAMELESS = "?";
 
-    /** What a program printed (standard output and error together) and its exit code. */
-    record Outcome(int exitCode, String output) {}
+    /**
+     * The exit code of a program and its output.
+     *
+     * @param output standard output and error together
+     */
+    record Outcome(int exitCode, String output) {
+
+        /** The last error of the output, or else its first line. */
+        String complaint() {
+            List<String> complaints = output.lines()
+                    .filter(line -> line.contains("FATAL:") || line.contains("PANIC:") || line.contains("error:"))
+                    .map(line -> line.replaceFirst("^.*?(FATAL|PANIC|error): +", ""))
+                    .toList();
+            return complaints.isEmpty() ? firstLine(output) : complaints.get(complaints.size() - 1);
+        }
+    }
 
     /**
      * Unpacks the programs below {@code parent}, unless they are there and run.

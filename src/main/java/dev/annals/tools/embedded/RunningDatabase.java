@@ -1,13 +1,12 @@
 package dev.annals.tools.embedded;
 
 import dev.annals.kernel.database.DatabaseUrl;
-import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.SQLException;
 import org.jspecify.annotations.Nullable;
 
-/** The database in a data directory while a command works on it: the one that its service runs, or else started for the command. */
+/** A data directory's database while a command uses it. If no service runs it, the command starts it, and stops it at the end. */
 public final class RunningDatabase implements AutoCloseable {
 
     private final DatabaseUrl url;
@@ -21,37 +20,23 @@ public final class RunningDatabase implements AutoCloseable {
     /**
      * Connects to the database, or starts it.
      *
-     * @throws EmbeddedDatabaseException one sentence that says what is wrong and what to do about it
+     * @throws EmbeddedDatabaseException one sentence that names the fault and the remedy
      */
     public static RunningDatabase in(Path directory) {
-        Path file = directory.resolve(EmbeddedDatabase.URL_FILE);
-        if (Files.exists(file)) {
-            DatabaseUrl url = url(file);
+        if (Files.exists(directory.resolve(DataDirectory.URL_FILE))) {
+            DatabaseUrl url = DataDirectory.readUrl(directory);
             try {
                 url.connect().close();
                 return new RunningDatabase(url, null);
             } catch (SQLException notRunning) {
-                // Where it runs all the same, its lock is held: then the start says so.
+                // If a service runs but does not answer, the start below finds its lock and reports it.
             }
         }
         EmbeddedDatabase own = EmbeddedDatabase.start(directory);
         return new RunningDatabase(own.url(), own);
     }
 
-    private static DatabaseUrl url(Path file) {
-        try {
-            return DatabaseUrl.parse(Files.readString(file).strip());
-        } catch (IOException e) {
-            throw new EmbeddedDatabaseException(
-                    "The file " + file + " cannot be read (" + PostgresBinaries.reason(e)
-                            + "). Run the command as the user of the service.",
-                    e);
-        } catch (IllegalArgumentException e) {
-            throw new EmbeddedDatabaseException("The file " + file + " does not hold the URL of a database.", e);
-        }
-    }
-
-    /** How to log in, as the owner. */
+    /** The owner's URL, with the password. */
     public DatabaseUrl url() {
         return url;
     }

@@ -88,7 +88,7 @@ public final class TestDatabase implements QuarkusTestResourceLifecycleManager {
         Path programs = PostgresBinaries.unpack(BINARIES).directory();
         Files.createSymbolicLink(Files.createDirectories(dataDirectory).resolve(programs.getFileName()), programs);
         // Marks the directory as the service's own.
-        Files.createFile(dataDirectory.resolve(EmbeddedDatabase.LOCK));
+        Files.createFile(dataDirectory.resolve(DataDirectory.LOCK));
     }
 
     /** Uses the database of another JVM's tests, in a process that these start. */

@@ -1,7 +1,9 @@
 // Which columns the rows have: kept in this browser, or named by the address.
 
 import {ofBrowser} from './api.js';
+import {watch} from './store.js';
 import {button, byId, exact, icon, line, make} from './text.js';
+import {zoneName} from './times.js';
 
 const KEPT = 'annals.columns';
 const NAMES = {
@@ -58,12 +60,13 @@ export function metadataAt(record, column) {
   return value !== null && typeof value === 'object' && value.rawJSON === undefined ? JSON.stringify(value) : exact(value);
 }
 
-/** Draws the heads of the columns. */
-export function drawHeads(zone) {
+watch(['columns', 'zone'], drawHeads);
+
+function drawHeads() {
   byId('heads').replaceChildren(...columns.map((name) => make(
     'th', {role: 'columnheader', scope: 'col', class: isMetadata(name) ? 'metadata' : name},
     ...(name === 'number' ? [make('abbr', {title: 'Sequence id'}, '#')] : [make('bdi', {}, line(title(name)))]),
-    ...(name === 'time' || name === 'recorded_at' ? [' ', make('small', {class: 'zone-name'}, zone)] : []))));
+    ...(name === 'time' || name === 'recorded_at' ? [' ', make('small', {class: 'zone-name'}, zoneName())] : []))));
   const {classList, style} = byId('rows').parentElement;
   classList.toggle('chosen', !isUsual());
   style.setProperty('--flexible', columns.filter((name) => !FIXED.includes(name)).length);

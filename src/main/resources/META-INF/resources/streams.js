@@ -1,28 +1,32 @@
-// Where the project's records are delivered: its streams, for whoever may see them.
+// The project's streams, which deliver its records, for readers who may see them.
 
 import {askJson} from './api.js';
 import {button, byId, line, make, records} from './text.js';
 
 const REFRESH_MS = 5_000;
 const LOOK_MS = 60_000;
-/** The worst one is what the button shows. */
+const SCOPES = ['stream', 'admin'];
+/** The button shows the last of them in which a stream is. */
 const STATES = ['active', 'paused', 'failing', 'stopped'];
 const TESTED = {delivered: 'took a test record', refused: 'refused a test record', failed: 'could not be sent a test record'};
 const TEXTS = {active: 'Delivering', paused: 'Paused', failing: 'Trying again', stopped: 'Stopped'};
 
 let timer = null;
-/** Of who has signed in. */
-let signedIn = null;
+let session = new AbortController();
 
-/** Shows the streams' button, and keeps it up to date; hides it where there are none. */
-export function begin(signal) {
+/** Shows the streams' button, if the reader may see streams and the project has any, and keeps it up to date. */
+export async function begin() {
   end();
-  signedIn = signal;
-  signal.addEventListener('abort', end);
-  look(signal);
+  session = new AbortController();
+  const {signal} = session;
+  const {scopes} = await askJson('v1/whoami', {signal}).catch(() => ({scopes: []}));
+  if (!signal.aborted && scopes.some((scope) => SCOPES.includes(scope))) {
+    look(signal);
+  }
 }
 
 export function end() {
+  session.abort();
   clearTimeout(timer);
   byId('streams').close();
   byId('streams-answer').textContent = '';
@@ -42,11 +46,11 @@ async function look(signal) {
   timer = setTimeout(look, byId('streams').open ? REFRESH_MS : LOOK_MS, signal);
 }
 
-/** Opens the list, which is new then. */
-export function open(signal) {
+/** Opens the list, and reads it anew. */
+export function open() {
   byId('streams').showModal();
   byId('streams-title').focus();
-  look(signal);
+  look(session.signal);
 }
 
 function draw(streams) {
@@ -64,9 +68,9 @@ function draw(streams) {
   }
 }
 
-/** Has one record sent to a stream's sink, and shows the answer. */
+/** Sends a test record to a stream's sink, and shows the answer. */
 async function test(name) {
-  const signal = signedIn;
+  const {signal} = session;
   byId('streams-answer').textContent = `A test record is on its way to ${name} …`;
   let text;
   try {

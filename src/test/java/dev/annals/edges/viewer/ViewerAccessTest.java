@@ -281,7 +281,7 @@ class ViewerAccessTest extends BrowserTest {
         append(project, ODD, PLAIN, OTHER);
         try (Guarded guarded = open(ColorScheme.DARK, 320)) {
             Page page = guarded.page;
-            ViewerRowsTest.holdAtMost(page, "MAX_CHARACTERS = 64 << 20;", "MAX_CHARACTERS = 700;");
+            ViewerRowsTest.holdAtMost(page, "store.js", "MAX_CHARACTERS = 64 << 20;", "MAX_CHARACTERS = 700;");
             signIn(page, project);
             assertThat(page.locator("#go-on")).isVisible();
             assertThat(page.locator("#progress")).containsText(Pattern.compile("as much as this page holds"));

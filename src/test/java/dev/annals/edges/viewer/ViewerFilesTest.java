@@ -6,46 +6,51 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.quarkus.test.junit.QuarkusTest;
 import io.restassured.response.ExtractableResponse;
 import io.restassured.response.Response;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** How the viewer's files are served, and what may not be in them. */
 @QuarkusTest
 class ViewerFilesTest {
 
+    private static final Path FOLDER = Path.of("src/main/resources/META-INF/resources");
+
+    static List<String> files() throws IOException {
+        try (Stream<Path> files = Files.list(FOLDER)) {
+            return Stream.concat(Stream.of("/"), files.map(file -> "/" + file.getFileName()))
+                    .toList();
+        }
+    }
+
+    static List<String> scripts() throws IOException {
+        return files().stream().filter(path -> path.endsWith(".js")).toList();
+    }
+
+    private static String mediaType(String path) {
+        return switch (path.substring(path.indexOf('.') + 1)) {
+            case "js" -> "text/javascript";
+            case "css" -> "text/css";
+            case "svg" -> "image/svg+xml";
+            default -> "text/html";
+        };
+    }
+
     @ParameterizedTest
-    @CsvSource({
-        "/, text/html",
-        "/index.html, text/html",
-        "/viewer.js, text/javascript",
-        "/text.js, text/javascript",
-        "/api.js, text/javascript",
-        "/columns.js, text/javascript",
-        "/days.js, text/javascript",
-        "/facets.js, text/javascript",
-        "/projects.js, text/javascript",
-        "/proof.js, text/javascript",
-        "/query.js, text/javascript",
-        "/record.js, text/javascript",
-        "/rows.js, text/javascript",
-        "/share.js, text/javascript",
-        "/streams.js, text/javascript",
-        "/times.js, text/javascript",
-        "/verify.js, text/javascript",
-        "/views.js, text/javascript",
-        "/viewer.css, text/css",
-        "/icon.svg, image/svg+xml"
-    })
-    void everyFileIsServedUnderAStrictPolicyAndAskedForAgainEachTime(String path, String type) {
+    @MethodSource("files")
+    void everyFileIsServedUnderAStrictPolicyAndCheckedForChangesEachTime(String path) {
         ExtractableResponse<Response> answer =
                 given().get(path).then().statusCode(200).extract();
-        assertThat(answer.contentType()).startsWith(type);
+        assertThat(answer.contentType()).startsWith(mediaType(path));
         assertThat(answer.header("Content-Security-Policy"))
                 .startsWith("default-src 'none'; script-src 'self';")
                 .contains("frame-ancestors 'none'", "require-trusted-types-for 'script'")
@@ -106,25 +111,7 @@ class ViewerFilesTest {
     }
 
     @ParameterizedTest
-    @ValueSource(
-            strings = {
-                "/viewer.js",
-                "/text.js",
-                "/api.js",
-                "/columns.js",
-                "/days.js",
-                "/facets.js",
-                "/projects.js",
-                "/proof.js",
-                "/query.js",
-                "/record.js",
-                "/rows.js",
-                "/share.js",
-                "/streams.js",
-                "/times.js",
-                "/verify.js",
-                "/views.js"
-            })
+    @MethodSource("scripts")
     void noTextEverBecomesMarkupOrCode(String path) {
         assertThat(text(path))
                 .doesNotContainPattern(

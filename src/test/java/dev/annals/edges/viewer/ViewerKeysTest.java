@@ -169,7 +169,7 @@ class ViewerKeysTest extends BrowserTest {
         append(project, records(200));
         try (Guarded guarded = still()) {
             Page page = guarded.page;
-            ViewerRowsTest.holdAtMost(page, "MAX_ROWS = 50_000;", "MAX_ROWS = 120;");
+            ViewerRowsTest.holdAtMost(page, "store.js", "MAX_ROWS = 50_000;", "MAX_ROWS = 120;");
             signIn(page, project);
             assertThat(page.locator("#live")).hasText("Live");
 

@@ -137,7 +137,7 @@ class ViewerRowsTest extends BrowserTest {
         }
         try (Guarded guarded = open()) {
             Page page = guarded.page;
-            holdAtMost(page, "MAX_CHARACTERS = 64 << 20;", "MAX_CHARACTERS = 1 << 20;");
+            holdAtMost(page, "store.js", "MAX_CHARACTERS = 64 << 20;", "MAX_CHARACTERS = 1 << 20;");
             signIn(page, project);
             assertThat(page.locator("#live")).hasText("Live");
             Locator progress = page.locator("#progress");
@@ -191,7 +191,7 @@ class ViewerRowsTest extends BrowserTest {
         append(project, numbered(0, 3));
         try (Guarded guarded = open()) {
             Page page = guarded.page;
-            page.route("**/viewer.js", route -> {
+            page.route("**/feed.js", route -> {
                 APIResponse answer = route.fetch();
                 assertThat(answer.text()).contains("MAX_ARRIVED_CHARACTERS = 16 << 20;");
                 route.fulfill(new Route.FulfillOptions()
@@ -306,12 +306,12 @@ class ViewerRowsTest extends BrowserTest {
 
     /** Has the page hold fewer rows than it does, so that a test reaches the limit soon. */
     private static void holdAtMost(Page page, int rows) {
-        holdAtMost(page, "MAX_ROWS = 50_000;", "MAX_ROWS = " + rows + ";");
+        holdAtMost(page, "store.js", "MAX_ROWS = 50_000;", "MAX_ROWS = " + rows + ";");
     }
 
     /** Has the page hold less than it does. */
-    static void holdAtMost(Page page, String limit, String less) {
-        page.route("**/rows.js", route -> {
+    static void holdAtMost(Page page, String file, String limit, String less) {
+        page.route("**/" + file, route -> {
             APIResponse answer = route.fetch();
             assertThat(answer.text()).contains(limit);
             route.fulfill(new Route.FulfillOptions()

@@ -314,7 +314,7 @@ class ViewerShareTest extends BrowserTest {
         }
         try (Guarded guarded = open()) {
             Page page = guarded.page;
-            ViewerRowsTest.holdAtMost(page, "MAX_PRINTED = 2_000;", "MAX_PRINTED = 30;");
+            ViewerRowsTest.holdAtMost(page, "rows.js", "MAX_PRINTED = 2_000;", "MAX_PRINTED = 30;");
             signIn(page, project, "#q=w&last=24h&view=Mine");
             assertThat(page.locator("#loaded")).containsText("100 records loaded");
             page.evaluate("dispatchEvent(new Event('beforeprint'))");

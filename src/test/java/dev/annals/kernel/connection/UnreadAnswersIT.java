@@ -25,7 +25,7 @@ class UnreadAnswersIT extends ProjectTest {
 
     /** Each client asks for more than the network holds, and then appends a record. */
     @ParameterizedTest
-    @CsvSource({"/q/openapi, 60", "/viewer.js, 98"})
+    @CsvSource({"/q/openapi, 60", "/viewer.css, 98"})
     void aRequestWaitsUntilTheAnswersBeforeItHaveLeftAndAClientThatTakesNoneIsCutOff(String path, int times)
             throws Exception {
         String from = "127.0.0." + (100 + times);

@@ -4,17 +4,14 @@ import dev.annals.core.append.AppendBounds;
 import io.quarkus.test.junit.QuarkusTestProfile;
 import jakarta.enterprise.inject.Alternative;
 import jakarta.inject.Singleton;
-import java.time.Duration;
 import java.util.Map;
 import java.util.Set;
 
 /**
- * A service without background work: nothing is projected until a test asks for it, and requests that wait for the ids of open
- * transactions wait longer than any test. It has memory for two pages at a time; one project may use one of them.
+ * A service without background work: nothing is projected until a test asks for it. It has memory for two pages at a time; one project may use one of them.
  */
 public class NothingByItself implements QuarkusTestProfile {
 
-    public static final int HELD_REQUESTS = 8;
     public static final int BATCH = 20;
 
     @Override
@@ -30,22 +27,12 @@ public class NothingByItself implements QuarkusTestProfile {
 
     @Override
     public Set<Class<?>> getEnabledAlternatives() {
-        return Set.of(FewHeld.class);
+        return Set.of(SmallImports.class);
     }
 
     @Alternative
     @Singleton
-    static class FewHeld extends AppendBounds {
-
-        @Override
-        public Duration heldWait() {
-            return Duration.ofMinutes(5);
-        }
-
-        @Override
-        public int heldRequests() {
-            return HELD_REQUESTS;
-        }
+    static class SmallImports extends AppendBounds {
 
         @Override
         public int bulkRecords() {

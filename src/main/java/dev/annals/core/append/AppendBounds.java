@@ -53,16 +53,6 @@ public class AppendBounds {
         return 33_554_432;
     }
 
-    /** How many requests of a project may wait for ids that open transactions hold: each look asks for all of them. */
-    public int heldRequests() {
-        return 64;
-    }
-
-    /** How long such a request waits before its client is told to send it again: as long as for a lock by default. */
-    public Duration heldWait() {
-        return Duration.ofSeconds(10);
-    }
-
     /**
      * How long the next lines of an import may wait because its project or token has used up a limit: proxies and clients give up soon
      * after. If they had to wait longer, the import ends, and says with which line to go on.

@@ -5,7 +5,6 @@ import dev.annals.core.append.AppendOutcome.Rejection;
 import dev.annals.core.record.AuditRecord;
 import dev.annals.core.record.StoredRecord;
 import dev.annals.kernel.guid.SequentialGuid;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -54,10 +53,6 @@ final class AppendRequest {
     private final @Nullable StoredRecord[] found;
     /** How many of the records this request stored. */
     private int added;
-    /** Whether {@link HeldRequests} has it. */
-    private volatile boolean held;
-    /** When it may be given up; 0 if it was never held. */
-    private long giveUpNanos;
     /** How often ids that the service drew for this request turned out to be taken and were drawn again. */
     private int redraws;
 
@@ -101,41 +96,10 @@ final class AppendRequest {
 
     /** Whether this request has no outcome yet and may be written. If its series has failed, this fails the request. */
     boolean isOpen() {
-        if (held) {
-            return false;
-        }
-        if (series.hasFailed() && !wasHeld()) {
+        if (series.hasFailed()) {
             fail(new AppendOutcome.EarlierFailed());
         }
         return !outcome.isDone();
-    }
-
-    /**
-     * Takes the request out of its project's order: it is not open until it is released. What follows it in its series is not
-     * written in the meantime.
-     *
-     * @param patience how long it may be held from the first time on
-     */
-    void hold(Duration patience) {
-        if (!wasHeld()) {
-            giveUpNanos = System.nanoTime() + patience.toNanos();
-        }
-        held = true;
-        series.fail();
-    }
-
-    private boolean wasHeld() {
-        return giveUpNanos != 0;
-    }
-
-    /** Whether the request has been held for as long as it may be. */
-    boolean isOverdue() {
-        return System.nanoTime() - giveUpNanos > 0;
-    }
-
-    /** Opens a held request again. */
-    void release() {
-        held = false;
     }
 
     /** The records that are not known to be stored. */
@@ -147,6 +111,11 @@ final class AppendRequest {
             }
         }
         return missing;
+    }
+
+    /** The ids of {@link #missing}. */
+    List<UUID> missingIds() {
+        return missing().stream().map(AuditRecord::id).toList();
     }
 
     /**
@@ -241,12 +210,10 @@ final class AppendRequest {
         outcome.complete(why);
     }
 
-    /** Ends those of the given requests that have no outcome yet and are not held. */
+    /** Ends those of the given requests that have no outcome yet. */
     static void fail(List<AppendRequest> requests, AppendOutcome why) {
         for (AppendRequest request : requests) {
-            if (!request.held) {
-                request.fail(why);
-            }
+            request.fail(why);
         }
     }
 }

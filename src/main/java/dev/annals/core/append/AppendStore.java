@@ -10,7 +10,6 @@ import dev.annals.kernel.database.DatabaseUnavailableException;
 import dev.annals.kernel.database.ServicePool;
 import dev.annals.kernel.database.Sql;
 import dev.annals.kernel.guid.SequentialGuid;
-import io.micrometer.core.instrument.MeterRegistry;
 import io.smallrye.mutiny.Multi;
 import io.smallrye.mutiny.Uni;
 import io.vertx.mutiny.sqlclient.Pool;
@@ -21,6 +20,7 @@ import jakarta.annotation.PreDestroy;
 import jakarta.enterprise.context.ApplicationScoped;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -41,7 +41,11 @@ class AppendStore implements AppendQueue.Flush {
 
     private static final Logger LOG = Logger.getLogger(AppendStore.class);
     private static final Sql READ_RECORDS = Sql.named("core/feed/read_records");
+    private static final Sql FIND_HELD_IDS = Sql.named("core/append/find_held_ids");
     private static final Sql READ_VALUES_LEFT = Sql.named("core/append/read_values_left");
+
+    private static final AppendOutcome ID_HELD = new AppendOutcome.Unavailable(
+            "A transaction that is still open holds the id of a record. Send the request again with the same ids.");
 
     private final Pool pool;
     private final SequentialGuid guids;
@@ -50,10 +54,8 @@ class AppendStore implements AppendQueue.Flush {
     private final AppendBounds bounds;
     private final ServicePool pools;
     private final Duration lockTimeout;
-    private final HeldRequests held;
     private final Suspects suspects = new Suspects(System::nanoTime);
     private @Nullable Pool writers;
-    private @Nullable Pool waiters;
 
     AppendStore(
             Pool pool,
@@ -62,8 +64,7 @@ class AppendStore implements AppendQueue.Flush {
             HeadWatch heads,
             AppendConfig config,
             AppendBounds bounds,
-            AnnalsConfig annals,
-            MeterRegistry metrics) {
+            AnnalsConfig annals) {
         this.pool = pool;
         this.pools = pools;
         this.guids = guids;
@@ -71,7 +72,6 @@ class AppendStore implements AppendQueue.Flush {
         this.config = config;
         this.bounds = bounds;
         this.lockTimeout = annals.database().lockTimeout();
-        this.held = new HeldRequests(this::waiters, this::writeReleased, bounds, metrics);
     }
 
     /**
@@ -148,10 +148,6 @@ class AppendStore implements AppendQueue.Flush {
                                 : new AppendOutcome.Failed(end)));
     }
 
-    private void writeReleased(List<AppendRequest> requests) {
-        writeOwn(requests, null).subscribe().with(Runnable::run);
-    }
-
     /**
      * Writes those of the requests that have no outcome yet, in one transaction. If that fails because of one of them, finds
      * out which.
@@ -175,7 +171,7 @@ class AppendStore implements AppendQueue.Flush {
 
     /**
      * Writes requests with numbers. The first attempt waits for no lock for long: of the next ones, which wait for the
-     * sequence for as long as it takes, it is known before that nobody holds their ids.
+     * sequence for as long as it takes, it is known before that no open transaction holds their ids.
      */
     private Uni<Runnable> writeNumbered(UUID projectId, List<AppendRequest> requests, int attempt) {
         if (attempt == 0) {
@@ -183,7 +179,7 @@ class AppendStore implements AppendQueue.Flush {
                     .onFailure()
                     .recoverWithUni(failure -> afterFailure(projectId, requests, attempt, failure));
         }
-        return held.addHeldOf(requests).chain(() -> {
+        return refuseHeld(projectId, requests).chain(() -> {
             List<AppendRequest> open = AppendRequest.open(requests);
             return open.isEmpty()
                     ? ended()
@@ -216,7 +212,7 @@ class AppendStore implements AppendQueue.Flush {
 
     /**
      * Stores those requests that can be stored, in one transaction, and ends them and those that the database refuses. Those
-     * with ids that somebody holds are held.
+     * with ids that open transactions hold fail.
      *
      * @return the requests with ids that exist
      */
@@ -257,7 +253,7 @@ class AppendStore implements AppendQueue.Flush {
             String state = inserted.getArrayOfStrings("failed_state")[i];
             suspects.add(request.key);
             switch (AppendFailure.ofRequest(state, inserted.getArrayOfStrings("failed_constraint")[i])) {
-                case HELD -> held.add(request);
+                case HELD -> request.fail(ID_HELD);
                 case DUPLICATE -> duplicates.add(request);
                 case REFUSED -> request.fail(new AppendOutcome.RejectedByDatabase(state));
                 case RETRYABLE -> {
@@ -268,6 +264,34 @@ class AppendStore implements AppendQueue.Flush {
             }
         }
         return duplicates;
+    }
+
+    /** Ends those of these requests that have an id which an open transaction holds. Never fails. */
+    private Uni<Void> refuseHeld(UUID projectId, List<AppendRequest> requests) {
+        List<Integer> numbers = new ArrayList<>();
+        List<UUID> ids = new ArrayList<>();
+        for (AppendRequest request : requests) {
+            for (UUID id : request.missingIds()) {
+                numbers.add(requests.indexOf(request) + 1);
+                ids.add(id);
+            }
+        }
+        return FIND_HELD_IDS
+                .bind("project_id", projectId)
+                .bind("request", numbers.toArray(Integer[]::new))
+                .bind("id", ids.toArray(UUID[]::new))
+                .execute(pool)
+                .invoke(rows -> {
+                    List<UUID> held = List.of(rows.iterator().next().getArrayOfUUIDs("held"));
+                    for (AppendRequest request : requests) {
+                        if (!Collections.disjoint(request.missingIds(), held)) {
+                            request.fail(ID_HELD);
+                        }
+                    }
+                })
+                .onFailure()
+                .recoverWithNull()
+                .replaceWithVoid();
     }
 
     /** The connections for transactions that do not wait for locks. Nothing else takes them away. */
@@ -283,17 +307,6 @@ class AppendStore implements AppendQueue.Flush {
         if (writers != null) {
             writers.closeAndForget();
         }
-        if (waiters != null) {
-            waiters.closeAndForget();
-        }
-    }
-
-    /** The connections that look whether ids are still held. */
-    private synchronized Pool waiters() {
-        if (waiters == null) {
-            waiters = pools.openForWriters(HeldRequests.CONNECTIONS, bounds.lockTimeout());
-        }
-        return waiters;
     }
 
     /** What is left to do when all requests have their outcomes. */
@@ -330,7 +343,7 @@ class AppendStore implements AppendQueue.Flush {
                         .chain(() -> write(projectId, requests, attempt + 1));
             }
             case HELD ->
-                held.addHeldOf(requests)
+                refuseHeld(projectId, requests)
                         .chain(() -> write(
                                 projectId,
                                 requests,

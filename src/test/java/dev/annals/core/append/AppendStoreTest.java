@@ -305,7 +305,7 @@ class AppendStoreTest extends ProjectTest {
     }
 
     @Test
-    void whereAnIdIsHeldOnlyItsRequestWaits() throws Exception {
+    void whereAnOpenTransactionHoldsAnIdOnlyItsRequestFails() throws Exception {
         Project other = log.newProject();
         AuditRecord one = record("a");
         AppendRequest held = request(one);
@@ -319,13 +319,14 @@ class AppendStoreTest extends ProjectTest {
             writeShared(held, free, foreign).run();
             assertThat(added(free)).containsExactly(1L);
             assertThat(added(foreign)).containsExactly(1L);
-            assertThat(held.outcome).isNotDone();
-            assertThat(held.isOpen()).isFalse();
+            assertThat(outcome(held)).isInstanceOf(AppendOutcome.Unavailable.class);
             assertThat(writer.isApart(held.key)).isTrue();
             assertThat(writer.isApart(foreign.key)).isFalse();
             holder.rollback();
         }
-        assertThat(held.outcome.get(30, TimeUnit.SECONDS)).isInstanceOf(AppendOutcome.Stored.class);
+        AppendRequest again = request(one);
+        write(again);
+        assertThat(added(again)).containsExactly(2L);
         log.checkFeed(other.id());
     }
 }

@@ -5,20 +5,19 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.annals.AuditLogFixture;
 import dev.annals.AuditLogFixture.Project;
-import dev.annals.Await;
-import dev.annals.ManagementPort;
 import dev.annals.NothingByItself;
 import dev.annals.OneByOne;
 import dev.annals.ProjectTest;
+import dev.annals.SqlFixture;
 import io.quarkus.test.common.http.TestHTTPResource;
 import io.quarkus.test.junit.QuarkusTest;
 import io.quarkus.test.junit.TestProfile;
+import io.restassured.path.json.JsonPath;
 import java.net.URI;
 import java.net.http.HttpResponse;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
-import java.sql.Savepoint;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
@@ -31,14 +30,13 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** A SQL transaction that stays open has inserted ids that clients send, too: each request waits alone. */
+/** An open transaction of plain SQL has inserted ids that clients send: each such request is told to retry, and no other. */
 @QuarkusTest
 @OneByOne
 @TestProfile(NothingByItself.class)
 @Timeout(120)
 class HeldIdsIT extends ProjectTest {
 
-    private static final int HELD_REQUESTS = NothingByItself.HELD_REQUESTS;
     private static final int BATCH = NothingByItself.BATCH;
 
     private AppendClient client;
@@ -98,140 +96,85 @@ class HeldIdsIT extends ProjectTest {
         return request.get(30, TimeUnit.SECONDS);
     }
 
-    private static void assertToldToComeAgain(HttpResponse<String> answer, String why) {
+    private static void assertUnavailable(CompletableFuture<HttpResponse<String>> request) throws Exception {
+        HttpResponse<String> answer = answer(request);
         assertThat(answer.statusCode()).isEqualTo(503);
         assertThat(answer.headers().firstValue("Content-Type")).contains("application/problem+json");
         assertThat(answer.headers().firstValue("Retry-After")).isPresent();
-        assertThat(answer.body()).contains(why);
+        assertThat(answer.body()).contains("urn:annals:problem:unavailable", "holds the id of a record");
     }
 
     @Test
-    void theRequestWaitsAloneAndIsStoredOnceTheOtherTransactionIsRolledBack() throws Exception {
-        CompletableFuture<HttpResponse<String>> waiting = append(project, record(hold(project)));
+    void theRequestIsToldToRetryAndIsStoredOnceTheOtherTransactionIsRolledBack() throws Exception {
+        String body = record(hold(project));
+        assertUnavailable(append(project, body));
         assertGoesOn(project);
         assertGoesOn(log.newProject());
-        assertThat(waiting).isNotDone();
         holder.rollback();
-        assertThat(answer(waiting).statusCode()).isEqualTo(201);
+        assertThat(answer(append(project, body)).statusCode()).isEqualTo(201);
         assertThat(log.checkFeed(project.id())).isEqualTo(31);
     }
 
     @Test
-    void itFindsItsIdTakenOnceTheOtherTransactionIsCommitted() throws Exception {
-        CompletableFuture<HttpResponse<String>> same = append(project, record(hold(project)));
-        CompletableFuture<HttpResponse<String>> other = append(project, record(hold(project), "other"));
-        assertGoesOn(project);
-        assertThat(List.of(same, other)).noneMatch(CompletableFuture::isDone);
+    void aRetryFindsTheIdTakenOnceTheOtherTransactionIsCommitted() throws Exception {
+        UUID id = hold(project);
+        assertUnavailable(append(project, record(id)));
         holder.commit();
-        assertThat(answer(same).statusCode()).isEqualTo(200);
-        assertThat(answer(other).statusCode()).isEqualTo(409);
-        assertThat(log.checkFeed(project.id())).isEqualTo(32);
+        assertThat(answer(append(project, record(id))).statusCode()).isEqualTo(200);
+        assertThat(answer(append(project, record(id, "other"))).statusCode()).isEqualTo(409);
+        assertThat(log.checkFeed(project.id())).isEqualTo(1);
     }
 
+    /** Requests of more projects than the service has connections are answered while the transaction is open. */
     @Test
-    void oneWhoseIdIsFreeAgainDoesNotWaitForTwoThatHaveTheSame() throws Exception {
-        UUID shared = hold(project);
-        Savepoint before = holder.setSavepoint();
-        UUID own = hold(project);
-        CompletableFuture<HttpResponse<String>> first = append(project, record(shared));
-        CompletableFuture<HttpResponse<String>> again = append(project, record(shared));
-        CompletableFuture<HttpResponse<String>> other = append(project, record(own));
-        assertGoesOn(project);
-        assertThat(List.of(first, again, other)).noneMatch(CompletableFuture::isDone);
-        holder.rollback(before);
-        assertThat(answer(other).statusCode()).isEqualTo(201);
-        assertThat(List.of(first, again)).noneMatch(CompletableFuture::isDone);
-        holder.rollback();
-        assertThat(List.of(answer(first).statusCode(), answer(again).statusCode()))
-                .containsExactlyInAnyOrder(200, 201);
-        assertThat(log.checkFeed(project.id())).isEqualTo(32);
-    }
-
-    @Test
-    void noMoreThanSoManyOfAProjectWaitAndTheOthersAreTurnedAwayAtOnce() throws Exception {
+    void requestsWithHeldIdsDelayNoOtherRequest() throws Exception {
         List<CompletableFuture<HttpResponse<String>>> held = new ArrayList<>();
-        for (int i = 0; i < 5 * HELD_REQUESTS; i++) {
+        for (int i = 0; i < 24; i++) {
+            Project each = log.newProject();
+            held.add(append(each, record(hold(each))));
+            held.add(append(each, record(hold(each))));
             held.add(append(project, record(hold(project))));
         }
-        Await.until(
-                "all for which there is no room are turned away",
-                () -> held.stream().filter(CompletableFuture::isDone).count() == 4 * HELD_REQUESTS);
         assertGoesOn(project);
         assertGoesOn(log.newProject());
-        int stored = 0;
-        holder.rollback();
         for (CompletableFuture<HttpResponse<String>> request : held) {
-            if (answer(request).statusCode() == 201) {
-                stored++;
-            } else {
-                assertToldToComeAgain(answer(request), "hold");
-            }
+            assertUnavailable(request);
         }
-        assertThat(stored).isEqualTo(HELD_REQUESTS);
-    }
-
-    /** More projects than there are connections, each with ids that are held. */
-    @Test
-    void thoseWhoWaitHoldFewConnectionsAndNoTransaction() throws Exception {
-        List<CompletableFuture<HttpResponse<String>>> held = new ArrayList<>();
-        List<Project> projects = new ArrayList<>();
-        for (int i = 0; i < 24; i++) {
-            projects.add(log.newProject());
-            held.add(append(projects.get(i), record(hold(projects.get(i)))));
-            held.add(append(projects.get(i), record(hold(projects.get(i)))));
-        }
-        assertGoesOn(log.newProject());
-        Await.until("all of them wait", () -> ManagementPort.gauge("annals_append_held_requests") == held.size());
-        for (int look = 0; look < 50; look++) {
-            assertThat(log.number("""
-                    select count(*) from pg_stat_activity
-                    where application_name = 'annals' and datname = current_database() and wait_event_type = 'Lock'
-                    """)).isLessThanOrEqualTo(HeldRequests.CONNECTIONS);
-        }
-        assertThat(held).noneMatch(CompletableFuture::isDone);
-        assertGoesOn(projects.get(0));
-        holder.rollback();
-        for (CompletableFuture<HttpResponse<String>> request : held) {
-            assertThat(answer(request).statusCode()).isEqualTo(201);
-        }
-        for (Project each : projects) {
-            log.checkFeed(each.id());
-        }
+        log.checkFeed(project.id());
     }
 
     @Test
-    void aBatchWithSuchAnIdWaitsAsAWhole() throws Exception {
+    void aBatchWithSuchAnIdIsNotStoredInPart() throws Exception {
         String body = AuditLogFixture.batch(
                 record(UUID.randomUUID(), "a"), record(hold(project)), record(UUID.randomUUID(), "b"));
-        CompletableFuture<HttpResponse<String>> waiting = append(project, body);
+        assertUnavailable(append(project, body));
         assertGoesOn(project);
-        assertThat(waiting).isNotDone();
         holder.rollback();
-        assertThat(answer(waiting).statusCode()).isEqualTo(201);
+        assertThat(answer(append(project, body)).statusCode()).isEqualTo(201);
         assertThat(log.texts("select action from annals.feed where project_id = '" + project.id()
                         + "' and action <> 'free' order by sequence_id"))
                 .containsExactly("a", "held", "b");
     }
 
     @Test
-    void linesBehindSuchALineWaitForItAndKeepTheirOrder() throws Exception {
+    void anImportSaysHowFarItCameAndStoresNoLineBehindSuchALine() throws Exception {
         List<UUID> lines =
                 IntStream.range(0, 5 * BATCH).mapToObj(i -> UUID.randomUUID()).collect(Collectors.toList());
         lines.set(2 * BATCH + 3, hold(project));
-        CompletableFuture<HttpResponse<String>> upload = client.post(
-                project,
-                IMPORT,
-                "application/x-ndjson",
-                lines.stream().map(id -> record(id) + "\n").collect(Collectors.joining()));
-        assertGoesOn(project);
-        assertThat(upload).isNotDone();
+        String body = lines.stream().map(id -> record(id) + "\n").collect(Collectors.joining());
+        CompletableFuture<HttpResponse<String>> upload = client.post(project, IMPORT, "application/x-ndjson", body);
+        assertUnavailable(upload);
+        assertThat(JsonPath.from(upload.join().body()).getInt("settled_lines")).isEqualTo(2 * BATCH);
+        assertThat(log.feed(project.id())).containsExactlyElementsOf(lines.subList(0, 2 * BATCH));
         holder.rollback();
-        assertThat(answer(upload).statusCode()).isEqualTo(200);
-        assertThat(log.feed(project.id()).stream().filter(lines::contains)).containsExactlyElementsOf(lines);
+        assertThat(answer(client.post(project, IMPORT, "application/x-ndjson", body))
+                        .statusCode())
+                .isEqualTo(200);
+        assertThat(log.feed(project.id())).containsExactlyElementsOf(lines);
     }
 
     @Test
-    void recordsWithNumbersWaitForNoneSuchEither() throws Exception {
+    void recordsWithNumbersAreToldToRetryAndDelayNoOthers() throws Exception {
         project.request()
                 .contentType("application/json")
                 .body("""
@@ -240,19 +183,41 @@ class HeldIdsIT extends ProjectTest {
                 .then()
                 .statusCode(201);
         String number = ", \"number\": {\"sequence\": \"invoice\"}}";
-        CompletableFuture<HttpResponse<String>> waiting =
-                append(project, record(hold(project)).replace("}", number));
+        String body = record(hold(project)).replace("}", number);
+        CompletableFuture<HttpResponse<String>> held = append(project, body);
         for (int i = 0; i < 5; i++) {
             assertThat(append(project, "{\"action\": \"free\"" + number)
                             .get(20, TimeUnit.SECONDS)
                             .statusCode())
                     .isEqualTo(201);
         }
-        assertThat(waiting).isNotDone();
+        assertUnavailable(held);
         holder.rollback();
-        assertThat(answer(waiting).statusCode()).isEqualTo(201);
+        assertThat(answer(append(project, body)).statusCode()).isEqualTo(201);
         assertThat(log.numbers("select number_value from annals.feed where project_id = '" + project.id()
                         + "' order by sequence_id"))
                 .containsExactly(1L, 2L, 3L, 4L, 5L, 6L);
+    }
+
+    /** Others wait for a locked sequence for as long as it takes. */
+    @Test
+    void aHeldIdIsFoundEvenIfTheSequenceIsLocked() throws Exception {
+        project.request()
+                .contentType("application/json")
+                .body("""
+                        {"kind": "SYNCHRONOUS"}""")
+                .put("/v1/sequences/invoice")
+                .then()
+                .statusCode(201);
+        String number = ", \"number\": {\"sequence\": \"invoice\"}}";
+        String body = record(hold(project)).replace("}", number);
+        try (Connection owner = log.connect()) {
+            SqlFixture.execute(
+                    owner, "select from annals.sequence where project_id = '" + project.id() + "' for update");
+            assertUnavailable(append(project, body));
+            CompletableFuture<HttpResponse<String>> free = append(project, "{\"action\": \"free\"" + number);
+            owner.rollback();
+            assertThat(answer(free).statusCode()).isEqualTo(201);
+        }
     }
 }

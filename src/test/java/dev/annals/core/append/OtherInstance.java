@@ -41,8 +41,7 @@ public final class OtherInstance implements AutoCloseable {
                 instance(HeadWatch.class),
                 config,
                 bounds,
-                instance(AnnalsConfig.class),
-                metrics);
+                instance(AnnalsConfig.class));
         queues = new AppendQueue(writer, config, bounds, metrics);
     }
 

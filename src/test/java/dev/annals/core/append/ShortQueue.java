@@ -3,13 +3,11 @@ package dev.annals.core.append;
 import io.quarkus.test.junit.QuarkusTestProfile;
 import jakarta.enterprise.inject.Alternative;
 import jakarta.inject.Singleton;
-import java.time.Duration;
 import java.util.Map;
 import java.util.Set;
 
 /**
- * The service under a public URL, with queues that are soon full, with a wait of half a second for ids that others hold, and
- * with streams that end after half a second.
+ * The service under a public URL, with queues that are soon full, and with streams that end after half a second.
  */
 public class ShortQueue implements QuarkusTestProfile {
 
@@ -52,11 +50,6 @@ public class ShortQueue implements QuarkusTestProfile {
         @Override
         public int bulkRecords() {
             return BATCH;
-        }
-
-        @Override
-        public Duration heldWait() {
-            return Duration.ofMillis(500);
         }
     }
 }

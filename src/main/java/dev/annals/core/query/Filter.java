@@ -1,10 +1,13 @@
 package dev.annals.core.query;
 
+import dev.annals.core.query.Query.Field;
 import dev.annals.kernel.database.Binds;
 import dev.annals.kernel.database.Sql;
+import dev.annals.kernel.http.Timestamps;
 import java.time.OffsetDateTime;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -125,5 +128,132 @@ public record Filter(
     public static Binds of(Sql statement, Query query) {
         Condition condition = new Condition(query);
         return statement.narrowed(condition.sql()).bind("terms", condition.terms());
+    }
+
+    /**
+     * A query as a condition on a record {@code r}, for {@code passes.sql}. What the query says stands in the terms alone, which
+     * are bound. Each part is true or false, and never null, so that its exclusion is the opposite.
+     */
+    public static final class Condition {
+
+        private final List<String> terms = new ArrayList<>();
+        /** Of each phrase, that its first word is somewhere in the message; otherwise the words need not be told apart. */
+        private final List<String> firstWords = new ArrayList<>();
+
+        private final String sql;
+
+        public Condition(Query query) {
+            String condition = sql(query);
+            sql = firstWords.isEmpty() ? condition : withWords(condition);
+        }
+
+        /** However many phrases there are, a message is divided into its words at most once. */
+        private String withWords(String condition) {
+            return "(select " + condition + " from (select annals.fold(r.message) as text offset 0) as message"
+                    + " cross join lateral (select case when " + String.join(" or ", firstWords)
+                    + " then ' ' || array_to_string(annals.words(r.message), ' ') || ' ' end as text offset 0) as words)";
+        }
+
+        /** Uses the bind {@code :terms}. */
+        public String sql() {
+            return sql;
+        }
+
+        /** The value of the bind {@code :terms}. */
+        public String[] terms() {
+            return terms.toArray(String[]::new);
+        }
+
+        private String sql(Query query) {
+            if (query instanceof Query.All all) {
+                return joined(all.parts(), " and ");
+            } else if (query instanceof Query.Any any) {
+                return joined(any.parts(), " or ");
+            } else if (query instanceof Query.Not not) {
+                return "not " + sql(not.part());
+            } else if (query instanceof Query.Message message) {
+                return message(message);
+            } else if (query instanceof Query.Value value) {
+                return value(value);
+            } else if (query instanceof Query.Metadata metadata) {
+                return metadata(metadata);
+            } else if (query instanceof Query.Network network) {
+                return "coalesce(host(r.ip_address)::inet <<= " + term(network.address() + "/" + network.bits())
+                        + "::inet, false)";
+            } else if (query instanceof Query.Time time) {
+                return time(time);
+            }
+            throw new IllegalStateException("a new kind of query: " + query.getClass());
+        }
+
+        private String joined(List<Query> parts, String operator) {
+            return parts.stream().map(this::sql).collect(Collectors.joining(operator, "(", ")"));
+        }
+
+        private String message(Query.Message message) {
+            firstWords.add(
+                    "strpos(message.text, (annals.words(" + term(message.words().get(0)) + "))[1]) > 0");
+            String all = term(String.join(" ", message.words()));
+            return "coalesce(strpos(words.text, ' ' || array_to_string(annals.words(" + all + "), ' ')"
+                    + (message.prefix() ? "" : " || ' '") + ") > 0, false)";
+        }
+
+        private String value(Query.Value value) {
+            String term = "annals.fold(" + term(value.value()) + ")";
+            return columns(value.field()).stream()
+                    .map(column -> compared("annals.fold(" + column + ")", term, value.prefix()))
+                    .collect(Collectors.joining(" or ", "(", ")"));
+        }
+
+        private static String compared(String text, String term, boolean prefix) {
+            return "coalesce(" + (prefix ? "starts_with(" + text + ", " + term + ")" : text + " = " + term)
+                    + ", false)";
+        }
+
+        private static List<String> columns(Field field) {
+            return switch (field) {
+                case ACTION -> List.of("r.action");
+                case ACTOR -> List.of("r.actor_id", "r.actor_name");
+                case ACTOR_ID -> List.of("r.actor_id");
+                case ACTOR_NAME -> List.of("r.actor_name");
+                case ACTOR_TYPE -> List.of("r.actor_type");
+                case SUBJECT -> List.of("r.subject_id", "r.subject_name");
+                case SUBJECT_ID -> List.of("r.subject_id");
+                case SUBJECT_NAME -> List.of("r.subject_name");
+                case SUBJECT_TYPE -> List.of("r.subject_type");
+                case OUTCOME -> List.of("r.outcome");
+                case IP -> List.of("host(r.ip_address)");
+                case RECORDED_BY -> List.of("annals.recorder(r.recorded_by_token, r.recorded_by_role)");
+            };
+        }
+
+        private String metadata(Query.Metadata metadata) {
+            String path = metadata.path().stream().map(this::term).collect(Collectors.joining(", ", "array[", "]"));
+            return "exists (select from (select r.metadata::jsonb #> " + path + " offset 0) as found (value) "
+                    + "cross join lateral jsonb_array_elements(case jsonb_typeof(found.value) when 'array' then found.value "
+                    + "else jsonb_build_array(found.value) end) as element (value) where "
+                    + compared(
+                            "annals.fold(element.value #>> '{}')",
+                            "annals.fold(" + term(metadata.value()) + ")",
+                            metadata.prefix())
+                    + ")";
+        }
+
+        private String time(Query.Time time) {
+            String column = time.recorded() ? "r.recorded_at" : "r.\"timestamp\"";
+            String start = time.start() == null
+                    ? null
+                    : column + " >= " + term(Timestamps.format(time.start())) + "::timestamptz";
+            String end =
+                    time.end() == null ? null : column + " < " + term(Timestamps.format(time.end())) + "::timestamptz";
+            return start == null
+                    ? "(" + end + ")"
+                    : end == null ? "(" + start + ")" : "(" + start + " and " + end + ")";
+        }
+
+        private String term(String value) {
+            terms.add(value);
+            return "(:terms::text[])[" + terms.size() + "]";
+        }
     }
 }

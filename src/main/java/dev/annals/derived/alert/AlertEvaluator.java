@@ -2,8 +2,8 @@ package dev.annals.derived.alert;
 
 import dev.annals.core.query.Filter;
 import dev.annals.core.query.Query;
-import dev.annals.core.query.QueryException;
 import dev.annals.core.query.QueryParser;
+import dev.annals.core.query.QueryParser.QueryException;
 import dev.annals.kernel.database.DatabaseFailure;
 import dev.annals.kernel.database.Reads;
 import dev.annals.kernel.database.RepeatedLook;
@@ -53,6 +53,7 @@ class AlertEvaluator {
     private static final List<String> STATES = List.of("active", "failing", "disabled");
     /** SQLSTATE of a statement that ran into its time limit. */
     private static final String QUERY_CANCELED = "57014";
+
     private static final int MAX_HALVINGS = 30;
 
     /** From a search that found nothing to the next one. An alert may be late by as much. */

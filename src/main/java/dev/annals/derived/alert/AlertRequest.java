@@ -1,8 +1,8 @@
 package dev.annals.derived.alert;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import dev.annals.core.query.QueryException;
 import dev.annals.core.query.QueryParser;
+import dev.annals.core.query.QueryParser.QueryException;
 import dev.annals.kernel.http.ProblemException;
 import dev.annals.kernel.http.RequestFields;
 import java.util.Set;

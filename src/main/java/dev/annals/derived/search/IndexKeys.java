@@ -1,8 +1,8 @@
 package dev.annals.derived.search;
 
-import dev.annals.core.query.Field;
 import dev.annals.core.query.Filter;
 import dev.annals.core.query.Query;
+import dev.annals.core.query.Query.Field;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.LinkedHashSet;

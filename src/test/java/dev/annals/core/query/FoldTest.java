@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.annals.BesideTheService;
 import dev.annals.SqlFixture;
+import dev.annals.core.query.QueryParser.Words;
 import java.sql.SQLException;
 import java.util.List;
 import org.junit.jupiter.api.Test;

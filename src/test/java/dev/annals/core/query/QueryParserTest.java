@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.catchThrowable;
 
 import dev.annals.BesideTheService;
 import dev.annals.Load;
+import dev.annals.core.query.QueryParser.QueryException;
 import java.time.OffsetDateTime;
 import java.util.Random;
 import org.junit.jupiter.api.Test;

@@ -23,7 +23,7 @@ class AnswersTest {
 
     /** The classes that write bodies themselves, and where their memory is counted. */
     private static final Map<String, String> WRITERS = Map.of(
-            "PageAnswer", "has a Reservation until the last byte has left",
+            "PageAnswers", "has a Reservation until the last byte has left",
             "ExportStream", "has a Reservation for a page, which ExportResource takes",
             "FeedStream", "has a Reservation for what it wrote last, while the client is slow",
             "ProgramFile", "is in memory once for all clients",

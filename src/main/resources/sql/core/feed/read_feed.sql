@@ -12,7 +12,7 @@
 -- is sent with them.
 --
 -- A message or metadata of more than 2 KiB, as they are stored, is left out, so that a page of any records is small here:
--- metadata is then '', which is no JSON, and read_whole_records.sql brings as many of them as the page may have bytes. The
+-- metadata is then '', which is no JSON, and read_large_records.sql brings as many of them as the page may have bytes. The
 -- size of a stored value is known without reading it.
 --
 -- Sequence ids have no gap, so those of a page are known beforehand, and with them the range of its segments.

@@ -3,6 +3,7 @@ package dev.annals.bench.search;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.annals.core.feed.Cursor;
+import dev.annals.core.feed.DatabaseReader;
 import dev.annals.core.feed.FeedPage;
 import dev.annals.core.feed.FeedQuery;
 import dev.annals.core.feed.FeedReader;
@@ -55,7 +56,7 @@ public final class SearchPages implements AutoCloseable {
                 .using(vertx)
                 .build());
         index = new SearchIndex(pool, Settings.of(SearchConfig.class, Map.of()));
-        reader = new FeedReader(pool, index);
+        reader = new DatabaseReader(pool, index);
         facets = new FacetCounts(pool, index);
     }
 

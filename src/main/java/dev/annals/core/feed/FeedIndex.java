@@ -3,6 +3,8 @@ package dev.annals.core.feed;
 import dev.annals.core.query.Filter;
 import io.smallrye.mutiny.Uni;
 import io.vertx.mutiny.sqlclient.Pool;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
@@ -24,4 +26,119 @@ public interface FeedIndex {
 
     /** The same index as another server has it. */
     FeedIndex readBy(Pool pool);
+
+    /**
+     * Ranges of sequence ids to look at, none of which touches another. They are added in the feed's order or against it, and
+     * places that were added before are cut off.
+     */
+    final class ScanPlan {
+
+        private final boolean ascending;
+        private final List<Long> first = new ArrayList<>();
+        private final List<Long> last = new ArrayList<>();
+        private long budget;
+
+        /** @param budget the largest number of places to look at */
+        public ScanPlan(boolean ascending, long budget) {
+            this.ascending = ascending;
+            this.budget = budget;
+        }
+
+        /** Adds one place, whether or not the budget allows it: a cursor is made from it, or compared with it. */
+        public void addPlace(long sequenceId) {
+            budget++;
+            add(sequenceId, sequenceId);
+        }
+
+        /**
+         * Adds the range {@code from} to {@code to}, or as much of it as the budget allows.
+         *
+         * @return whether all of it
+         */
+        public boolean add(long from, long to) {
+            int end = first.size() - 1;
+            long lowest = ascending && end >= 0 ? Math.max(from, last.get(end) + 1) : from;
+            long highest = !ascending && end >= 0 ? Math.min(to, first.get(end) - 1) : to;
+            if (lowest > highest) {
+                return true;
+            }
+            if (budget == 0) {
+                return false;
+            }
+            boolean whole = highest - lowest < budget;
+            if (!whole && ascending) {
+                highest = lowest + budget - 1;
+            } else if (!whole) {
+                lowest = highest - budget + 1;
+            }
+            budget -= highest - lowest + 1;
+            if (end >= 0 && ascending && last.get(end) == lowest - 1) {
+                last.set(end, highest);
+            } else if (end >= 0 && !ascending && first.get(end) == highest + 1) {
+                first.set(end, lowest);
+            } else {
+                first.add(lowest);
+                last.add(highest);
+            }
+            return whole;
+        }
+
+        /** How many more places may be looked at. */
+        public long budget() {
+            return budget;
+        }
+
+        /** The lowest sequence id of each range. */
+        public Long[] first() {
+            return first.toArray(Long[]::new);
+        }
+
+        /** The highest sequence id of each range. */
+        public Long[] last() {
+            return last.toArray(Long[]::new);
+        }
+
+        /**
+         * Cuts off the beginning of a plan against the feed's order.
+         *
+         * @param places how many at most
+         */
+        public ScanPlan takeBack(long places) {
+            ScanPlan taken = new ScanPlan(false, places);
+            int range = 0;
+            while (range < first.size() && taken.add(first.get(range), last.get(range))) {
+                range++;
+            }
+            first.subList(0, range).clear();
+            last.subList(0, range).clear();
+            if (!first.isEmpty() && taken.lowest() <= last.get(0)) {
+                last.set(0, taken.lowest() - 1);
+            }
+            return taken;
+        }
+
+        /** Whether there is nothing to look at. */
+        public boolean isEmpty() {
+            return first.isEmpty();
+        }
+
+        /** How many places it has. */
+        public long places() {
+            long places = 0;
+            for (int range = 0; range < first.size(); range++) {
+                places += last.get(range) - first.get(range) + 1;
+            }
+            return places;
+        }
+
+        /** The lowest sequence id of all, against the feed's order. */
+        public long lowest() {
+            return first.isEmpty() ? Long.MAX_VALUE : first.get(first.size() - 1);
+        }
+
+        /** The highest sequence id of all, in the feed's order. */
+        public long highest() {
+            return last.isEmpty() ? 0 : last.get(last.size() - 1);
+        }
+    }
 }

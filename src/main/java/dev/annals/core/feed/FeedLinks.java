@@ -75,7 +75,7 @@ public class FeedLinks {
         StringBuilder url = query.order() == Order.ASCENDING
                 ? page(base, uri, next.toString(), false)
                 : page(base, uri, next + "." + page.head(), true);
-        add(url, uri.getQueryParameters(), FeedParameters.PROOF);
+        add(url, uri.getQueryParameters(), FeedQuery.PROOF);
         return url.toString();
     }
 
@@ -85,7 +85,7 @@ public class FeedLinks {
      */
     static String pollMore(String base, UriInfo uri, FeedPage page) {
         StringBuilder url = page(base, uri, page.pollMore().toString(), false);
-        add(url, uri.getQueryParameters(), FeedParameters.WAIT);
+        add(url, uri.getQueryParameters(), FeedQuery.WAIT);
         return url.toString();
     }
 
@@ -98,7 +98,7 @@ public class FeedLinks {
     public Throwable withOldest(HttpServerRequest request, UriInfo uri, Throwable failure) {
         if (failure instanceof ProblemException e
                 && e.problem().type() == ProblemType.RECORDS_EXPIRED
-                && e.problem().members().get(FeedReader.OLDEST) instanceof Long oldest) {
+                && e.problem().members().get(DatabaseReader.OLDEST) instanceof Long oldest) {
             return new ProblemException(e.problem()
                     .with("oldest", pollMore(request, uri, new Cursor(oldest - 1, null))));
         }
@@ -112,8 +112,8 @@ public class FeedLinks {
         if (descending) {
             url.append("&order=desc");
         }
-        add(url, parameters, FeedParameters.LIMIT);
-        FeedParameters.FILTERS.forEach(filter -> add(url, parameters, filter));
+        add(url, parameters, FeedQuery.LIMIT);
+        FeedQuery.FILTERS.forEach(filter -> add(url, parameters, filter));
         return url;
     }
 

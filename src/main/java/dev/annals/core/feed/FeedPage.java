@@ -1,25 +1,49 @@
 package dev.annals.core.feed;
 
+import dev.annals.core.record.RecordEncoder;
 import dev.annals.core.record.RecordEncoder.EncodedRecord;
+import dev.annals.core.record.RecordRow;
+import dev.annals.kernel.memory.Reservation;
+import io.vertx.mutiny.sqlclient.Row;
+import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A page of a feed.
+ * A page of a feed. {@link PageAnswers} writes it as JSON.
  *
  * @param records in the order asked for
- * @param next where the next page begins; null if this page reaches the end of what was asked for
+ * @param next the cursor of the next page; null if this page reaches the end of what was asked for
  * @param head in descending order, the head of the feed as the first page saw it; null in ascending order
- * @param pollMore where a later read finds the records that did not exist yet for this one
+ * @param pollMore the cursor behind which a later read finds newer records
+ * @param snapshot the state of the feed that the page shows; null unless the database returned the page oldest first and
+ *     without filters
  */
 public record FeedPage(
         List<EncodedRecord> records,
         @Nullable Cursor next,
         @Nullable Cursor head,
-        Cursor pollMore) {
+        Cursor pollMore,
+        @Nullable Snapshot snapshot) {
 
     /** At most the links, and the JSON around all records. */
     private static final int FRAME_BYTES = 8_192;
+
+    /**
+     * The state of a feed when a page was read.
+     *
+     * @param begin the cursor behind which the page begins
+     * @param redactions the number of redactions in the project
+     */
+    public record Snapshot(Cursor begin, long redactions) {}
+
+    /** A page without a snapshot. */
+    public FeedPage(List<EncodedRecord> records, @Nullable Cursor next, @Nullable Cursor head, Cursor pollMore) {
+        this(records, next, head, pollMore, null);
+    }
 
     /** The largest number of bytes that an answer with this page can have. */
     public long answerAtMost() {
@@ -33,5 +57,156 @@ public record FeedPage(
             bytes += record.length();
         }
         return bytes;
+    }
+
+    /**
+     * Collects the records of one page within its bytes. It first gets the places in the page's order, then rows in any order,
+     * and encodes each row as it arrives. A record that no longer fits leaves only its place.
+     */
+    static final class Builder {
+
+        private static final RecordRow.Columns LARGE_COLUMNS = new RecordRow.Columns();
+
+        private final @Nullable Reservation held;
+        /** Bytes of memory that the whole page takes at most. */
+        private final long memory;
+
+        private int maxBytes;
+        private final RecordRow.Columns columns;
+        private final RecordEncoder encoder;
+        private final List<Place> places = new ArrayList<>();
+        private final Map<UUID, Place> placeOf = new HashMap<>();
+        private long bytes;
+        private boolean allAdded = true;
+        private boolean cut;
+
+        private static final class Place {
+            final long sequenceId;
+            final UUID recordId;
+            final int mark;
+
+            @Nullable
+            EncodedRecord record;
+
+            Place(long sequenceId, UUID recordId, int mark) {
+                this.sequenceId = sequenceId;
+                this.recordId = recordId;
+                this.mark = mark;
+            }
+        }
+
+        /**
+         * An empty page.
+         *
+         * @param held the page's memory. It grows with the page; if it cannot, the page becomes shorter. Null if the caller
+         *     reserved {@link FeedQuery#memory}
+         * @param columns of the rows for {@link #add}
+         */
+        Builder(FeedQuery query, @Nullable Reservation held, RecordRow.Columns columns) {
+            this.maxBytes = query.maxBytes();
+            this.memory = query.memory();
+            this.held = held;
+            this.encoder = new RecordEncoder(query.format());
+            this.columns = columns;
+        }
+
+        /** Reserves memory for a full page, and returns how many bytes the page may have with what it got. */
+        int reserveAll() {
+            if (held != null && !held.tryGrowTo(memory)) {
+                maxBytes = Math.min(maxBytes, FeedQuery.bytesWithin(held.bytes()));
+            }
+            return maxBytes;
+        }
+
+        void addPlace(long sequenceId, UUID recordId, int mark) {
+            Place place = new Place(sequenceId, recordId, mark);
+            places.add(place);
+            placeOf.put(recordId, place);
+        }
+
+        int places() {
+            return places.size();
+        }
+
+        /** Adds the record of a row, unless the row lacks its large fields or the page is full. */
+        void add(Row row) {
+            if (columns.isCut(row) || bytes > maxBytes) {
+                allAdded = false;
+            } else {
+                put(row, columns);
+            }
+        }
+
+        /** Adds one of the {@link #missing} records. */
+        void addLarge(Row row) {
+            put(row, LARGE_COLUMNS);
+        }
+
+        private void put(Row row, RecordRow.Columns of) {
+            Place place = placeOf.get(of.id(row));
+            if (place != null) {
+                EncodedRecord record = encoder.encode(of.record(row, place.sequenceId), place.mark);
+                place.record = record;
+                bytes += record.length();
+                grow();
+            }
+        }
+
+        /** Reserves twice what the page needs so far, or else just that. */
+        private void grow() {
+            long need = FeedQuery.memory(bytes);
+            if (held == null || bytes > maxBytes || need <= held.bytes()) {
+                return;
+            }
+            if (!held.tryGrowTo(Math.min(2 * need, memory)) && !held.tryGrowTo(need)) {
+                maxBytes = FeedQuery.bytesWithin(held.bytes());
+            }
+        }
+
+        /** The ids of records that were not added and may still fit, in the page's order. */
+        UUID[] missing() {
+            if (allAdded) {
+                return new UUID[0];
+            }
+            List<UUID> missing = new ArrayList<>();
+            long before = 0;
+            for (Place place : places) {
+                if (place.record == null) {
+                    missing.add(place.recordId);
+                } else {
+                    before += place.record.length();
+                }
+                if (before > maxBytes) {
+                    break;
+                }
+            }
+            return missing.toArray(UUID[]::new);
+        }
+
+        /** The page's records: as many as fit, but at least one. Ends the building. */
+        List<EncodedRecord> build() {
+            encoder.close();
+            List<EncodedRecord> fitting = new ArrayList<>(places.size());
+            long sum = 0;
+            for (Place place : places) {
+                EncodedRecord record = place.record;
+                if (record == null && fitting.isEmpty()) {
+                    throw new IllegalStateException(
+                            "the feed has a place for record " + place.recordId + ", but the record is missing");
+                }
+                sum += record == null ? 0 : record.length();
+                if (record == null || (sum > maxBytes && !fitting.isEmpty())) {
+                    cut = true;
+                    break;
+                }
+                fitting.add(record);
+            }
+            return fitting;
+        }
+
+        /** Whether {@link #build} left records out. */
+        boolean isCut() {
+            return cut;
+        }
     }
 }

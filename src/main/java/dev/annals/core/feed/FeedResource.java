@@ -3,10 +3,14 @@ package dev.annals.core.feed;
 import dev.annals.access.caller.Caller;
 import dev.annals.access.caller.Requires;
 import dev.annals.access.caller.Scope;
+import dev.annals.access.caller.View;
 import dev.annals.access.limits.Limit;
 import dev.annals.access.limits.Usage;
 import dev.annals.access.tokens.TokenWatch;
+import dev.annals.core.feed.FeedReader.PageProver;
 import dev.annals.core.query.Filter;
+import dev.annals.core.record.AuditRecord.Party;
+import dev.annals.core.record.StoredRecord;
 import dev.annals.kernel.http.ProblemException;
 import dev.annals.kernel.http.ProblemType;
 import dev.annals.kernel.http.RequestParameters;
@@ -16,6 +20,9 @@ import io.vertx.core.http.HttpServerRequest;
 import jakarta.ws.rs.GET;
 import jakarta.ws.rs.HeaderParam;
 import jakarta.ws.rs.Path;
+import jakarta.ws.rs.PathParam;
+import jakarta.ws.rs.Produces;
+import jakarta.ws.rs.WebApplicationException;
 import jakarta.ws.rs.container.ContainerRequestContext;
 import jakarta.ws.rs.core.Context;
 import jakarta.ws.rs.core.HttpHeaders;
@@ -23,19 +30,26 @@ import jakarta.ws.rs.core.MediaType;
 import jakarta.ws.rs.core.Response;
 import jakarta.ws.rs.core.UriInfo;
 import java.time.Duration;
+import java.util.Set;
 import java.util.UUID;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reading feeds over HTTP: {@code GET /v1/project-logs} and {@code GET /v1/project-logs/stream}.
+ * Reads the feed of the token's project over HTTP: {@code GET /v1/project-logs} and below.
  *
- * <p>The framework is not asked to check the media types, because it could not say where to find the other one.
+ * <p>{@link FeedQuery} reads the parameters, {@link FeedReader} the page, {@link LiveFeed} waits for records, and
+ * {@link PageAnswers} writes the answer. The media types are checked here and not by the framework, because the refusal names the
+ * other address.
  */
 @Path(FeedLinks.PATH)
 public class FeedResource {
 
+    /** Other addresses below this path, which take POST alone. The framework would read them as ids. */
+    private static final Set<String> NO_IDS = Set.of("batch", "import");
+
     private final FeedReader reader;
+    private final DatabaseReader database;
     private final PageProver prover;
     private final LiveFeed live;
     private final PageAnswers answers;
@@ -46,6 +60,7 @@ public class FeedResource {
 
     FeedResource(
             FeedReader reader,
+            DatabaseReader database,
             PageProver prover,
             LiveFeed live,
             PageAnswers answers,
@@ -53,17 +68,18 @@ public class FeedResource {
             TokenWatch tokens,
             Usage usage,
             FeedConfig config) {
-        this.tokens = tokens;
-        this.usage = usage;
         this.reader = reader;
+        this.database = database;
         this.prover = prover;
         this.live = live;
         this.answers = answers;
         this.links = links;
+        this.tokens = tokens;
+        this.usage = usage;
         this.config = config;
     }
 
-    /** A page of the feed of the token's project: at once, or when there is a record for it. */
+    /** Answers with a page, at once or when it has a record. */
     @GET
     @Requires(Scope.VIEW)
     public Uni<Response> listProjectLogs(
@@ -83,10 +99,10 @@ public class FeedResource {
         Caller caller = Caller.of(request);
         UUID projectId = caller.projectId();
         FeedQuery query =
-                FeedParameters.read(uri.getQueryParameters(), config, caller).seeing(FeedParameters.seen(http));
-        Long proof = FeedParameters.proof(uri.getQueryParameters());
+                FeedQuery.read(uri.getQueryParameters(), config, caller).seeing(FeedQuery.readSeen(http));
+        Long proof = FeedQuery.readProof(uri.getQueryParameters());
         if (proof != null) {
-            // It covers whole pages of the feed, and so shows records that a link does not.
+            // A proof covers whole pages, and so shows records that a link's view hides.
             caller.requireWholeFeed();
             return answers.within(
                     projectId,
@@ -94,7 +110,7 @@ public class FeedResource {
                     held -> prover.read(projectId, query, proof)
                             .map(page -> answers.page(http, uri, query, page.page(), page.proof(), held)));
         }
-        Duration wait = Wait.of(uri.getQueryParameters(), query.order());
+        Duration wait = FeedQuery.readWait(uri.getQueryParameters(), query.order());
         if (wait.isZero()) {
             return answers.within(
                     projectId,
@@ -105,14 +121,14 @@ public class FeedResource {
         return usage.within(
                         caller,
                         Limit.STREAMS,
-                        tokens.whileValid(caller, http, live.poll(projectId, query, moving(uri, caller), wait)))
+                        tokens.whileValid(caller, http, live.poll(projectId, query, filter(uri, caller), wait)))
                 .chain(page -> answers.within(
                         projectId,
                         page.answerAtMost(),
                         held -> Uni.createFrom().item(answers.page(http, uri, query, page, held))));
     }
 
-    /** The feed of the token's project as Server-Sent Events, for as long as the client listens. */
+    /** Streams the feed as Server-Sent Events for as long as the client listens. */
     @GET
     @Path("/stream")
     @Requires(Scope.VIEW)
@@ -129,23 +145,23 @@ public class FeedResource {
                         + ".");
         Caller caller = Caller.of(request);
         UUID projectId = caller.projectId();
-        if (uri.getQueryParameters().containsKey(FeedParameters.ORDER)) {
+        if (uri.getQueryParameters().containsKey(FeedQuery.ORDER)) {
             throw RequestParameters.invalid(
-                    FeedParameters.ORDER,
+                    FeedQuery.ORDER,
                     "A stream always has the oldest record first: leave it out. To begin at the end, take the cursor of"
                             + " a page's link poll_more.");
         }
-        if (uri.getQueryParameters().containsKey(FeedParameters.PROOF)) {
+        if (uri.getQueryParameters().containsKey(FeedQuery.PROOF)) {
             throw RequestParameters.invalid(
-                    FeedParameters.PROOF,
+                    FeedQuery.PROOF,
                     "A stream never ends, and a proof is about a checkpoint: leave it out, and prove pages.");
         }
         FeedQuery query =
-                FeedParameters.read(uri.getQueryParameters(), config, caller).seeing(FeedParameters.seen(http));
-        // The link poll_more may contain it. A stream waits anyway.
-        Wait.of(uri.getQueryParameters(), query.order());
+                FeedQuery.read(uri.getQueryParameters(), config, caller).seeing(FeedQuery.readSeen(http));
+        // The link poll_more may contain wait. A stream waits anyway.
+        FeedQuery.readWait(uri.getQueryParameters(), query.order());
         if (lastEventId != null && !lastEventId.isEmpty()) {
-            query = query.from(FeedParameters.cursor(lastEventId));
+            query = query.from(FeedQuery.readCursor(lastEventId));
         }
         if (http.method().equals(HttpMethod.HEAD)) {
             return Uni.createFrom()
@@ -154,13 +170,40 @@ public class FeedResource {
         return usage.within(
                         caller,
                         Limit.STREAMS,
-                        tokens.whileValid(caller, http, live.stream(projectId, query, moving(uri, caller), http)))
+                        tokens.whileValid(caller, http, live.stream(projectId, query, filter(uri, caller), http)))
                 .onFailure()
                 .transform(failure -> links.withOldest(http, uri, failure));
     }
 
-    private Supplier<Filter> moving(UriInfo uri, Caller caller) {
-        return FeedParameters.moving(uri.getQueryParameters(), config, caller);
+    /** Answers with one record. */
+    @GET
+    @Path("/{id}")
+    @Produces(MediaType.APPLICATION_JSON)
+    @Requires(Scope.VIEW)
+    public Uni<Response> getProjectLog(
+            @Context HttpServerRequest http, @PathParam("id") String id, @Context ContainerRequestContext request) {
+        if (NO_IDS.contains(id)) {
+            throw new WebApplicationException(Response.Status.METHOD_NOT_ALLOWED);
+        }
+        Caller caller = Caller.of(request);
+        return answers.within(
+                caller.projectId(),
+                FeedQuery.LARGEST_RECORD,
+                held -> database.require(caller.projectId(), id)
+                        .invoke(record -> requireShown(caller.view(), record))
+                        .map(record -> answers.record(http, record, held)));
+    }
+
+    private static void requireShown(@Nullable View view, StoredRecord found) {
+        Party actor = found.record().actor();
+        Party subject = found.record().subject();
+        if (view != null && !view.shows(actor == null ? null : actor.id(), subject == null ? null : subject.id())) {
+            throw DatabaseReader.noSuchRecord();
+        }
+    }
+
+    private static Supplier<Filter> filter(UriInfo uri, Caller caller) {
+        return FeedQuery.readMovingFilter(uri.getQueryParameters(), caller);
     }
 
     private static void requireAccepted(HttpHeaders headers, MediaType type, String otherwise) {

@@ -1,7 +1,6 @@
 package dev.annals.core.feed;
 
 import dev.annals.core.feed.HeadWatch.Kind;
-import dev.annals.core.query.Filter;
 import dev.annals.kernel.http.Problem;
 import dev.annals.kernel.http.ProblemException;
 import dev.annals.kernel.http.ProblemMapper;
@@ -10,7 +9,6 @@ import dev.annals.kernel.memory.MemoryBudget;
 import dev.annals.kernel.memory.Reservation;
 import dev.annals.kernel.quarantine.ClientConnection;
 import io.smallrye.mutiny.subscription.UniEmitter;
-import io.vertx.core.Context;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.http.HttpServerResponse;
@@ -19,118 +17,110 @@ import jakarta.ws.rs.core.MediaType;
 import jakarta.ws.rs.core.Response;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
-import java.util.UUID;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One client's stream of Server-Sent Events (WHATWG HTML, section 9.2).
+ * One client's stream of Server-Sent Events (WHATWG HTML, section 9.2). {@link LiveFeed} lists its states.
  *
- * <p>Pages are written as they are read, and the next one is read when the client's connection has taken the last: a slow
- * client holds one page of limited size, which counts towards its project's {@link MemoryBudget memory}, and delays only
- * itself. Failures before the first page are answered as for any request; later ones become an event {@code problem}, which
- * ends the stream.
+ * <p>It reads the next page when the client's connection has taken the last one. So a slow client holds one small page, which
+ * counts towards its project's {@link MemoryBudget memory}, and delays only itself. A failure before the first page is answered
+ * as for any request; a later one becomes an event {@code problem}, which ends the stream.
  */
-final class FeedStream extends Follower {
+final class FeedStream extends LiveFeed.LiveReader {
 
-    /** A stream reads such a part of a page at a time, because it holds what a slow client has not taken. */
-    private static final int PARTS_OF_A_PAGE = 8;
-    /** How long clients are asked to wait before they reopen a broken stream: long enough for another instance to take over. */
+    /** A stream reads so small a part of a page at a time, because it holds what a slow client has not taken. */
+    static final int PARTS_OF_A_PAGE = 8;
+    /** How long clients wait before they reopen a broken stream: long enough for another instance to take over. */
     private static final Duration REOPEN = Duration.ofSeconds(1);
 
     private static final long RETRY_MILLIS = 1000;
-    /** Timers are no more exact than that. */
+    /** Timers may fire this much too early. */
     private static final long MILLISECOND_NANOS = 1_000_000;
 
     private final HttpServerRequest request;
     private final HttpServerResponse response;
-    private final Context context;
     private final LiveConfig config;
-    private final Duration stall;
+    private final Duration idle;
     private final UniEmitter<? super Response> answer;
     private final MemoryBudget memory;
     private final long openedAt = System.nanoTime();
     private long heartbeat = -1;
     /** The last {@code id} that was sent. */
-    private Cursor told = Cursor.START;
+    private Cursor sentCursor = Cursor.START;
 
     private long writtenAt;
-    /** Whether the client's connection currently takes no more, and since when. */
+    /** Whether the client's connection takes no more, and since when. */
     private boolean full;
 
     private long fullSince;
-    /** What was written last, and the memory that it takes while the client is slow. */
-    private int heldBytes;
+    /** Bytes of the events written last, and their memory while the connection is full. */
+    private int eventBytes;
 
     private @Nullable Reservation held;
-    /** Whether there is more to read at once, and when the last read began. */
+    /** Whether the feed has more than the last page, and when the last read began. */
     private boolean more;
 
     private long readAt;
 
+    /** @param idle how long the client may take nothing */
     FeedStream(
-            UUID projectId,
-            FeedQuery query,
-            Supplier<Filter> filter,
+            LiveFeed.Request records,
+            LiveFeed feed,
             HttpServerRequest request,
-            HeadWatch watch,
-            ReadCoalescer<SharedPage.Key, SharedPage> reads,
             LiveConfig config,
-            FeedConfig pages,
+            Duration idle,
             MemoryBudget memory,
-            Context context,
             UniEmitter<? super Response> answer) {
-        super(Kind.STREAM, projectId, query.atMost(pages.pageBytes() / PARTS_OF_A_PAGE), filter, watch, reads, context);
+        super(Kind.STREAM, records, feed);
         this.request = request;
         this.response = request.response();
-        this.context = context;
         this.config = config;
-        this.stall = pages.idle();
+        this.idle = idle;
         this.answer = answer;
         this.memory = memory;
-        // The stream has ended, or the client has gone.
+        // Called when the stream has ended or the client has gone.
         answer.onTermination(this::end);
     }
 
     @Override
-    void take(SharedPage shared) {
+    void handle(SharedReads.Page shared) {
         if (response.closed()) {
-            // The client has gone before the close handler was set.
+            // The client went before the close handler was set.
             complete();
             return;
         }
         if (!response.headWritten()) {
-            begin();
+            start();
         }
         FeedPage page = shared.page();
         more = page.next() != null;
         boolean any = !page.records().isEmpty();
         if (any) {
             Buffer events = shared.events();
-            heldBytes = events.length();
+            eventBytes = events.length();
             write(events);
-            told = page.pollMore();
+            sentCursor = page.pollMore();
         }
         moveTo(page.pollMore());
         readAt = shared.readAt();
         if (more && !any) {
-            tellHowFar();
+            sendCursor();
         }
-        goOn();
+        readOrWait();
     }
 
-    private void begin() {
+    private void start() {
         response.setChunked(true)
                 .putHeader(HttpHeaders.CONTENT_TYPE, MediaType.SERVER_SENT_EVENTS)
-                // Otherwise a proxy that buffers answers would hold the events back.
+                // A proxy that buffers answers would hold the events back.
                 .putHeader("X-Accel-Buffering", "no")
                 .drainHandler(drained -> {
-                    if (full && !isReading() && !isDone()) {
-                        goOn();
+                    if (full && !isReading() && !isEnded()) {
+                        readOrWait();
                     }
                 });
-        told = query().cursor() == null ? Cursor.START : query().cursor();
+        sentCursor = query().cursor() == null ? Cursor.START : query().cursor();
         write("retry: " + REOPEN.toMillis() + "\n\n");
         beatAfter(config.heartbeat().toNanos());
     }
@@ -139,8 +129,8 @@ final class FeedStream extends Follower {
         long millis = Math.max(1, TimeUnit.NANOSECONDS.toMillis(nanos));
         heartbeat = context.owner().setTimer(millis, beat -> {
             beat();
-            if (!isDone()) {
-                // What is written in between puts it off.
+            if (!isEnded()) {
+                // Other writes postpone the next one.
                 long silent = System.nanoTime() - writtenAt;
                 long rest = config.heartbeat().toNanos() - silent;
                 beatAfter(rest > 0 ? rest : config.heartbeat().toNanos());
@@ -148,19 +138,19 @@ final class FeedStream extends Follower {
         });
     }
 
-    /** Reads on or waits, once the client has taken what it was sent. */
-    private void goOn() {
+    /** Reads or waits, once the client has taken what was written. */
+    private void readOrWait() {
         release();
-        if (isDone()) {
+        if (isEnded()) {
             // The connection broke during a write.
             return;
         }
         full = response.writeQueueFull();
         if (full) {
             fullSince = System.nanoTime();
-            held = memory.tryReserve(projectId, heldBytes);
+            held = memory.tryReserve(projectId, eventBytes);
             if (held == null) {
-                // When the client comes back, it continues from its last event.
+                // The client reconnects and continues from its last event.
                 abort();
             }
         } else if (more) {
@@ -183,33 +173,33 @@ final class FeedStream extends Follower {
             return;
         }
         if (System.nanoTime() - openedAt >= config.streamAge().toNanos() && !isReading()) {
-            stopping();
+            handleStop();
             return;
         }
         if (full) {
-            if (System.nanoTime() - fullSince >= stall.toNanos()) {
+            if (System.nanoTime() - fullSince >= idle.toNanos()) {
                 abort();
             }
             return;
         }
-        if (!told.equals(query().cursor())) {
-            tellHowFar();
+        if (!sentCursor.equals(query().cursor())) {
+            sendCursor();
         } else if (System.nanoTime() - writtenAt >= config.heartbeat().toNanos() - MILLISECOND_NANOS) {
             write(":\n\n");
         }
     }
 
-    /** An {@code id} without data is not an event, but it is where the client continues if its connection breaks. */
-    private void tellHowFar() {
+    /** Sends an {@code id} without data: no event, but the client continues there if its connection breaks. */
+    private void sendCursor() {
         Cursor cursor = query().cursor();
         if (cursor != null) {
-            told = cursor;
+            sentCursor = cursor;
             write("id: " + cursor + "\n\n");
         }
     }
 
     @Override
-    void failed(Throwable failure) {
+    void handleFailure(Throwable failure) {
         if (!response.headWritten()) {
             answer.fail(failure);
             return;
@@ -224,7 +214,7 @@ final class FeedStream extends Follower {
     }
 
     @Override
-    void stopping() {
+    void handleStop() {
         if (!response.headWritten()) {
             answer.fail(new ProblemException(
                     ProblemType.UNAVAILABLE, "The service is stopping. Open the stream at another instance."));
@@ -235,7 +225,7 @@ final class FeedStream extends Follower {
         }
     }
 
-    /** Drops the client together with everything it has not read. An orderly end would wait for that. */
+    /** Drops the client with everything that it has not read. An orderly end would wait until it has. */
     private void abort() {
         ClientConnection.drop(request);
     }
@@ -245,7 +235,7 @@ final class FeedStream extends Follower {
         complete();
     }
 
-    /** {@code end} comes first, because completing the answer fails if the connection is closed. */
+    /** Calls {@code end} first, because {@code complete} fails if the connection is closed. */
     private void complete() {
         end();
         answer.complete(Response.ok().build());

@@ -63,7 +63,7 @@ public class HeadWatch {
     private final AtomicInteger waits = new AtomicInteger();
     private final AtomicInteger streams = new AtomicInteger();
     private final Pool pool;
-    private final StandbyReads standbys;
+    private final StandbyReader standbys;
     private final Vertx vertx;
     private final Context context;
     private final LiveConfig config;
@@ -72,7 +72,7 @@ public class HeadWatch {
     private boolean failing;
     private boolean stopping;
 
-    HeadWatch(@Reads Pool pool, StandbyReads standbys, Vertx vertx, LiveConfig config, MeterRegistry metrics) {
+    HeadWatch(@Reads Pool pool, StandbyReader standbys, Vertx vertx, LiveConfig config, MeterRegistry metrics) {
         this.standbys = standbys;
         this.pool = pool;
         this.vertx = vertx;

@@ -1,9 +1,13 @@
 package dev.annals.core.feed;
 
+import dev.annals.core.feed.HeadWatch.Kind;
+import dev.annals.core.feed.HeadWatch.Waiter;
 import dev.annals.core.query.Filter;
 import dev.annals.kernel.memory.MemoryBudget;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.smallrye.mutiny.Uni;
+import io.smallrye.mutiny.subscription.UniEmitter;
+import io.vertx.core.Context;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpServerRequest;
 import jakarta.enterprise.context.ApplicationScoped;
@@ -11,19 +15,29 @@ import jakarta.ws.rs.core.Response;
 import java.time.Duration;
 import java.util.UUID;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
-/** Reading that waits for records: long polls and streams. A client that waits holds no connection to the database. */
+/**
+ * Answers requests that wait for records: long polls and streams. {@link HeadWatch} limits how many may wait, and wakes them;
+ * {@link SharedReads} reads their pages. A client that waits holds no connection to the database.
+ *
+ * <p>Each request has a {@link LiveReader}, which is in one of these states:
+ *
+ * <pre>
+ * reading   a page is read for it. With records: a long poll ends, a stream writes them and reads on.
+ *    |      Without: waiting
+ * waiting   it stands at the head of the feed. HeadWatch wakes it when the head moves: reading
+ * full      a stream whose client does not take what was written. When the client does: reading or waiting;
+ *           after {@link FeedConfig#idle}: ended
+ * ended     the answer is given, the time is up, the client has gone, or the service stops
+ * </pre>
+ */
 @ApplicationScoped
 class LiveFeed {
 
-    /** How many pages are read for waiting clients at a time: half of the connections for reads by default. */
-    private static final int PAGE_READS = 8;
-    /** Pages that were just read, for those who ask for the same page a moment later: four of the largest by default. */
-    private static final long KEPT_BYTES = 8_388_608;
-
     private final FeedReader reader;
     private final HeadWatch watch;
-    private final ReadCoalescer<SharedPage.Key, SharedPage> reads;
+    private final SharedReads reads;
     private final LiveConfig config;
     private final FeedConfig pages;
     private final MemoryBudget memory;
@@ -43,28 +57,14 @@ class LiveFeed {
         this.pages = pages;
         this.memory = memory;
         this.vertx = vertx;
-        this.reads = new ReadCoalescer<>(
-                this::read,
-                PAGE_READS,
-                vertx.getOrCreateContext(),
-                metrics.timer("annals.live.pages"),
-                SharedPage::size,
-                KEPT_BYTES);
-    }
-
-    private Uni<SharedPage> read(SharedPage.Key key, long beganAt) {
-        return memory.take(key.projectId(), key.query().firstMemory())
-                .chain(held -> reader.read(key.projectId(), key.query(), held)
-                        .onTermination()
-                        .invoke(held::close))
-                .map(page -> new SharedPage(key.projectId(), page, beganAt));
+        this.reads = new SharedReads(reader, memory, vertx, metrics);
     }
 
     /**
-     * Reads a page, in ascending order, as soon as it has a record. Gives an empty page when the time is up or the service
-     * stops. To be subscribed to on the request's event loop.
+     * Reads a page, in ascending order, as soon as it has a record. The page is empty if the time is up or the service stops.
+     * Subscribe on the request's event loop.
      *
-     * @param filter asked before each read, in place of the query's own
+     * @param filter read before each page, in place of the query's own
      * @return fails like {@link FeedReader#read}, and with {@code too-many-readers}
      */
     Uni<FeedPage> poll(UUID projectId, FeedQuery query, Supplier<Filter> filter, Duration wait) {
@@ -72,33 +72,203 @@ class LiveFeed {
             return reader.read(projectId, query);
         }
         return Uni.createFrom()
-                .emitter(answer -> new LongPoll(
-                                projectId, query, filter, wait, watch, reads, vertx.getOrCreateContext(), answer)
-                        .follow());
+                .emitter(answer -> new LongPoll(new Request(projectId, query, filter), this, wait, answer).begin());
     }
 
     /**
-     * Answers a request with the stream of a feed's records, in ascending order. To be subscribed to on the request's
-     * event loop.
+     * Answers a request with the stream of a feed's records, in ascending order. Subscribe on the request's event loop.
      *
-     * @param filter asked before each read, in place of the query's own
-     * @return completes when the stream has ended; the response itself is not used. Fails like {@link #poll} as long as
-     *     nothing has been written
+     * @param filter read before each page, in place of the query's own
+     * @return completes when the stream has ended; its value is not used. Until the first event, it fails like {@link #poll}
      */
     Uni<Response> stream(UUID projectId, FeedQuery query, Supplier<Filter> filter, HttpServerRequest request) {
+        FeedQuery small = query.atMost(pages.pageBytes() / FeedStream.PARTS_OF_A_PAGE);
         return Uni.createFrom()
                 .emitter(answer -> new FeedStream(
-                                projectId,
-                                query,
-                                filter,
+                                new Request(projectId, small, filter),
+                                this,
                                 request,
-                                watch,
-                                reads,
                                 config,
-                                pages,
+                                pages.idle(),
                                 memory,
-                                vertx.getOrCreateContext(),
                                 answer)
-                        .follow());
+                        .begin());
+    }
+
+    /** The records that a client waits for. */
+    record Request(UUID projectId, FeedQuery query, Supplier<Filter> filter) {}
+
+    /**
+     * One client that follows a feed. {@link HeadWatch} and {@link SharedReads} call it on any thread; it does everything on the
+     * event loop of the client's request.
+     */
+    abstract static sealed class LiveReader permits LongPoll, FeedStream {
+
+        final UUID projectId;
+        final Context context;
+        /** The next page: its cursor moves on with each page, and its filter with the clock. */
+        private FeedQuery query;
+
+        private final Supplier<Filter> filter;
+        private final HeadWatch watch;
+        private final Waiter waiter;
+        private final SharedReads reads;
+        private final SharedReads.Client client;
+        private boolean reading;
+        /** Written on the event loop alone, but read by {@link SharedReads}. */
+        private volatile boolean ended;
+
+        LiveReader(Kind kind, Request request, LiveFeed feed) {
+            this.projectId = request.projectId();
+            this.query = request.query();
+            this.filter = request.filter();
+            this.watch = feed.watch;
+            this.reads = feed.reads;
+            this.context = feed.vertx.getOrCreateContext();
+            this.waiter = new Waiter(kind, projectId, this::wake, this::stop);
+            this.client = new SharedReads.Client(this::isEnded, this::succeeded, this::failed);
+        }
+
+        /** Handles a page: ends, or continues with {@link #read} or {@link #await}. */
+        abstract void handle(SharedReads.Page page);
+
+        /** Handles a page that could not be read. */
+        abstract void handleFailure(Throwable failure);
+
+        /** Ends the request, because the service stops. */
+        abstract void handleStop();
+
+        /** Throws what {@link HeadWatch#join} throws. */
+        final void begin() {
+            watch.join(waiter);
+            if (ended) {
+                // The client went while the request was admitted.
+                watch.leave(waiter);
+                return;
+            }
+            read(System.nanoTime());
+        }
+
+        /** Reads a page that shows everything committed by {@code asOf}, unless a read runs. */
+        final void read(long asOf) {
+            if (reading || ended) {
+                return;
+            }
+            reading = true;
+            query = query.with(filter.get());
+            reads.read(projectId, query, asOf, client);
+        }
+
+        private void succeeded(SharedReads.Page page) {
+            context.runOnContext(now -> {
+                reading = false;
+                if (!ended) {
+                    handle(page);
+                }
+            });
+        }
+
+        private void failed(Throwable failure) {
+            context.runOnContext(now -> {
+                reading = false;
+                if (!ended) {
+                    handleFailure(failure);
+                }
+            });
+        }
+
+        /** Waits until the feed grows, then reads. */
+        final void await(long readAt) {
+            Cursor cursor = query.cursor();
+            if (!ended && !watch.await(waiter, cursor == null ? 0 : cursor.sequenceId(), readAt)) {
+                read(System.nanoTime());
+            }
+        }
+
+        private void wake(long asOf) {
+            context.runOnContext(now -> read(asOf));
+        }
+
+        private void stop() {
+            context.runOnContext(now -> {
+                if (!ended) {
+                    handleStop();
+                }
+            });
+        }
+
+        void end() {
+            ended = true;
+            watch.leave(waiter);
+        }
+
+        final void moveTo(Cursor cursor) {
+            query = query.from(cursor);
+        }
+
+        final FeedQuery query() {
+            return query;
+        }
+
+        final boolean isReading() {
+            return reading;
+        }
+
+        final boolean isEnded() {
+            return ended;
+        }
+    }
+
+    /** A request for one page, which waits until the page has a record or its time is up. */
+    private static final class LongPoll extends LiveReader {
+
+        private final UniEmitter<? super FeedPage> answer;
+        private final long timer;
+        private @Nullable FeedPage last;
+        private boolean timeIsUp;
+
+        LongPoll(Request request, LiveFeed feed, Duration wait, UniEmitter<? super FeedPage> answer) {
+            super(Kind.LONG_POLL, request, feed);
+            this.answer = answer;
+            this.timer = context.owner().setTimer(wait.toMillis(), up -> handleStop());
+            // Called when the answer is given or the client has gone.
+            answer.onTermination(this::end);
+        }
+
+        @Override
+        void handle(SharedReads.Page shared) {
+            FeedPage page = shared.page();
+            last = page;
+            if (!page.records().isEmpty() || timeIsUp) {
+                answer.complete(page);
+                return;
+            }
+            moveTo(page.pollMore());
+            if (page.next() != null) {
+                read(shared.readAt());
+            } else {
+                await(shared.readAt());
+            }
+        }
+
+        @Override
+        void handleFailure(Throwable failure) {
+            answer.fail(failure);
+        }
+
+        @Override
+        void handleStop() {
+            timeIsUp = true;
+            // A read that runs brings the answer.
+            if (!isReading() && last != null) {
+                answer.complete(last);
+            }
+        }
+
+        @Override
+        void end() {
+            context.owner().cancelTimer(timer);
+            super.end();
+        }
     }
 }

@@ -3,11 +3,18 @@ package dev.annals.core.feed;
 import dev.annals.core.record.RecordEncoder;
 import dev.annals.core.record.StoredRecord;
 import dev.annals.kernel.http.JsonBody;
+import dev.annals.kernel.http.PacedBody;
 import dev.annals.kernel.memory.MemoryBudget;
 import dev.annals.kernel.memory.Reservation;
+import dev.annals.kernel.quarantine.ClientConnection;
+import io.netty.buffer.Unpooled;
 import io.smallrye.mutiny.Uni;
+import io.vertx.core.Context;
+import io.vertx.core.Future;
+import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpMethod;
 import io.vertx.core.http.HttpServerRequest;
+import io.vertx.core.http.HttpServerResponse;
 import jakarta.enterprise.context.ApplicationScoped;
 import jakarta.ws.rs.core.HttpHeaders;
 import jakarta.ws.rs.core.MediaType;
@@ -15,11 +22,12 @@ import jakarta.ws.rs.core.Response;
 import jakarta.ws.rs.core.UriInfo;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.UUID;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/** Makes the answers that contain records, each within its project's share of memory. */
+/** Writes answers that contain records, each within its project's share of memory. */
 @ApplicationScoped
 public class PageAnswers {
 
@@ -35,7 +43,7 @@ public class PageAnswers {
         this.config = config;
     }
 
-    /** Makes an answer within this many bytes of the project's memory, which the answer takes over. */
+    /** Waits for this many bytes of the project's memory, and makes an answer, which takes the memory over. */
     public Uni<Response> within(UUID projectId, long bytes, Function<Reservation, Uni<Response>> answer) {
         return memory.take(projectId, bytes)
                 .chain(held -> Uni.createFrom()
@@ -46,15 +54,15 @@ public class PageAnswers {
                         .invoke(held::close));
     }
 
-    /** A page with its links, in the body and in the header {@code Link}. */
+    /** Answers with a page and its links, which are in the body and in the header {@code Link}. */
     public Response page(HttpServerRequest http, UriInfo uri, FeedQuery query, FeedPage page, Reservation held) {
         return page(http, uri, query, page, json -> {}, held);
     }
 
     /**
-     * The same with more members.
+     * Answers with a page that has more members.
      *
-     * @param members writes them into the open object
+     * @param members writes the members into the open object
      */
     public Response page(
             HttpServerRequest http,
@@ -81,18 +89,18 @@ public class PageAnswers {
                 .build();
     }
 
-    /** Any other body. */
+    /** Answers with any other body. */
     public Response body(HttpServerRequest http, byte[] body, String mediaType, Reservation held) {
         return ok(http, body, mediaType, held).build();
     }
 
     private Response.ResponseBuilder ok(HttpServerRequest http, byte[] body, String mediaType, Reservation held) {
         if (http.method().equals(HttpMethod.HEAD)) {
-            // The framework drops the entity of a HEAD, and nothing would release its memory.
+            // The framework drops the entity of a HEAD without starting it, so its memory is released here.
             held.close();
             return Response.ok().type(mediaType).header(HttpHeaders.CONTENT_LENGTH, body.length);
         }
-        return Response.ok(new PageAnswer(http, body, held, config.idle())).type(mediaType);
+        return Response.ok(new PacedAnswer(http, body, held, config.idle())).type(mediaType);
     }
 
     private static byte[] json(@Nullable String next, String pollMore, JsonBody.Content members, FeedPage page) {
@@ -103,7 +111,7 @@ public class PageAnswers {
             members.write(json);
             json.writeEndObject();
         });
-        // The records are JSON already. They come before the brace that ends the links.
+        // The records are already JSON. They replace the brace that ends the links.
         int commas = Math.max(0, page.records().size() - 1);
         int size = Math.toIntExact(links.length + RESULTS.length + page.bytes() + commas + 1);
         ByteBuffer json =
@@ -115,5 +123,92 @@ public class PageAnswers {
             page.records().get(i).appendTo(json);
         }
         return json.put((byte) ']').put((byte) '}').array();
+    }
+
+    /**
+     * Writes a body at the client's pace, on the connection's event loop. It releases the memory when the connection has taken all
+     * of the body, and drops a client that reads nothing for too long.
+     */
+    private static final class PacedAnswer implements PacedBody {
+
+        private static final int PIECE_BYTES = 64 * 1024;
+
+        private final HttpServerRequest request;
+        private final Buffer body;
+        private final Reservation held;
+        private final Duration idle;
+        private boolean ended;
+        private int written;
+
+        /**
+         * @param held the memory of the body, which this object takes over
+         * @param idle how long the client may read nothing
+         */
+        @SuppressWarnings("deprecation") // every other way to make a Buffer copies the page
+        PacedAnswer(HttpServerRequest request, byte[] body, Reservation held, Duration idle) {
+            this.request = request;
+            this.body = Buffer.buffer(Unpooled.wrappedBuffer(body));
+            this.held = held;
+            this.idle = idle;
+            held.shrinkTo(body.length);
+        }
+
+        @Override
+        public void start(Context eventLoop) {
+            HttpServerResponse response = request.response();
+            if (response.closed()) {
+                end();
+                return;
+            }
+            response.putHeader("Content-Length", Integer.toString(body.length()));
+            write(response, eventLoop);
+        }
+
+        @Override
+        public void stop() {
+            end();
+        }
+
+        private void write(HttpServerResponse response, Context eventLoop) {
+            while (body.length() - written > PIECE_BYTES && !ended) {
+                Buffer piece = body.slice(written, written + PIECE_BYTES);
+                written += PIECE_BYTES;
+                Future<Void> sent = response.write(piece);
+                if (response.writeQueueFull()) {
+                    whenTaken(sent, eventLoop, () -> write(response, eventLoop));
+                    return;
+                }
+            }
+            if (!ended) {
+                whenTaken(response.end(body.slice(written, body.length())), eventLoop, this::end);
+            }
+        }
+
+        /** Runs the next step when the connection has taken a piece. */
+        private void whenTaken(Future<Void> sent, Context eventLoop, Runnable then) {
+            if (sent.isComplete()) {
+                then.run();
+                return;
+            }
+            long timer = eventLoop.owner().setTimer(idle.toMillis(), late -> {
+                ClientConnection.drop(request);
+                end();
+            });
+            sent.onComplete(taken -> {
+                eventLoop.owner().cancelTimer(timer);
+                if (taken.succeeded()) {
+                    then.run();
+                } else {
+                    end();
+                }
+            });
+        }
+
+        private void end() {
+            if (!ended) {
+                ended = true;
+                held.close();
+            }
+        }
     }
 }

@@ -1,6 +1,6 @@
 package dev.annals.derived.facets;
 
-import dev.annals.core.feed.ScanPlan;
+import dev.annals.core.feed.FeedIndex.ScanPlan;
 import dev.annals.derived.search.SearchIndex;
 import dev.annals.kernel.database.DatabaseFailure;
 import dev.annals.kernel.database.Reads;

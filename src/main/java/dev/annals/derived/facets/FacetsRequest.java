@@ -2,7 +2,7 @@ package dev.annals.derived.facets;
 
 import dev.annals.access.caller.Caller;
 import dev.annals.core.feed.FeedConfig;
-import dev.annals.core.feed.FeedParameters;
+import dev.annals.core.feed.FeedQuery;
 import dev.annals.core.query.Filter;
 import dev.annals.kernel.http.RequestParameters;
 import jakarta.ws.rs.core.MultivaluedHashMap;
@@ -23,8 +23,8 @@ record FacetsRequest(Filter filter, @Nullable Interval interval, int top) {
 
     static final String INTERVAL = "interval";
     private static final String TOP = "top";
-    private static final List<String> KNOWN = Stream.concat(Stream.of(INTERVAL, TOP), FeedParameters.FILTERS.stream())
-            .toList();
+    private static final List<String> KNOWN =
+            Stream.concat(Stream.of(INTERVAL, TOP), FeedQuery.FILTERS.stream()).toList();
     private static final int DEFAULT_TOP = 10;
     private static final int MAX_TOP = 100;
     private static final Pattern NUMBER = Pattern.compile("[0-9]{1,9}");
@@ -36,7 +36,7 @@ record FacetsRequest(Filter filter, @Nullable Interval interval, int top) {
         filters.remove(INTERVAL);
         filters.remove(TOP);
         return new FacetsRequest(
-                FeedParameters.read(filters, config, caller).filter(),
+                FeedQuery.read(filters, config, caller).filter(),
                 interval(parameters.getFirst(INTERVAL)),
                 top(parameters.getFirst(TOP)));
     }

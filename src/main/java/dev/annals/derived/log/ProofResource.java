@@ -3,9 +3,9 @@ package dev.annals.derived.log;
 import dev.annals.access.caller.Caller;
 import dev.annals.access.caller.Requires;
 import dev.annals.access.caller.Scope;
+import dev.annals.core.feed.DatabaseReader;
 import dev.annals.core.feed.FeedLinks;
 import dev.annals.core.feed.FeedQuery;
-import dev.annals.core.feed.FeedReader;
 import dev.annals.core.feed.PageAnswers;
 import dev.annals.core.record.RecordEncoder;
 import dev.annals.core.record.StoredRecord;
@@ -39,12 +39,12 @@ public class ProofResource {
 
     private static final String TEXT = "text/plain; charset=utf-8";
 
-    private final FeedReader reader;
+    private final DatabaseReader reader;
     private final PageAnswers answers;
     private final Checkpoints checkpoints;
     private final Witnesses witnesses;
 
-    ProofResource(FeedReader reader, PageAnswers answers, Checkpoints checkpoints, Witnesses witnesses) {
+    ProofResource(DatabaseReader reader, PageAnswers answers, Checkpoints checkpoints, Witnesses witnesses) {
         this.reader = reader;
         this.answers = answers;
         this.checkpoints = checkpoints;

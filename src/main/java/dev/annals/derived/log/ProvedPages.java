@@ -2,11 +2,10 @@ package dev.annals.derived.log;
 
 import com.fasterxml.jackson.core.JsonGenerator;
 import dev.annals.core.feed.Cursor;
+import dev.annals.core.feed.DatabaseReader;
 import dev.annals.core.feed.FeedPage;
-import dev.annals.core.feed.FeedParameters;
 import dev.annals.core.feed.FeedQuery;
-import dev.annals.core.feed.FeedReader;
-import dev.annals.core.feed.PageProver;
+import dev.annals.core.feed.FeedReader.PageProver;
 import dev.annals.core.record.RecordEncoder;
 import dev.annals.core.record.StoredRecord.Redaction;
 import dev.annals.derived.proof.Tile;
@@ -31,10 +30,10 @@ import java.util.function.Function;
 @ApplicationScoped
 public class ProvedPages implements PageProver {
 
-    private final FeedReader reader;
+    private final DatabaseReader reader;
     private final Checkpoints checkpoints;
 
-    ProvedPages(FeedReader reader, Checkpoints checkpoints) {
+    ProvedPages(DatabaseReader reader, Checkpoints checkpoints) {
         this.reader = reader;
         this.checkpoints = checkpoints;
     }
@@ -51,7 +50,7 @@ public class ProvedPages implements PageProver {
     private Uni<Proved> read(UUID projectId, FeedQuery query, Cursor cursor, long size) {
         if (cursor.sequenceId() > size) {
             throw RequestParameters.invalid(
-                    FeedParameters.PROOF,
+                    FeedQuery.PROOF,
                     "The cursor is behind record " + size + ", the last one of this checkpoint: take a newer one.");
         }
         return checkpoints
@@ -69,7 +68,7 @@ public class ProvedPages implements PageProver {
         }
         return DatabaseFailure.retried(
                         checkpoints.tree(projectId).seeds(start / Tile.WIDTH, (start + limit - 1) / Tile.WIDTH))
-                .chain(seeds -> reader.readFromPrimary(projectId, query.withLimit(limit), withSeeds(seeds)))
+                .chain(seeds -> reader.read(projectId, query.withLimit(limit).as(withSeeds(seeds))))
                 .map(page -> page.pollMore().sequenceId() < size
                         ? page
                         : new FeedPage(page.records(), null, null, page.pollMore()));

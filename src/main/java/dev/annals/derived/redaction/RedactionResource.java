@@ -3,9 +3,9 @@ package dev.annals.derived.redaction;
 import dev.annals.access.caller.Caller;
 import dev.annals.access.caller.Requires;
 import dev.annals.access.caller.Scope;
+import dev.annals.core.feed.DatabaseReader;
 import dev.annals.core.feed.FeedLinks;
 import dev.annals.core.feed.FeedQuery;
-import dev.annals.core.feed.FeedReader;
 import dev.annals.core.feed.PageAnswers;
 import dev.annals.core.record.RecordEncoder;
 import dev.annals.kernel.http.RequestBodies;
@@ -48,7 +48,11 @@ public class RedactionResource {
         return bodies.readCommand(http, projectId, body -> {
             RedactionRequest redaction = RedactionRequest.read(body);
             Redactions.Target target = new Redactions.Target(
-                    projectId, FeedReader.id(id), caller.tokenId(), Caller.addressOf(request), caller.may(Scope.READ));
+                    projectId,
+                    DatabaseReader.id(id),
+                    caller.tokenId(),
+                    Caller.addressOf(request),
+                    caller.may(Scope.READ));
             return answers.within(
                     projectId,
                     FeedQuery.LARGEST_RECORD,

@@ -1,7 +1,7 @@
 package dev.annals.derived.search;
 
 import dev.annals.core.feed.FeedIndex;
-import dev.annals.core.feed.ScanPlan;
+import dev.annals.core.feed.FeedIndex.ScanPlan;
 import dev.annals.core.query.Filter;
 import dev.annals.core.query.Order;
 import dev.annals.derived.projection.Projection;

@@ -336,7 +336,7 @@ class Deliveries {
     <T> Uni<T> withPage(NamedStream stream, FeedQuery query, Function<FeedPage, Uni<T>> work) {
         // The page, and the body that is made of it.
         return memory.take(stream.projectId(), query.memory() + 2L * query.maxBytes() + FeedQuery.LARGEST_RECORD)
-                .chain(held -> reading.run(() -> reader.read(stream.projectId(), query, encoding(stream)))
+                .chain(held -> reading.run(() -> reader.read(stream.projectId(), query.as(encoding(stream))))
                         .chain(work::apply)
                         .onTermination()
                         .invoke(held::close));

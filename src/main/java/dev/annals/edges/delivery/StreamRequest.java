@@ -2,8 +2,7 @@ package dev.annals.edges.delivery;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.annals.core.feed.Cursor;
-import dev.annals.core.feed.FeedConfig;
-import dev.annals.core.feed.FeedParameters;
+import dev.annals.core.feed.FeedQuery;
 import dev.annals.kernel.guid.CanonicalGuid;
 import dev.annals.kernel.http.JsonBody;
 import dev.annals.kernel.http.ProblemException;
@@ -54,13 +53,13 @@ record StreamRequest(
     private static final Set<String> KNOWN = known();
 
     private static Set<String> known() {
-        Set<String> known = new HashSet<>(FeedParameters.FILTERS);
+        Set<String> known = new HashSet<>(FeedQuery.FILTERS);
         known.addAll(List.of(SINK, FORMAT, ON_REFUSAL, MAX_REFUSALS, ALL_PROJECTS, CURSOR));
         return known;
     }
 
     /** @throws ProblemException {@code malformed-json} or {@code invalid-body} */
-    static StreamRequest read(byte[] body, FeedConfig config) {
+    static StreamRequest read(byte[] body) {
         RequestFields fields = new RequestFields(body, KNOWN);
         RequestFields sink = fields.object(SINK, Set.of("type", "url", "secret"));
         SinkType type = SinkType.of(orEmpty(sink.text("type", 32, false))).orElse(null);
@@ -85,7 +84,7 @@ record StreamRequest(
             fields.wrong(ON_REFUSAL, "It must be stop or dead_letter.");
         }
         int maxRefusals = maxRefusals(fields);
-        String filter = filter(fields, config);
+        String filter = filter(fields);
         boolean allProjects = allProjects(fields);
         Cursor cursor = cursor(fields, false);
         if (allProjects && !cursor.equals(Cursor.START)) {
@@ -152,17 +151,17 @@ record StreamRequest(
         return refusals;
     }
 
-    private static String filter(RequestFields fields, FeedConfig config) {
+    private static String filter(RequestFields fields) {
         Map<String, String> filter = new LinkedHashMap<>();
-        for (String name : FeedParameters.FILTERS) {
+        for (String name : FeedQuery.FILTERS) {
             String text = fields.text(name, MAX_FILTER, false);
             if (text != null) {
                 filter.put(name, text);
-                check(fields, name, Map.of(name, text), config);
+                check(fields, name, Map.of(name, text));
             }
         }
         if (filter.containsKey("start") && filter.containsKey("end")) {
-            check(fields, "end", Map.of("start", filter.get("start"), "end", filter.get("end")), config);
+            check(fields, "end", Map.of("start", filter.get("start"), "end", filter.get("end")));
         }
         return new String(
                 JsonBody.toBytes(256, json -> {
@@ -175,11 +174,11 @@ record StreamRequest(
                 StandardCharsets.UTF_8);
     }
 
-    private static void check(RequestFields fields, String name, Map<String, String> filter, FeedConfig config) {
+    private static void check(RequestFields fields, String name, Map<String, String> filter) {
         MultivaluedMap<String, String> parameters = new MultivaluedHashMap<>();
         filter.forEach(parameters::add);
         try {
-            FeedParameters.filter(parameters, config);
+            FeedQuery.readFilter(parameters);
         } catch (ProblemException e) {
             fields.wrong(name, e.problem().detail());
         }

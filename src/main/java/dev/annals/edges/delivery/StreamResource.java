@@ -5,7 +5,6 @@ import dev.annals.access.caller.Caller;
 import dev.annals.access.caller.Requires;
 import dev.annals.access.caller.Scope;
 import dev.annals.core.feed.Cursor;
-import dev.annals.core.feed.FeedConfig;
 import dev.annals.core.feed.FeedQuery;
 import dev.annals.core.record.RecordEncoder.EncodedRecord;
 import dev.annals.kernel.guid.CanonicalGuid;
@@ -57,16 +56,14 @@ public class StreamResource {
     private final Streams streams;
     private final Deliveries deliveries;
     private final RequestBodies bodies;
-    private final FeedConfig feed;
     /** Each may wait for a sink, and connects to it. */
     private final Bulkhead tests =
             new Bulkhead(TESTS, WAITING_TESTS, TEST_WAIT, "Too many sinks are tested: try again.");
 
-    StreamResource(Streams streams, Deliveries deliveries, RequestBodies bodies, FeedConfig feed) {
+    StreamResource(Streams streams, Deliveries deliveries, RequestBodies bodies) {
         this.streams = streams;
         this.deliveries = deliveries;
         this.bodies = bodies;
-        this.feed = feed;
     }
 
     /** All streams of the token's project, in the order of their names. */
@@ -89,7 +86,7 @@ public class StreamResource {
         return bodies.readCommand(
                         http,
                         projectId,
-                        body -> streams.set(projectId, name, StreamRequest.read(body, feed), Actor.of(request)))
+                        body -> streams.set(projectId, name, StreamRequest.read(body), Actor.of(request)))
                 .map(defined -> JsonBody.answer(
                         defined.created() ? Response.Status.CREATED : Response.Status.OK,
                         SIZE,

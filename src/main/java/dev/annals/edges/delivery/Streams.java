@@ -5,8 +5,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.annals.access.caller.Actor;
 import dev.annals.core.feed.Cursor;
-import dev.annals.core.feed.FeedConfig;
-import dev.annals.core.feed.FeedParameters;
+import dev.annals.core.feed.FeedQuery;
 import dev.annals.core.query.Filter;
 import dev.annals.kernel.database.Binds;
 import dev.annals.kernel.database.DatabaseFailure;
@@ -62,7 +61,6 @@ class Streams {
     private final SequentialGuid guids;
     private final SinkSecrets secrets;
     private final Targets targets;
-    private final FeedConfig feed;
     private final DeliveryConfig config;
     /** Who answers slowly for a name holds a thread for as long as that takes. */
     private final Bulkhead lookUps =
@@ -71,18 +69,11 @@ class Streams {
     private final Bulkhead changes =
             new Bulkhead(CHANGES, WAITING, CHANGE_WAIT, "Too many streams are changed at a time: try again.");
 
-    Streams(
-            Pool pool,
-            SequentialGuid guids,
-            SinkSecrets secrets,
-            Targets targets,
-            FeedConfig feed,
-            DeliveryConfig config) {
+    Streams(Pool pool, SequentialGuid guids, SinkSecrets secrets, Targets targets, DeliveryConfig config) {
         this.pool = pool;
         this.guids = guids;
         this.secrets = secrets;
         this.targets = targets;
-        this.feed = feed;
         this.config = config;
     }
 
@@ -295,7 +286,7 @@ class Streams {
         } catch (JsonProcessingException e) {
             throw new IllegalStateException("the database keeps JSON", e);
         }
-        return parameters.isEmpty() ? Filter.NONE : FeedParameters.filter(parameters, feed);
+        return parameters.isEmpty() ? Filter.NONE : FeedQuery.readFilter(parameters);
     }
 
     private Uni<RowSet<Row>> change(Binds command, Actor actor) {

@@ -3,7 +3,6 @@ package dev.annals.edges.export;
 import com.fasterxml.jackson.core.JsonGenerator;
 import dev.annals.access.caller.Caller;
 import dev.annals.core.feed.FeedConfig;
-import dev.annals.core.feed.FeedParameters;
 import dev.annals.core.feed.FeedQuery;
 import dev.annals.kernel.http.RequestParameters;
 import jakarta.ws.rs.core.MultivaluedHashMap;
@@ -25,7 +24,7 @@ record ExportRequest(ExportFormat format, FeedQuery query, boolean gzip) {
 
     private static final String FORMAT = "format";
     private static final List<String> KNOWN = Stream.concat(
-                    Stream.of(FORMAT, FeedParameters.CURSOR), FeedParameters.FILTERS.stream())
+                    Stream.of(FORMAT, FeedQuery.CURSOR), FeedQuery.FILTERS.stream())
             .toList();
 
     /**
@@ -40,9 +39,7 @@ record ExportRequest(ExportFormat format, FeedQuery query, boolean gzip) {
         MultivaluedMap<String, String> ofFeed = new MultivaluedHashMap<>(parameters);
         ofFeed.remove(FORMAT);
         return new ExportRequest(
-                format(parameters.getFirst(FORMAT)),
-                FeedParameters.read(ofFeed, config, caller),
-                takesGzip(acceptEncoding));
+                format(parameters.getFirst(FORMAT)), FeedQuery.read(ofFeed, config, caller), takesGzip(acceptEncoding));
     }
 
     private static ExportFormat format(@Nullable String name) {

@@ -138,8 +138,8 @@ public class ExportResource {
                 .chain(bounds -> reader.read(
                                 projectId,
                                 ExportStream.pages(asked.query(), feedConfig)
-                                        .seeing(bounds.head().sequenceId()),
-                                asked.format().of(projectId))
+                                        .seeing(bounds.head().sequenceId())
+                                        .as(asked.format().of(projectId)))
                         .map(page -> {
                             Response.ResponseBuilder answer = headers(request, uri, projectId, asked, bounds);
                             if (bodyless) {

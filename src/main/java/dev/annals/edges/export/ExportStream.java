@@ -184,7 +184,7 @@ final class ExportStream implements PacedBody {
     }
 
     private void readOn(Cursor cursor) {
-        reader.read(projectId, query.from(cursor), format.of(projectId))
+        reader.read(projectId, query.from(cursor).as(format.of(projectId)))
                 .subscribe()
                 .with(
                         page -> eventLoop().runOnContext(now -> {

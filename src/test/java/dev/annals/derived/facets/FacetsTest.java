@@ -8,6 +8,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.annals.BesideTheService;
 import dev.annals.Load;
 import dev.annals.SqlFixture;
+import dev.annals.core.feed.DatabaseReader;
 import dev.annals.core.feed.FeedReader;
 import dev.annals.core.query.Filter;
 import dev.annals.core.query.Query;
@@ -67,7 +68,7 @@ class FacetsTest {
     private final SqlFixture log = SqlFixture.ofTheSchemaAlone();
     private final Pool pool = new PoolFixture(log.database(), Map.of()).open(8);
     private final SearchIndex index = new SearchIndex(pool, Settings.of(SearchConfig.class, Map.of()), 45, 9);
-    private final FeedReader reader = new FeedReader(pool, index);
+    private final FeedReader reader = new DatabaseReader(pool, index);
 
     @AfterEach
     void closeThePool() {

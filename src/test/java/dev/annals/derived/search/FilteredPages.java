@@ -46,7 +46,7 @@ public final class FilteredPages {
         Cursor cursor = null;
         do {
             FeedQuery query = new FeedQuery(Order.ASCENDING, cursor, null, 1000, PAGE_BYTES, Filter.NONE);
-            cursor = reader.read(project, query, (record, out) -> all.add(record))
+            cursor = reader.read(project, query.as((record, out) -> all.add(record)))
                     .await()
                     .atMost(LIMIT)
                     .next();

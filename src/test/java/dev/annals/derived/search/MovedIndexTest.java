@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.annals.BesideTheService;
 import dev.annals.SqlFixture;
+import dev.annals.core.feed.DatabaseReader;
 import dev.annals.core.feed.FeedPage;
 import dev.annals.core.feed.FeedReader;
 import dev.annals.core.query.Filter;
@@ -157,7 +158,7 @@ class MovedIndexTest {
             if (projecting) {
                 new TestProjector(pool, List.of(index), 10_000).catchUp();
             }
-            return ask(new FeedReader(pool, index), project, false);
+            return ask(new DatabaseReader(pool, index), project, false);
         });
     }
 
@@ -165,7 +166,8 @@ class MovedIndexTest {
     private static Map<String, List<Long>> complete(SqlFixture log, UUID project) throws Exception {
         return withPool(
                 log,
-                pool -> ask(new FeedReader(pool, new SearchIndex(pool, new Limits(500, 4096, 256))), project, true));
+                pool -> ask(
+                        new DatabaseReader(pool, new SearchIndex(pool, new Limits(500, 4096, 256))), project, true));
     }
 
     private interface Work {

@@ -6,6 +6,7 @@ import dev.annals.BesideTheService;
 import dev.annals.Load;
 import dev.annals.SqlFixture;
 import dev.annals.core.feed.Cursor;
+import dev.annals.core.feed.DatabaseReader;
 import dev.annals.core.feed.FeedPage;
 import dev.annals.core.feed.FeedReader;
 import dev.annals.core.query.Filter;
@@ -52,7 +53,7 @@ class QueryPagesTest {
         Random random = new Random(seed);
         UUID project = log.insertProject();
         SearchIndex index = new SearchIndex(pool, new Limits(700), 45, 9);
-        FeedReader reader = new FeedReader(pool, index);
+        FeedReader reader = new DatabaseReader(pool, index);
         RandomQueries.append(log, project, 2_300, random);
         new TestProjector(pool, List.of(index), 10_000).catchUp();
         RandomQueries.append(log, project, 100, random);
@@ -106,7 +107,7 @@ class QueryPagesTest {
         for (int i = 1; i < 75; i++) {
             text.append(" OR \"x y").append(i).append('"');
         }
-        FeedReader reader = new FeedReader(pool, new SearchIndex(pool, new Limits(1_200)));
+        FeedReader reader = new DatabaseReader(pool, new SearchIndex(pool, new Limits(1_200)));
         FeedPage page = FilteredPages.read(
                 reader, project, Order.ASCENDING, null, null, 10, Filter.NONE.and(parse(text.toString())));
         assertThat(page.records()).isEmpty();
@@ -120,7 +121,7 @@ class QueryPagesTest {
         log.insertAsWriter(project, "'Needle', 'The needle, in a haystack!'", 1);
         log.insertAsWriter(project, "'hay', 'Much of it'", 3_000);
         SearchIndex index = new SearchIndex(pool, new Limits(1_200));
-        FeedReader reader = new FeedReader(pool, index);
+        FeedReader reader = new DatabaseReader(pool, index);
         new TestProjector(pool, List.of(index), 10_000).catchUp();
         String longList = "action:(needle" + ", none".repeat(17).replace("none", "none%d") + ")";
         for (String text : List.of(

@@ -5,9 +5,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.annals.BesideTheService;
 import dev.annals.SqlFixture;
 import dev.annals.core.feed.Cursor;
+import dev.annals.core.feed.DatabaseReader;
+import dev.annals.core.feed.FeedIndex.ScanPlan;
 import dev.annals.core.feed.FeedPage;
 import dev.annals.core.feed.FeedReader;
-import dev.annals.core.feed.ScanPlan;
 import dev.annals.core.query.Filter;
 import dev.annals.core.query.Filter.Condition;
 import dev.annals.core.query.Order;
@@ -74,7 +75,7 @@ class SearchIndexTest {
         UUID project = log.insertProject();
         // some messages are longer, or have more words, than the index tells apart
         SearchIndex index = new SearchIndex(pool, new Limits(150), 45, 9);
-        FeedReader reader = new FeedReader(pool, index);
+        FeedReader reader = new DatabaseReader(pool, index);
         TestProjector projector = new TestProjector(pool, List.of(index), 10_000);
         append(project, 2_500, random);
         int passed = 0;
@@ -120,7 +121,7 @@ class SearchIndexTest {
         log.insertAsWriter(project, "'needle', 'The Needle, in a haystack!'", 1);
         append(project, 3_000, new Random(2));
         SearchIndex index = new SearchIndex(pool, new Limits(1200));
-        FeedReader reader = new FeedReader(pool, index);
+        FeedReader reader = new DatabaseReader(pool, index);
         new TestProjector(pool, List.of(index), 10_000).catchUp();
         for (Filter filter : List.of(
                 new Filter(null, null, "needle", null, null, null, null, null, null),
@@ -144,7 +145,7 @@ class SearchIndexTest {
             log.insertAsWriter(project, "'rare', 'Now, for once'", 1);
         }
         SearchIndex index = new SearchIndex(pool, new Limits(20));
-        FeedReader reader = new FeedReader(pool, index);
+        FeedReader reader = new DatabaseReader(pool, index);
         new TestProjector(pool, List.of(index), 10_000).catchUp();
         for (Filter filter : List.of(
                 new Filter(null, null, "rare", null, null, null, null, null, null),
@@ -183,7 +184,7 @@ class SearchIndexTest {
                         + project + "', name, " + begin
                         + ", generation, annals.search_mark() from annals.projection where name = 'search'");
         SearchIndex index = new SearchIndex(pool, new Limits(6000));
-        FeedReader reader = new FeedReader(pool, index);
+        FeedReader reader = new DatabaseReader(pool, index);
         for (int i = 0; i < 6; i++) {
             log.insertAsWriter(project, "'common', null", 1000);
             log.insertAsWriter(project, "'rare', 'Word'", 1);
@@ -231,7 +232,7 @@ class SearchIndexTest {
                         "derived/search/search_blocks: 8, 256" + keys + ", '" + project + "', -1, null",
                         "derived/search/search_blocks_by_time: 8, 256, '2030-01-01', null, '" + project + "', 1, 1",
                         "core/feed/read_feed: '" + project + "', 150000, 201",
-                        "core/feed/read_whole_records: '" + project + "', array['" + project + "'::uuid], 1000000")) {
+                        "core/feed/read_large_records: '" + project + "', array['" + project + "'::uuid], 1000000")) {
                     String name = call.substring(0, call.indexOf(':'));
                     Sql statement = name.endsWith(" narrowed")
                             ? Sql.named(name.replace(" narrowed", "")).narrowed(condition.sql())
@@ -282,7 +283,7 @@ class SearchIndexTest {
             case "search_blocks.sql" ->
                 " (integer, integer, timestamptz, timestamptz, integer[], integer[], text[], uuid, integer, bigint)";
             case "search_blocks_by_time.sql" -> " (integer, integer, timestamptz, timestamptz, uuid, integer, bigint)";
-            case "read_whole_records.sql" -> " (uuid, uuid[], bigint)";
+            case "read_large_records.sql" -> " (uuid, uuid[], bigint)";
             default -> " (uuid, bigint, integer)";
         };
     }

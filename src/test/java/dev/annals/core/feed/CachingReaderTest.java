@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 
 /** The ends of feeds come from memory, and nobody can tell. */
 @QuarkusTest
-class RecentRecordsTest extends FeedTest {
+class CachingReaderTest extends FeedTest {
 
     private static final int POLLS = 50;
 

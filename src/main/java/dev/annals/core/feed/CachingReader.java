@@ -1,0 +1,386 @@
+package dev.annals.core.feed;
+
+import com.github.benmanes.caffeine.cache.Cache;
+import com.github.benmanes.caffeine.cache.Caffeine;
+import dev.annals.core.query.Filter;
+import dev.annals.core.query.Order;
+import dev.annals.core.record.RecordEncoder;
+import dev.annals.core.record.RecordEncoder.EncodedRecord;
+import dev.annals.kernel.database.DatabaseFailure;
+import dev.annals.kernel.database.Reads;
+import dev.annals.kernel.database.Sql;
+import dev.annals.kernel.memory.Reservation;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.smallrye.mutiny.Uni;
+import io.smallrye.mutiny.subscription.UniEmitter;
+import io.vertx.core.Context;
+import io.vertx.core.Vertx;
+import io.vertx.mutiny.sqlclient.Pool;
+import io.vertx.mutiny.sqlclient.Row;
+import io.vertx.mutiny.sqlclient.RowSet;
+import jakarta.enterprise.context.ApplicationScoped;
+import jakarta.enterprise.inject.Typed;
+import java.time.Duration;
+import java.time.OffsetDateTime;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Answers pages at the ends of feeds from memory, because most clients read there. It caches a page that reached the head of
+ * its feed. A later page comes from the cache if the database confirms, after the request arrived, that
+ *
+ * <ul>
+ *   <li>the last cached record still stands at its place in the same {@link History},
+ *   <li>no value of the project was redacted since, and
+ *   <li>no cached record has expired.
+ * </ul>
+ *
+ * <p>Records do not change in any other way and sequence ids have no gap, so all cached records before that one still stand, too.
+ * One statement confirms the places of many requests ({@link PlaceFinder}).
+ *
+ * <p>It caches only records that were read, never records that were only appended. Safe for any thread.
+ */
+@ApplicationScoped
+@Typed(CachingReader.class)
+class CachingReader implements FeedReader {
+
+    /** Limits how long the cache can hide a record that was changed outside of the service. */
+    private static final Duration CACHED = Duration.ofSeconds(10);
+
+    private static final int MAX_RECORDS = 2_000;
+    /** Bytes that a record takes in memory besides its JSON. */
+    private static final int RECORD_OVERHEAD = 100;
+
+    private final DatabaseReader database;
+    private final PlaceFinder places;
+    private final Cache<UUID, Tail> tails;
+    private final long maxBytes;
+    private final Counter fromMemory;
+    private final Counter fromDatabase;
+
+    CachingReader(DatabaseReader database, @Reads Pool pool, Vertx vertx, FeedConfig config, MeterRegistry metrics) {
+        this.database = database;
+        this.places = new PlaceFinder(pool, vertx);
+        this.maxBytes = config.keptBytes();
+        this.tails = Caffeine.newBuilder()
+                .maximumWeight(maxBytes)
+                .<UUID, Tail>weigher((projectId, tail) -> tail.bytes)
+                .build();
+        this.fromMemory = metrics.counter("annals.feed.pages", "source", "memory");
+        this.fromDatabase = metrics.counter("annals.feed.pages", "source", "database");
+    }
+
+    @Override
+    public Uni<FeedPage> read(UUID projectId, FeedQuery query, @Nullable Reservation held) {
+        if (query.order() == Order.DESCENDING
+                || !query.filter().equals(Filter.NONE)
+                || query.format() != RecordEncoder.Format.JSON) {
+            return database.read(projectId, query, held);
+        }
+        return Uni.createFrom().deferred(() -> readCached(projectId, query)).chain(page -> {
+            if (page == null) {
+                return readAndCache(projectId, query, held);
+            }
+            // Requests share the records, but each answer has a copy of them.
+            if (held == null || held.tryGrowTo(page.answerAtMost())) {
+                return Uni.createFrom().item(page);
+            }
+            return read(projectId, query.atMost(FeedQuery.bytesWithin(held.bytes())), held);
+        });
+    }
+
+    /** A page from memory; null if the database has to be read. */
+    private Uni<@Nullable FeedPage> readCached(UUID projectId, FeedQuery query) {
+        Cursor cursor = query.cursor() == null ? Cursor.START : query.cursor();
+        Tail tail = tails.getIfPresent(projectId);
+        int position = tail == null || tail.isOld() ? -1 : tail.position(projectId, cursor);
+        if (tail == null || position < 0) {
+            fromDatabase.increment();
+            return Uni.createFrom().nullItem();
+        }
+        return DatabaseFailure.retried(places.find(projectId, tail.end.sequenceId()))
+                .map(found -> {
+                    FeedPage page = tail.stands(projectId, found)
+                            ? tail.page(projectId, position, query, found.head > tail.end.sequenceId())
+                            : null;
+                    (page == null ? fromDatabase : fromMemory).increment();
+                    return page;
+                });
+    }
+
+    private Uni<FeedPage> readAndCache(UUID projectId, FeedQuery query, @Nullable Reservation held) {
+        // Taken before the page is read: a page of another history then never counts as one of this history.
+        History history = places.history;
+        return database.read(projectId, query, held).invoke(page -> cache(projectId, page, history));
+    }
+
+    private void cache(UUID projectId, FeedPage page, @Nullable History history) {
+        if (page.snapshot() == null || page.next() != null || maxBytes == 0) {
+            return;
+        }
+        Cursor begin = page.snapshot().begin();
+        if (begin.sequenceId() > 0 && begin.check() == null) {
+            return;
+        }
+        if (history == null) {
+            // The first page after the start: the answer tells the history for the next one.
+            places.find(projectId, 0).subscribe().with(found -> {}, failure -> {});
+            return;
+        }
+        Tail tail = new Tail(
+                begin, page.pollMore(), page.records(), history, page.snapshot().redactions(), System.nanoTime());
+        if (isSmall(tail)) {
+            tails.asMap().merge(projectId, tail, (before, added) -> join(projectId, before, added));
+        }
+    }
+
+    /** No project takes more than a quarter of the memory. */
+    private boolean isSmall(Tail tail) {
+        return tail.bytes <= maxBytes / 4 && tail.records.size() <= MAX_RECORDS;
+    }
+
+    /** Both in one if the second begins in the first, otherwise the newer one. */
+    private Tail join(UUID projectId, Tail known, Tail added) {
+        if (known.isOld() || !known.history.equals(added.history) || known.redactions < added.redactions) {
+            return added;
+        }
+        if (known.redactions > added.redactions || known.end.sequenceId() > added.end.sequenceId()) {
+            return known;
+        }
+        int position = known.position(projectId, added.begin);
+        if (position < 0) {
+            return added;
+        }
+        List<EncodedRecord> all = new ArrayList<>(position + added.records.size());
+        all.addAll(known.records.subList(0, position));
+        all.addAll(added.records);
+        Tail both = new Tail(known.begin, added.end, all, added.history, added.redactions, known.readAt);
+        return isSmall(both) ? both : added;
+    }
+
+    /** The records of a feed from one cursor up to the head of the feed. */
+    private static final class Tail {
+        final Cursor begin;
+        final Cursor end;
+        final List<EncodedRecord> records;
+        final History history;
+        /** The number of redactions in the project when the records were read. */
+        final long redactions;
+        /** When the oldest of them were read, as {@link System#nanoTime()}. */
+        final long readAt;
+
+        final int bytes;
+
+        Tail(Cursor begin, Cursor end, List<EncodedRecord> records, History history, long redactions, long readAt) {
+            this.begin = begin;
+            this.end = end;
+            this.records = records;
+            this.history = history;
+            this.redactions = redactions;
+            this.readAt = readAt;
+            long sum = RECORD_OVERHEAD;
+            for (EncodedRecord record : records) {
+                sum += record.length() + RECORD_OVERHEAD;
+            }
+            this.bytes = (int) Math.min(sum, Integer.MAX_VALUE);
+        }
+
+        boolean isOld() {
+            return System.nanoTime() - readAt > CACHED.toNanos();
+        }
+
+        /** The number of records up to the cursor; -1 if the cursor lies outside or belongs to another record. */
+        int position(UUID projectId, Cursor cursor) {
+            if (cursor.sequenceId() < begin.sequenceId() || cursor.sequenceId() > end.sequenceId()) {
+                return -1;
+            }
+            int position = (int) (cursor.sequenceId() - begin.sequenceId());
+            boolean matches = cursor.check() == null
+                    || (position == 0
+                            ? cursor.equals(begin)
+                            : cursor.equals(Cursor.behind(projectId, records.get(position - 1))));
+            return matches ? position : -1;
+        }
+
+        /** Whether the database still has all these records. */
+        boolean stands(UUID projectId, Found found) {
+            boolean there = end.sequenceId() == 0
+                    || (found.recordId != null
+                            && found.mark != null
+                            && end.matches(projectId, found.recordId, found.mark));
+            return there
+                    && history.equals(found.history)
+                    && redactions == found.redactions
+                    && begin.sequenceId() >= found.horizon;
+        }
+
+        /** The page from a position on; null if it also has records that are not cached. */
+        @Nullable
+        FeedPage page(UUID projectId, int position, FeedQuery query, boolean grown) {
+            List<EncodedRecord> fitting = new ArrayList<>();
+            long bytes = 0;
+            for (EncodedRecord record : records.subList(position, records.size())) {
+                bytes += record.length();
+                if (fitting.size() == query.limit() || (bytes > query.maxBytes() && !fitting.isEmpty())) {
+                    return page(projectId, fitting, true);
+                }
+                fitting.add(record);
+            }
+            if (grown) {
+                return fitting.size() == query.limit() ? page(projectId, fitting, true) : null;
+            }
+            if (fitting.isEmpty()) {
+                return new FeedPage(fitting, null, null, query.cursor() == null ? Cursor.START : query.cursor());
+            }
+            return page(projectId, fitting, false);
+        }
+
+        private static FeedPage page(UUID projectId, List<EncodedRecord> records, boolean more) {
+            Cursor last = Cursor.behind(projectId, records.get(records.size() - 1));
+            return new FeedPage(records, more ? last : null, null, last);
+        }
+    }
+
+    /**
+     * Identifies the server and the database that records were read from. After a failover or a restore the history is another
+     * one, and the same place may have another record.
+     */
+    private record History(OffsetDateTime serverStarted, long databaseOid) {}
+
+    /**
+     * The record at a place, and the state of its feed.
+     *
+     * @param recordId null if the place is empty
+     * @param mark of the place; null if the place is empty
+     * @param head the sequence id of the newest record; 0 if the feed is empty
+     * @param redactions the number of redactions in the project
+     * @param horizon the sequence id up to which records have expired
+     */
+    private record Found(
+            @Nullable UUID recordId,
+            @Nullable Integer mark,
+            long head,
+            long redactions,
+            long horizon,
+            History history) {}
+
+    /**
+     * Looks up places in batches: one statement for all requests that ask at the same time. Requests that arrive while
+     * {@link #IN_FLIGHT} statements run go into the next one. So an answer shows everything that was committed before the
+     * question. Safe for any thread.
+     */
+    private static final class PlaceFinder {
+
+        private static final Sql FIND_PLACES = Sql.named("core/feed/find_places");
+        private static final int IN_FLIGHT = 2;
+        private static final int PLACES_PER_STATEMENT = 1_000;
+
+        private final Pool pool;
+        private final Vertx vertx;
+        private final Context context;
+        /** The questions for the next statement, at most one per request. */
+        private Map<Place, List<Caller>> next = new LinkedHashMap<>();
+
+        private int inFlight;
+        /** The history in the last answer; null before the first one. */
+        private volatile @Nullable History history;
+
+        PlaceFinder(Pool pool, Vertx vertx) {
+            this.pool = pool;
+            this.vertx = vertx;
+            this.context = vertx.getOrCreateContext();
+        }
+
+        private record Place(UUID projectId, long sequenceId) {}
+
+        private record Caller(Context context, UniEmitter<? super Found> answer) {}
+
+        /** Looks up one place. Answers on the context that subscribes. */
+        Uni<Found> find(UUID projectId, long sequenceId) {
+            return Uni.createFrom()
+                    .emitter(answer ->
+                            ask(new Place(projectId, sequenceId), new Caller(vertx.getOrCreateContext(), answer)));
+        }
+
+        private void ask(Place place, Caller caller) {
+            Map<Place, List<Caller>> batch;
+            synchronized (this) {
+                next.computeIfAbsent(place, key -> new ArrayList<>()).add(caller);
+                batch = takeBatch();
+            }
+            send(batch);
+        }
+
+        /** The batch to send now; empty if enough statements run. */
+        private Map<Place, List<Caller>> takeBatch() {
+            if (inFlight == IN_FLIGHT || next.isEmpty()) {
+                return Map.of();
+            }
+            inFlight++;
+            Map<Place, List<Caller>> batch = next;
+            next = new LinkedHashMap<>();
+            if (batch.size() > PLACES_PER_STATEMENT) {
+                List<Place> rest =
+                        batch.keySet().stream().skip(PLACES_PER_STATEMENT).toList();
+                rest.forEach(place -> next.put(place, batch.remove(place)));
+            }
+            return batch;
+        }
+
+        private void send(Map<Place, List<Caller>> batch) {
+            if (batch.isEmpty()) {
+                return;
+            }
+            UUID[] projectIds = batch.keySet().stream().map(Place::projectId).toArray(UUID[]::new);
+            Long[] sequenceIds = batch.keySet().stream().map(Place::sequenceId).toArray(Long[]::new);
+            context.runOnContext(now -> FIND_PLACES
+                    .bind("project_id", projectIds)
+                    .bind("sequence_id", sequenceIds)
+                    .execute(pool)
+                    .subscribe()
+                    .with(rows -> answer(batch, rows), failure -> fail(batch, failure)));
+        }
+
+        private void answer(Map<Place, List<Caller>> batch, RowSet<Row> rows) {
+            sendNext();
+            Map<Place, Found> found = new HashMap<>();
+            for (Row row : rows) {
+                History read = new History(row.getOffsetDateTime("server_started"), row.getLong("database_oid"));
+                history = read;
+                found.put(
+                        new Place(row.getUUID("project_id"), row.getLong("sequence_id")),
+                        new Found(
+                                row.getUUID("record_id"),
+                                row.getInteger("mark"),
+                                row.getLong("head"),
+                                row.getLong("redactions"),
+                                row.getLong("horizon"),
+                                read));
+            }
+            batch.forEach((place, callers) -> callers.forEach(
+                    caller -> caller.context.runOnContext(now -> caller.answer.complete(found.get(place)))));
+        }
+
+        private void fail(Map<Place, List<Caller>> batch, Throwable failure) {
+            sendNext();
+            batch.values()
+                    .forEach(callers ->
+                            callers.forEach(caller -> caller.context.runOnContext(now -> caller.answer.fail(failure))));
+        }
+
+        private void sendNext() {
+            Map<Place, List<Caller>> batch;
+            synchronized (this) {
+                inFlight--;
+                batch = takeBatch();
+            }
+            send(batch);
+        }
+    }
+}

@@ -1,0 +1,172 @@
+package dev.annals.core.feed;
+
+import com.github.benmanes.caffeine.cache.Cache;
+import com.github.benmanes.caffeine.cache.Caffeine;
+import dev.annals.core.feed.DatabaseReader.NotReachedException;
+import dev.annals.kernel.config.AnnalsConfig;
+import dev.annals.kernel.database.DatabaseFailure;
+import dev.annals.kernel.database.ServicePool;
+import dev.annals.kernel.database.Sql;
+import dev.annals.kernel.memory.Reservation;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.quarkus.runtime.StartupEvent;
+import io.smallrye.mutiny.Uni;
+import io.vertx.mutiny.sqlclient.Pool;
+import jakarta.annotation.PreDestroy;
+import jakarta.enterprise.context.ApplicationScoped;
+import jakarta.enterprise.event.Observes;
+import java.time.Duration;
+import java.util.UUID;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Supplier;
+import org.jboss.logging.Logger;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Reads pages from hot standbys if {@code annals.read-database-url} names any, otherwise from the primary.
+ *
+ * <p>A standby may lag behind. It must have replayed the client's cursor, the sequence id that the client names, and the last
+ * append of this instance to the feed; otherwise the page comes from the primary. So a client sees again what it is known to have
+ * seen.
+ *
+ * <p>Two states: while standbys answer, each page tries them. After one that did not answer, the primary answers alone, and one
+ * request per {@link #RETRY_NANOS} tries the standbys again. Safe for any thread.
+ */
+@ApplicationScoped
+class StandbyReader implements FeedReader {
+
+    private static final Logger LOG = Logger.getLogger(StandbyReader.class);
+    private static final Sql READ_HEADS = Sql.named("core/feed/read_heads");
+    private static final int MAX_PROJECTS = 100_000;
+    /** A useful standby never lags by more. */
+    private static final Duration REMEMBERED = Duration.ofMinutes(10);
+
+    private static final long RETRY_NANOS = TimeUnit.SECONDS.toNanos(5);
+
+    private final FeedReader primary;
+    private final @Nullable Pool pool;
+    private final @Nullable DatabaseReader standby;
+    private final Counter fromStandby;
+    private final Counter fromPrimary;
+
+    /** The last sequence id that this instance appended, by project. */
+    private final Cache<UUID, Long> appended = Caffeine.newBuilder()
+            .maximumSize(MAX_PROJECTS)
+            .expireAfterWrite(REMEMBERED)
+            .build();
+
+    /** A sequence id that the standby has replayed, by project. */
+    private final Cache<UUID, Long> replayed = Caffeine.newBuilder()
+            .maximumSize(MAX_PROJECTS)
+            .expireAfterWrite(REMEMBERED)
+            .build();
+
+    private final AtomicLong retryAt = new AtomicLong(System.nanoTime());
+    private volatile boolean failing;
+
+    StandbyReader(
+            CachingReader primary,
+            Pool writes,
+            ServicePool pools,
+            AnnalsConfig config,
+            FeedIndex index,
+            MeterRegistry metrics) {
+        this.primary = primary;
+        // The first call creates the default pool, from which the pool for standbys is made.
+        writes.size();
+        this.pool = config.readDatabaseUrl().isPresent()
+                ? pools.openForStandbys(config.database().readPoolSize())
+                : null;
+        this.standby = pool == null ? null : new DatabaseReader(pool, index.readBy(pool));
+        this.fromStandby = metrics.counter("annals.feed.reads", "server", "standby");
+        this.fromPrimary = metrics.counter("annals.feed.reads", "server", "primary");
+    }
+
+    void start(@Observes StartupEvent event) {
+        if (pool != null) {
+            pool.withConnection(connection -> connection.query("select 1").execute())
+                    .subscribe()
+                    .with(
+                            answer -> {},
+                            failure -> LOG.warnf(
+                                    "No server of ANNALS_READ_DATABASE_URL can be used (%s). Pages are read from"
+                                            + " ANNALS_DATABASE_URL until one answers.",
+                                    failure.getMessage()));
+        }
+    }
+
+    /** Reports that this instance has committed records up to this sequence id. */
+    void appended(UUID projectId, long head) {
+        if (standby != null) {
+            appended.asMap().merge(projectId, head, Math::max);
+        }
+    }
+
+    @Override
+    public Uni<FeedPage> read(UUID projectId, FeedQuery query, @Nullable Reservation held) {
+        if (standby == null || pool == null) {
+            return primary.read(projectId, query, held);
+        }
+        Supplier<Uni<FeedPage>> fallback = () -> {
+            fromPrimary.increment();
+            return primary.read(projectId, query, held);
+        };
+        if (failing && !mayRetry()) {
+            return fallback.get();
+        }
+        return isReplayed(pool, projectId, needed(projectId, query))
+                .chain(reached ->
+                        reached ? standby.readIfReached(projectId, query, held).invoke(this::answered) : fallback.get())
+                .onFailure(NotReachedException.class)
+                .recoverWithUni(behind -> {
+                    replayed.invalidate(projectId);
+                    return fallback.get();
+                })
+                .onFailure(DatabaseFailure::isOutage)
+                .recoverWithUni(failure -> {
+                    retryAt.set(System.nanoTime() + RETRY_NANOS);
+                    failing = true;
+                    return fallback.get();
+                });
+    }
+
+    private long needed(UUID projectId, FeedQuery query) {
+        Long own = appended.getIfPresent(projectId);
+        return Math.max(query.newestSeen(), own == null ? 0 : own);
+    }
+
+    private void answered() {
+        failing = false;
+        fromStandby.increment();
+    }
+
+    private boolean mayRetry() {
+        long at = retryAt.get();
+        long now = System.nanoTime();
+        return now - at >= 0 && retryAt.compareAndSet(at, now + RETRY_NANOS);
+    }
+
+    private Uni<Boolean> isReplayed(Pool standbys, UUID projectId, long needed) {
+        Long known = replayed.getIfPresent(projectId);
+        if (needed <= (known == null ? 0 : known)) {
+            return Uni.createFrom().item(true);
+        }
+        return READ_HEADS
+                .bind("project_ids", new UUID[] {projectId})
+                .execute(standbys)
+                .map(rows -> {
+                    long head = rows.iterator().next().getLong("head");
+                    replayed.put(projectId, head);
+                    return needed <= head;
+                });
+    }
+
+    @PreDestroy
+    void close() {
+        if (pool != null) {
+            pool.closeAndForget();
+        }
+    }
+}

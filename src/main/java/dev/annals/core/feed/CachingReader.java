@@ -2,8 +2,8 @@ package dev.annals.core.feed;
 
 import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
+import dev.annals.core.feed.FeedQuery.Order;
 import dev.annals.core.query.Filter;
-import dev.annals.core.query.Order;
 import dev.annals.core.record.RecordEncoder;
 import dev.annals.core.record.RecordEncoder.EncodedRecord;
 import dev.annals.kernel.database.DatabaseFailure;

@@ -1,7 +1,7 @@
 package dev.annals.core.feed;
 
+import dev.annals.core.feed.FeedQuery.Order;
 import dev.annals.core.query.Filter;
-import dev.annals.core.query.Order;
 import dev.annals.core.record.RecordEncoder.EncodedRecord;
 import dev.annals.core.record.RecordRow;
 import dev.annals.core.record.StoredRecord;

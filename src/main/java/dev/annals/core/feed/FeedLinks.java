@@ -1,6 +1,6 @@
 package dev.annals.core.feed;
 
-import dev.annals.core.query.Order;
+import dev.annals.core.feed.FeedQuery.Order;
 import dev.annals.kernel.config.AnnalsConfig;
 import dev.annals.kernel.connection.TrustedProxies;
 import dev.annals.kernel.http.ProblemException;

@@ -3,7 +3,6 @@ package dev.annals.core.feed;
 import dev.annals.access.caller.Caller;
 import dev.annals.access.caller.View;
 import dev.annals.core.query.Filter;
-import dev.annals.core.query.Order;
 import dev.annals.core.query.Query;
 import dev.annals.core.query.QueryParser;
 import dev.annals.core.query.QueryParser.QueryException;
@@ -397,5 +396,13 @@ public record FeedQuery(
                 throw RequestParameters.invalid("end", "It is before start, so there is nothing between them.");
             }
         }
+    }
+
+    /** The direction of a page. */
+    public enum Order {
+        /** Oldest first: the order of commits. */
+        ASCENDING,
+        /** Newest first. */
+        DESCENDING
     }
 }

@@ -2,8 +2,8 @@ package dev.annals.derived.search;
 
 import dev.annals.core.feed.FeedIndex;
 import dev.annals.core.feed.FeedIndex.ScanPlan;
+import dev.annals.core.feed.FeedQuery.Order;
 import dev.annals.core.query.Filter;
-import dev.annals.core.query.Order;
 import dev.annals.derived.projection.Projection;
 import dev.annals.kernel.database.Binds;
 import dev.annals.kernel.database.Reads;

@@ -2,8 +2,8 @@ package dev.annals.edges.delivery;
 
 import dev.annals.core.feed.FeedPage;
 import dev.annals.core.feed.FeedQuery;
+import dev.annals.core.feed.FeedQuery.Order;
 import dev.annals.core.feed.FeedReader;
-import dev.annals.core.query.Order;
 import dev.annals.core.record.RecordEncoder;
 import dev.annals.kernel.database.Reads;
 import dev.annals.kernel.database.RepeatedLook;

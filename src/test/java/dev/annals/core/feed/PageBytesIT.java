@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.annals.OneByOne;
 import dev.annals.core.feed.FeedClient.Page;
+import dev.annals.core.feed.FeedQuery.Order;
 import dev.annals.core.query.Filter;
-import dev.annals.core.query.Order;
 import io.quarkus.test.common.http.TestHTTPResource;
 import io.quarkus.test.junit.QuarkusTest;
 import io.quarkus.test.junit.TestProfile;

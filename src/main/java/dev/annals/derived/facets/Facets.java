@@ -30,10 +30,12 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Counts the records that pass a filter, from the newest back to the oldest: at the places that the index names, as pages do, a few
- * thousand with each statement. PostgreSQL groups them by hashes of their values; only the values that are shown are read.
+ * Counts records that pass a filter, from the newest to the oldest, at the places that the {@link SearchIndex} names. Each statement reads
+ * keys, hashes of values, of a few thousand records; {@link FacetAnswer} counts them; at the end, one statement reads the values that the
+ * answer shows.
  *
- * <p>A count that is not over in time, or in memory, ends where it is, and says so.
+ * <p>A request ends when it is complete, or at its limits of time, records or memory; the answer then says that it is incomplete. Projects
+ * take turns: a project runs one request at a time, and has one place in the queue for all.
  */
 @ApplicationScoped
 class Facets {
@@ -43,12 +45,12 @@ class Facets {
     private static final Sql COUNT_FACETS = Sql.named("derived/facets/count_facets");
     private static final Sql READ_FACETS = Sql.named("derived/facets/read_facets");
 
-    /** How many intervals there are at most where nobody asks for their length. */
+    /** The most intervals if the request names no length. */
     private static final int FEW_INTERVALS = 120;
 
     private static final int MOST_INTERVALS = 1_000;
 
-    /** Places that one statement looks at: at first, and later, if none of them takes long. */
+    /** The places of a statement. The number grows while statements are short, and shrinks after a long one. */
     private static final int FIRST_PLACES = 1_000;
 
     private static final int MOST_PLACES = 4_000;
@@ -56,7 +58,7 @@ class Facets {
     private static final long SHORT_NANOS = 50_000_000;
     private static final long LONG_NANOS = 4 * SHORT_NANOS;
 
-    /** How many statements of a request look at a time. */
+    /** Statements of a request at a time. */
     private static final int STATEMENTS = 2;
 
     private static final String TOO_MANY = "Too many requests count records: try again.";
@@ -64,18 +66,15 @@ class Facets {
     /** PostgreSQL's query_canceled. */
     private static final String CANCELLED = "57014";
 
-    /** How long a request may look at records; its answer is incomplete then. A reader of the viewer waits for it. */
+    /** The time limit of counting: a person waits for the answer. */
     private static final Duration TIME = Duration.ofSeconds(5);
-    /**
-     * How long one statement may look at records: it looks at a few thousand at most, which takes milliseconds; one that takes longer is
-     * repeated with fewer.
-     */
+    /** The time limit of a statement, which takes milliseconds as a rule. */
     private static final Duration STATEMENT_TIMEOUT = Duration.ofSeconds(2);
-    /** How many further projects may wait, each with one request: the last of them gets its answer within {@link #MAX_WAIT}, mostly. */
+    /** The most projects that wait, each with one request. The last one gets its answer within {@link #MAX_WAIT} as a rule. */
     static final int WAITING = 32;
-    /** How many further requests of a project may wait behind the one that is counted: more than a viewer's reader sends. */
+    /** The most requests of a project that wait, more than a viewer sends. */
     static final int WAITING_PER_PROJECT = 8;
-    /** How long a request may take, including its wait: a reader who looks at a page does not wait for longer. */
+    /** The longest wait of a request for its turn. */
     private static final Duration MAX_WAIT = Duration.ofSeconds(15);
 
     private final SecureRandom random = new SecureRandom();
@@ -84,10 +83,10 @@ class Facets {
     private final FacetsConfig config;
     private final Duration statementTimeout;
     private final Bulkhead counting;
-    /** Of each project that counts: it has one place in {@link #counting}, so that it delays no other by more than one request. */
-    private final Map<UUID, Lane> lanes = new ConcurrentHashMap<>();
+    /** A project holds one place in {@link #counting}, so it delays others by one request at most. */
+    private final Map<UUID, ProjectQueue> queues = new ConcurrentHashMap<>();
 
-    private static final class Lane {
+    private static final class ProjectQueue {
         final Bulkhead requests = new Bulkhead(1, WAITING_PER_PROJECT, MAX_WAIT, TOO_MANY);
         int users;
     }
@@ -105,19 +104,19 @@ class Facets {
         this.counting = new Bulkhead(config.concurrent(), WAITING, MAX_WAIT, TOO_MANY);
     }
 
-    /** How many bytes a request may take at first; see {@link #count}. */
+    /** The memory that a request needs to begin. */
     static long firstMemory(FacetsRequest request) {
-        // A value and its name, as JSON and before.
-        long values = 8_192L * Count.FIELDS.size() * Math.max(request.top(), Count.TOP_OUTCOMES);
-        return (long) STATEMENTS * MOST_PLACES * Count.BYTES_PER_RECORD + values;
+        // A value and its name, twice: as read and as JSON.
+        long values = 8_192L * FacetAnswer.FIELDS.size() * Math.max(request.top(), FacetAnswer.TOP_OUTCOMES);
+        return (long) STATEMENTS * MOST_PLACES * FacetAnswer.BYTES_PER_RECORD + values;
     }
 
     /**
-     * Counts.
+     * Counts records of a project.
      *
-     * @param memory whether the request may hold so many bytes altogether, from {@link #firstMemory} on
-     * @return the answer, as JSON. Fails with {@code result-too-large} if the intervals would be too many, and with
-     *     {@code overloaded} if too many are counting
+     * @param memory grants the request so many bytes altogether; {@link #firstMemory} are granted already
+     * @return the answer, as JSON. Fails with {@code result-too-large} if there are too many intervals, and with {@code overloaded} if too
+     *     many requests wait
      */
     Uni<byte[]> count(UUID projectId, FacetsRequest request, LongPredicate memory) {
         return Uni.createFrom().deferred(() -> {
@@ -138,15 +137,15 @@ class Facets {
     }
 
     private Uni<byte[]> inTurn(UUID projectId, Supplier<Uni<byte[]>> count) {
-        Lane lane = lanes.compute(projectId, (id, known) -> {
-            Lane used = known == null ? new Lane() : known;
+        ProjectQueue queue = queues.compute(projectId, (id, known) -> {
+            ProjectQueue used = known == null ? new ProjectQueue() : known;
             used.users++;
             return used;
         });
-        return lane.requests
+        return queue.requests
                 .run(() -> counting.run(count))
                 .onTermination()
-                .invoke(() -> lanes.computeIfPresent(projectId, (id, used) -> --used.users == 0 ? null : used));
+                .invoke(() -> queues.computeIfPresent(projectId, (id, used) -> --used.users == 0 ? null : used));
     }
 
     private static Timeline timeline(FacetsRequest request) {
@@ -165,18 +164,21 @@ class Facets {
     }
 
     /**
-     * A piece that a statement has looked at.
+     * Places that one statement has read.
      *
-     * @param records empty if it was not in time
+     * @param records empty if the statement ran into its time limit
      */
-    private record Counted(ScanPlan places, Optional<Row> records, long nanos) {}
+    private record Piece(ScanPlan places, Optional<Row> records, long nanos) {}
 
-    /** One request's way back through the feed. */
+    /**
+     * One request. It plans some places, counts them in pieces, and plans the next ones: all records after {@code from} are counted, and
+     * the plan covers the records from {@code lowest} to {@code before}.
+     */
     private final class Walk {
 
         private final UUID projectId;
         private final FacetsRequest request;
-        private final Count count;
+        private final FacetAnswer answer;
         private final LongPredicate memory;
         private final long through;
         private final long horizon;
@@ -184,11 +186,8 @@ class Facets {
         private final long deadline = System.nanoTime() + TIME.toNanos();
 
         private @Nullable ScanPlan plan;
-        /** The records that the plan is for are before this one. */
         private long before;
-        /** Where the plan ends. */
         private long lowest;
-        /** The records behind this one are counted. */
         private long from;
 
         private long looked;
@@ -197,7 +196,7 @@ class Facets {
         Walk(UUID projectId, FacetsRequest request, Timeline timeline, LongPredicate memory, Row bounds) {
             this.projectId = projectId;
             this.request = request;
-            this.count = new Count(timeline);
+            this.answer = new FacetAnswer(timeline);
             this.memory = memory;
             this.through = bounds.getLong("head");
             this.horizon = bounds.getLong("horizon");
@@ -213,18 +212,19 @@ class Facets {
                     .collect()
                     .last()
                     .chain(this::values)
-                    .map(values -> JsonBody.toBytes(4_096, json -> count.write(extent(), request.top(), values, json)));
+                    .map(values ->
+                            JsonBody.toBytes(4_096, json -> answer.write(extent(), request.top(), values, json)));
         }
 
         private boolean isComplete() {
             return from <= horizon;
         }
 
-        private Count.Extent extent() {
-            return new Count.Extent(through, isComplete() ? 0 : from, isComplete());
+        private FacetAnswer.Extent extent() {
+            return new FacetAnswer.Extent(through, isComplete() ? 0 : from, isComplete());
         }
 
-        /** Counts a piece; gives whether to go on. */
+        /** @return whether to continue */
         private Uni<Boolean> step() {
             if (isComplete()) {
                 return Uni.createFrom().item(false);
@@ -242,20 +242,20 @@ class Facets {
                     });
         }
 
-        /** Counts some pieces at a time: the next ones of the plan, each in a statement of its own. */
+        /** Counts the next pieces of the plan, each by a statement of its own. */
         private Uni<Boolean> countNext(ScanPlan ahead) {
-            List<Uni<Counted>> pieces = new ArrayList<>();
+            List<Uni<Piece>> pieces = new ArrayList<>();
             do {
                 pieces.add(count(ahead.takeBack(places)));
             } while (pieces.size() < STATEMENTS && !ahead.isEmpty());
-            // Up to the first that ends the count: those behind it would leave a gap.
+            // allMatch stops at the first piece that ends the count: later ones would leave a gap.
             return Uni.join()
                     .all(pieces)
                     .andCollectFailures()
                     .map(done -> done.stream().allMatch(piece -> add(ahead, piece)));
         }
 
-        private Uni<Counted> count(ScanPlan piece) {
+        private Uni<Piece> count(ScanPlan piece) {
             long began = System.nanoTime();
             return DatabaseFailure.retried(pool.withTransaction(connection -> LIMIT_COUNT
                                     .bind("millis", statementTimeout.toMillis())
@@ -267,7 +267,7 @@ class Facets {
                                             .bind("last", piece.last())
                                             .bind(
                                                     "interval",
-                                                    count.timeline()
+                                                    answer.timeline()
                                                             .interval()
                                                             .counted()
                                                             .text())
@@ -276,15 +276,15 @@ class Facets {
                             .map(rows -> Optional.of(rows.iterator().next()))
                             .onFailure(Facets::wasCancelled)
                             .recoverWithItem(Optional.empty()))
-                    .map(row -> new Counted(piece, row, System.nanoTime() - began));
+                    .map(row -> new Piece(piece, row, System.nanoTime() - began));
         }
 
-        /** Adds a piece; gives whether to go on behind it. */
-        private boolean add(ScanPlan ahead, Counted piece) {
+        /** @return whether to continue after this piece */
+        private boolean add(ScanPlan ahead, Piece piece) {
             if (piece.records().isEmpty()) {
                 return false;
             }
-            count.add(piece.records().get());
+            answer.add(piece.records().get());
             looked += piece.places().places();
             from = piece.places().lowest() - 1;
             if (ahead.isEmpty()) {
@@ -298,12 +298,12 @@ class Facets {
             return !isComplete()
                     && looked < config.records()
                     && System.nanoTime() < deadline
-                    && memory.test(firstMemory(request) + count.bytes());
+                    && memory.test(firstMemory(request) + answer.bytes());
         }
 
-        private Uni<List<Count.Value>> values() {
+        private Uni<List<FacetAnswer.Value>> values() {
             try {
-                requireLength(request, count.timeline());
+                requireLength(request, answer.timeline());
             } catch (ProblemException tooFine) {
                 return Uni.createFrom().failure(tooFine);
             }
@@ -311,8 +311,8 @@ class Facets {
             List<Integer> fields = new ArrayList<>();
             List<Long> keys = new ArrayList<>();
             List<Integer> counts = new ArrayList<>();
-            for (int field = 0; field < Count.FIELDS.size(); field++) {
-                for (Tally.Group group : count.top(field, request.top())) {
+            for (int field = 0; field < FacetAnswer.FIELDS.size(); field++) {
+                for (ValueCounts.Group group : answer.top(field, request.top())) {
                     places.add(group.newest());
                     fields.add(field);
                     keys.add(group.key());
@@ -331,10 +331,10 @@ class Facets {
         }
     }
 
-    private static List<Count.Value> values(RowSet<Row> rows) {
-        List<Count.Value> values = new ArrayList<>();
+    private static List<FacetAnswer.Value> values(RowSet<Row> rows) {
+        List<FacetAnswer.Value> values = new ArrayList<>();
         for (Row row : rows) {
-            values.add(new Count.Value(
+            values.add(new FacetAnswer.Value(
                     row.getInteger("field"),
                     row.getLong("key"),
                     row.getInteger("record_count"),

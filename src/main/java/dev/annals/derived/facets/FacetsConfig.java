@@ -8,14 +8,14 @@ import io.smallrye.config.WithDefault;
 
 /** Limits on facets. All counts are per instance of the service. */
 @ConfigMapping(prefix = "annals.facets")
-// A native executable would have none of these methods to ask for their limits.
+// A native executable would otherwise lack these methods.
 @RegisterForReflection(fields = false)
 public interface FacetsConfig {
 
     /**
-     * Records that a request for facets may look at. Then its answer says that it is incomplete.
+     * Records that a request for facets may read. Then its answer says that it is incomplete.
      *
-     * <p>Those that the index rules out do not count. The answer has the newest ones.
+     * <p>Records that the index rules out do not count. The answer has the newest ones.
      */
     @WithDefault("200000")
     @Min(1)

@@ -13,11 +13,10 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a client asks to be counted.
+ * A request for facets.
  *
- * @param filter which records
- * @param interval of what length; null: the finest that gives few enough
- * @param top how many values of each field
+ * @param interval the length of intervals; null for the shortest that gives few enough
+ * @param top the number of values of each field
  */
 record FacetsRequest(Filter filter, @Nullable Interval interval, int top) {
 

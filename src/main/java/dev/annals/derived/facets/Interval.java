@@ -10,19 +10,19 @@ import java.util.Locale;
 import java.util.Optional;
 import java.util.stream.Collectors;
 
-/** Intervals of time in UTC, from the finest on. Moments are in seconds since 1970. */
+/** Intervals of time in UTC, the shortest first. Moments are in seconds since 1970. */
 enum Interval {
     MINUTE,
     HOUR,
     DAY,
-    /** From Monday on. */
+    /** It begins on Monday. */
     WEEK,
     MONTH,
     YEAR;
 
     private static final long DAY_SECONDS = 86_400;
 
-    /** Its name in parameters and answers, and for PostgreSQL. */
+    /** Its name in parameters and answers, and in PostgreSQL. */
     String text() {
         return name().toLowerCase(Locale.ROOT);
     }
@@ -37,12 +37,12 @@ enum Interval {
         return Arrays.stream(values()).map(Interval::text).collect(Collectors.joining(", "));
     }
 
-    /** By what to count while it is not known whether the intervals have to become longer: a week may be in two months. */
+    /** The interval to count by, from which longer ones can still be added up: a week may be part of two months. */
     Interval counted() {
         return this == WEEK ? DAY : this;
     }
 
-    /** The beginning of the one that has this moment. */
+    /** The start of the interval that contains a moment. */
     long start(long moment) {
         return switch (this) {
             case MINUTE -> moment - Math.floorMod(moment, 60L);
@@ -52,7 +52,7 @@ enum Interval {
         };
     }
 
-    /** How many there are from the one that has the first moment to the one that has the last. */
+    /** The number of intervals from the one that contains {@code first} to the one that contains {@code last}. */
     long count(long first, long last) {
         long seconds = start(last) - start(first);
         return 1
@@ -66,7 +66,7 @@ enum Interval {
                 };
     }
 
-    /** The finest one, from this on, of which there are at most so many; or years, however many there are. */
+    /** The shortest interval, not shorter than this one, that gives at most {@code most}; years if none does. */
     Interval atMost(int most, long first, long last) {
         return EnumSet.range(this, YEAR).stream()
                 .filter(interval -> interval.count(first, last) <= most)

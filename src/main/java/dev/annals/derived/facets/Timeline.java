@@ -7,13 +7,10 @@ import java.util.NavigableMap;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
-/**
- * How many records there are in each interval of time, by the keys of their outcomes. Where there turn out to be more intervals than
- * there may be, they become longer.
- */
+/** Counts records by interval of time and key of their outcome. If there are too many intervals, they become longer. */
 final class Timeline {
 
-    /** What a count takes in memory, roughly. */
+    /** The memory of a count, roughly. */
     static final int BYTES_PER_COUNT = 128;
 
     private final @Nullable Long start;
@@ -23,9 +20,9 @@ final class Timeline {
     private NavigableMap<Long, Map<@Nullable Long, Integer>> counts = new TreeMap<>();
 
     /**
-     * @param filter whose times belong to the range; where it has none, the range is that of the records
-     * @param interval the finest one
-     * @param most how many of them there may be, unless they are years
+     * @param filter its times bound the range; without them, the records do
+     * @param interval the shortest one
+     * @param most the most intervals, unless they are years
      */
     Timeline(Filter filter, Interval interval, int most) {
         this.start = filter.start() == null ? null : filter.start().toEpochSecond();
@@ -35,22 +32,20 @@ final class Timeline {
         coarsen();
     }
 
-    /** The length of the intervals. */
     Interval interval() {
         return interval;
     }
 
-    /** For the beginning of each interval that has records, in order, how many; the key is null for those without outcome. */
+    /** Counts by the start of the interval, in order, and by the outcome's key, null for no outcome. */
     NavigableMap<Long, Map<@Nullable Long, Integer>> counts() {
         return by(interval);
     }
 
-    /** How many counts it has. */
+    /** The number of counts. */
     int size() {
         return counts.values().stream().mapToInt(Map::size).sum();
     }
 
-    /** Adds a record of a moment. */
     void add(long moment, @Nullable Long outcome) {
         add(counts, interval.counted().start(moment), outcome, 1);
     }
@@ -67,7 +62,7 @@ final class Timeline {
         return all;
     }
 
-    /** Makes the intervals as long as they have to be. */
+    /** Lengthens the intervals until there are few enough. */
     void coarsen() {
         if (counts.isEmpty() && (start == null || last == null)) {
             return;

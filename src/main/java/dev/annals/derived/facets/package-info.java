@@ -1,4 +1,4 @@
-/** How many records pass a filter, by the values of their fields and by time: counted when it is asked for. */
+/** Counts of the records that pass a filter, by the values of their fields and by time, made on request. */
 @NullMarked
 package dev.annals.derived.facets;
 

@@ -5,17 +5,17 @@ import java.util.List;
 import java.util.PriorityQueue;
 
 /**
- * How many records have each value of a field. Values are known by their keys alone, so that a tally stays small.
+ * Counts records by the value of a field. It holds keys in place of values, so that it stays small.
  *
- * <p>It is a hash table with linear probing. The keys are hashes already, seeded for each request, so that nobody can make them collide.
+ * <p>A hash table with linear probing. The keys are hashes with a seed per request, so a writer cannot make them collide.
  */
-final class Tally {
+final class ValueCounts {
 
     private static final int FIRST_SLOTS = 64;
 
     private static final int BYTES_PER_SLOT = Long.BYTES + Integer.BYTES + Long.BYTES;
 
-    /** What a key takes at most: a table that has just grown is three eighths full, and the one before is still there. */
+    /** The most memory of a key: a table that has just grown is three eighths full, and the old one still exists. */
     static final int BYTES_PER_KEY = 4 * BYTES_PER_SLOT;
 
     private static final Comparator<Group> RARE_FIRST =
@@ -35,7 +35,7 @@ final class Tally {
     private long[] newest = new long[FIRST_SLOTS];
     private int size;
 
-    /** How many different values there are. */
+    /** The number of different values. */
     int size() {
         return size;
     }
@@ -59,7 +59,7 @@ final class Tally {
         }
     }
 
-    /** Where the key is, or would be. */
+    /** The slot of the key, or the free one for it. */
     private int slot(long key) {
         int last = keys.length - 1;
         int slot = (int) key & last;
@@ -86,7 +86,7 @@ final class Tally {
         }
     }
 
-    /** The most frequent values; of those that are equally frequent, the ones seen last. In any order. */
+    /** The most frequent values, in any order; among equally frequent ones, those with the newest records. */
     List<Group> top(int most) {
         PriorityQueue<Group> top = new PriorityQueue<>(RARE_FIRST);
         for (int slot = 0; slot < keys.length; slot++) {

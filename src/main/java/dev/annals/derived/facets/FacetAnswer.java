@@ -10,26 +10,27 @@ import java.util.Map;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
-/** The records counted so far for one request, and the answer that is made of them. Used by one thread at a time. */
-final class Count {
+/** The counts of one request, and the answer made from them. One thread at a time uses it. */
+final class FacetAnswer {
 
-    /** The columns of {@code count_facets.sql}, in the order of answers. */
+    /** Columns of {@code count_facets.sql}, in the order of answers. */
     static final List<String> FIELDS = List.of("action", "actor", "subject", "outcome", "ip_address", "recorded_by");
 
     static final int OUTCOME = FIELDS.indexOf("outcome");
-    /** How many outcomes each interval may tell apart. */
+    /** The most outcomes that an interval lists. */
     static final int TOP_OUTCOMES = 10;
 
-    /** What a record takes until it has been counted: a number for its place, for each field and for its time, sent and read. */
+    /** The memory of a record until it is counted: numbers for its place, its fields and its time, as sent and as read. */
     static final int BYTES_PER_RECORD = (2 + FIELDS.size()) * 36;
 
-    private final Tally[] tallies =
-            IntStream.range(0, FIELDS.size()).mapToObj(field -> new Tally()).toArray(Tally[]::new);
+    private final ValueCounts[] counts = IntStream.range(0, FIELDS.size())
+            .mapToObj(field -> new ValueCounts())
+            .toArray(ValueCounts[]::new);
     private final int[] missing = new int[FIELDS.size()];
     private final Timeline timeline;
     private int total;
 
-    Count(Timeline timeline) {
+    FacetAnswer(Timeline timeline) {
         this.timeline = timeline;
     }
 
@@ -37,11 +38,11 @@ final class Count {
         return timeline;
     }
 
-    /** How many bytes it takes, roughly. */
+    /** The memory of the counts, roughly. */
     long bytes() {
         long bytes = (long) Timeline.BYTES_PER_COUNT * timeline.size();
-        for (Tally tally : tallies) {
-            bytes += (long) Tally.BYTES_PER_KEY * tally.size();
+        for (ValueCounts field : counts) {
+            bytes += (long) ValueCounts.BYTES_PER_KEY * field.size();
         }
         return bytes;
     }
@@ -63,7 +64,7 @@ final class Count {
                 if (values[i] == null) {
                     missing[field]++;
                 } else {
-                    tallies[field].add(values[i], places[i]);
+                    counts[field].add(values[i], places[i]);
                 }
             }
         }
@@ -76,18 +77,18 @@ final class Count {
     }
 
     /**
-     * The most frequent values of a field, with one record that has each.
+     * The most frequent values of a field, with a record that has each.
      *
-     * @param most how many the answer has
+     * @param most the number of values in the answer
      */
-    List<Tally.Group> top(int field, int most) {
-        return tallies[field].top(field == OUTCOME ? Math.max(most, TOP_OUTCOMES) : most);
+    List<ValueCounts.Group> top(int field, int most) {
+        return counts[field].top(field == OUTCOME ? Math.max(most, TOP_OUTCOMES) : most);
     }
 
     /**
-     * A value of a field.
+     * A value of a field, as the answer shows it.
      *
-     * @param name of a party that has an id and a name
+     * @param name of a party with an id
      */
     record Value(
             int field,
@@ -96,13 +97,13 @@ final class Count {
             String value,
             @Nullable String name) {}
 
-    /** How far a count has come: it has the records behind {@code from}, up to {@code through}. */
+    /** The counted part of the feed: the records after {@code from}, up to {@code through}. */
     record Extent(long through, long from, boolean complete) {}
 
     /**
      * Writes the answer.
      *
-     * @param values by field, the most frequent first; as many as there still are of {@link #top}
+     * @param values by field, the most frequent first; those of {@link #top} that still exist
      */
     void write(Extent extent, int most, List<Value> values, JsonGenerator json) throws IOException {
         json.writeStartObject();
@@ -129,15 +130,16 @@ final class Count {
         json.writeArrayFieldStart("intervals");
         for (Map.Entry<Long, Map<@Nullable Long, Integer>> interval :
                 timeline.counts().entrySet()) {
-            Map<@Nullable Long, Integer> counts = new HashMap<>(interval.getValue());
+            Map<@Nullable Long, Integer> byOutcome = new HashMap<>(interval.getValue());
             json.writeStartObject();
             json.writeStringField(
                     "start", Instant.ofEpochSecond(interval.getKey()).toString());
             json.writeNumberField(
-                    "count", counts.values().stream().mapToInt(count -> count).sum());
+                    "count",
+                    byOutcome.values().stream().mapToInt(count -> count).sum());
             json.writeArrayFieldStart("outcomes");
             for (Value outcome : shown) {
-                Integer count = counts.get(outcome.key());
+                Integer count = byOutcome.get(outcome.key());
                 if (count != null) {
                     json.writeStartObject();
                     json.writeStringField("value", outcome.value());
@@ -165,7 +167,7 @@ final class Count {
             json.writeEndObject();
         }
         json.writeEndArray();
-        json.writeNumberField("distinct", tallies[field].size());
+        json.writeNumberField("distinct", counts[field].size());
         json.writeNumberField("missing", missing[field]);
         json.writeEndObject();
     }

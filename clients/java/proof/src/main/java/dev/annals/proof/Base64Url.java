@@ -2,12 +2,12 @@ package dev.annals.proof;
 
 import java.util.Base64;
 
-/** RFC 4648, section 5, without padding, and strict: each value has one text. */
+/** Base64url without padding, RFC 4648, section 5. Each value has exactly one text. */
 public final class Base64Url {
 
     private Base64Url() {}
 
-    /** The text of these bytes. */
+    /** Encodes bytes. */
     public static String of(byte[] bytes) {
         return Base64.getUrlEncoder().withoutPadding().encodeToString(bytes);
     }
@@ -15,7 +15,7 @@ public final class Base64Url {
     /**
      * Reads a text.
      *
-     * @throws IllegalArgumentException if it is not the one text of so many bytes
+     * @throws IllegalArgumentException if it is not the text of {@code bytes} bytes
      */
     public static byte[] parse(String text, int expectedBytes) {
         byte[] bytes = Base64.getUrlDecoder().decode(text);

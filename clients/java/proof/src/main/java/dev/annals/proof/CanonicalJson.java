@@ -17,8 +17,8 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 
 /**
- * The one text of a JSON value that is hashed: RFC 8785, except that numbers keep the digits that they are written with.
- * PostgreSQL keeps 12345678901234567890 and 1.10 apart from their neighbours; a double does not.
+ * The canonical text of a JSON value, which is hashed: RFC 8785, except that numbers keep their digits. PostgreSQL
+ * distinguishes 12345678901234567890 and 1.10 from their neighbours; a double does not.
  */
 public final class CanonicalJson {
 
@@ -38,9 +38,9 @@ public final class CanonicalJson {
     private CanonicalJson() {}
 
     /**
-     * The canonical text of a JSON text.
+     * Makes the canonical text of a JSON text.
      *
-     * @throws IllegalArgumentException if it is not one JSON value, has a name twice in one object, half of a surrogate pair,
+     * @throws IllegalArgumentException if it is not one JSON value, repeats a name in an object, has half of a surrogate pair,
      *     or more than 200 levels
      */
     public static String of(String json) {
@@ -48,9 +48,9 @@ public final class CanonicalJson {
     }
 
     /**
-     * The members of a JSON object, each value in its canonical text.
+     * Reads the members of a JSON object, each value as canonical text.
      *
-     * @throws IllegalArgumentException as in {@link #of}, or if it is no object
+     * @throws IllegalArgumentException as in {@link #of}, or if it is not an object
      */
     public static SortedMap<String, String> members(String json) {
         return read(json, (parser, first) -> {
@@ -62,9 +62,9 @@ public final class CanonicalJson {
     }
 
     /**
-     * The elements of a JSON array, each in its canonical text.
+     * Reads the elements of a JSON array, each as canonical text.
      *
-     * @throws IllegalArgumentException as in {@link #of}, or if it is no array
+     * @throws IllegalArgumentException as in {@link #of}, or if it is not an array
      */
     public static List<String> elements(String json) {
         return read(json, (parser, first) -> {
@@ -76,9 +76,9 @@ public final class CanonicalJson {
     }
 
     /**
-     * Reads a whole number from 0 on: a size, or a place in a log.
+     * Reads a whole number from 0: a size, or an index in a log.
      *
-     * @throws IllegalArgumentException if it is anything else, or null
+     * @throws IllegalArgumentException if it is another text, or null
      */
     public static long natural(@Nullable String text) {
         if (text == null || !text.matches("0|[1-9][0-9]{0,17}")) {
@@ -88,9 +88,9 @@ public final class CanonicalJson {
     }
 
     /**
-     * The text of a JSON string, as its characters.
+     * Reads the characters of a JSON string.
      *
-     * @throws IllegalArgumentException if it is no JSON string
+     * @throws IllegalArgumentException if it is not a JSON string
      */
     public static String string(String json) {
         return read(json, (parser, first) -> {
@@ -144,7 +144,7 @@ public final class CanonicalJson {
         return members;
     }
 
-    /** The canonical text of an object with these members, whose values are canonical already. */
+    /** Makes the canonical text of an object. Its values are canonical already. */
     static String written(SortedMap<String, String> members) {
         StringBuilder out = new StringBuilder();
         char before = '{';
@@ -166,7 +166,7 @@ public final class CanonicalJson {
     }
 
     /**
-     * The canonical text of a string.
+     * Makes the canonical text of a string.
      *
      * @throws IllegalArgumentException if it has half of a surrogate pair
      */

@@ -4,15 +4,15 @@ import java.util.Collection;
 import java.util.List;
 
 /**
- * What a log says of itself: C2SP tlog-checkpoint.
+ * The name, size and root of a log: C2SP tlog-checkpoint.
  *
- * @param origin which log
- * @param size how many leaves its tree has
- * @param root the tree's root
+ * @param origin the name of the log
+ * @param size the number of leaves
+ * @param root of the tree
  */
 public record Checkpoint(String origin, long size, Hash root) {
 
-    /** Reads the text of a note. Further lines do not count. */
+    /** Reads the text of a note. Ignores further lines. */
     public static Checkpoint of(Note note) {
         List<String> lines = note.text().lines().toList();
         if (lines.size() < 3 || lines.get(0).isEmpty() || lines.stream().anyMatch(String::isEmpty)) {
@@ -22,11 +22,11 @@ public record Checkpoint(String origin, long size, Hash root) {
     }
 
     /**
-     * Reads the checkpoint of a log.
+     * Reads and verifies the checkpoint of a log.
      *
      * @param note the text of a signed note
-     * @param keys of one log: their name is its origin. One that has signed is enough
-     * @throws IllegalArgumentException if it is no checkpoint, is another log's, or none of these keys has signed it
+     * @param keys of one log, whose origin is their name. A signature of one of them suffices
+     * @throws IllegalArgumentException if it is not a checkpoint, belongs to another log, or is signed by none of these keys
      */
     public static Checkpoint open(String note, Collection<VerifierKey> keys) {
         Note parsed = Note.parse(note);
@@ -45,10 +45,10 @@ public record Checkpoint(String origin, long size, Hash root) {
     }
 
     /**
-     * Requires that this log begins with another one.
+     * Verifies that this log begins with another one.
      *
-     * @param proof of consistency; none where the other one is empty or as large
-     * @throws IllegalArgumentException if the proof does not show it
+     * @param proof of consistency; empty if the other one is empty or as large
+     * @throws IllegalArgumentException if the proof fails
      */
     public void requireContinues(Checkpoint older, List<Hash> proof) {
         if (!MerkleTree.isConsistent(older.size, older.root, size, root, proof)) {
@@ -57,7 +57,7 @@ public record Checkpoint(String origin, long size, Hash root) {
         }
     }
 
-    /** What is signed. */
+    /** The text that is signed. */
     public String text() {
         return origin + "\n" + size + "\n" + root + "\n";
     }

@@ -4,17 +4,16 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The hashes that stand for the leaves from {@code start} to before {@code end}: those of the nodes that {@link Node#covering}
- * names. Leaves, and ranges that begin where this one ends, can be appended. A range from 0 on knows the root of its tree, and
- * so it is all that is needed for a tree to grow.
+ * The hashes of the nodes that {@link Node#covering} gives for the leaves from {@code start} to before {@code end}. Leaves and
+ * adjacent ranges can be appended. A range from 0 computes the root of its tree, so it suffices to grow a tree.
  *
- * <p>The structure is that of {@code compact.Range} in transparency-dev/merkle. Not for several threads.
+ * <p>The structure is that of {@code compact.Range} in transparency-dev/merkle. Not thread-safe.
  */
 public final class CompactRange {
 
     private final long start;
     private long end;
-    /** The nodes' hashes, from left to right. */
+    /** From left to right. */
     private final List<Hash> hashes;
 
     private CompactRange(long start, long end, List<Hash> hashes) {
@@ -23,15 +22,15 @@ public final class CompactRange {
         this.hashes = hashes;
     }
 
-    /** No leaves, at this place. */
+    /** An empty range. */
     public static CompactRange at(long start) {
         return new CompactRange(start, start, new ArrayList<>());
     }
 
     /**
-     * A range whose hashes are known.
+     * A range with known hashes.
      *
-     * @throws IllegalArgumentException if a range of these leaves has another number of hashes
+     * @throws IllegalArgumentException if such a range has another number of hashes
      */
     public static CompactRange of(long start, long end, List<Hash> hashes) {
         int nodes = Node.covering(start, end).size();
@@ -42,7 +41,7 @@ public final class CompactRange {
         return new CompactRange(start, end, new ArrayList<>(hashes));
     }
 
-    /** The same in bytes: 32 for each hash. */
+    /** A range with known hashes, 32 bytes each. */
     public static CompactRange of(long start, long end, byte[] bytes) {
         if (bytes.length % Hash.BYTES != 0) {
             throw new IllegalArgumentException(bytes.length + " bytes are no hashes");
@@ -54,12 +53,12 @@ public final class CompactRange {
         return of(start, end, hashes);
     }
 
-    /** The first leaf. */
+    /** The index of the first leaf. */
     public long start() {
         return start;
     }
 
-    /** The leaf behind the last one. */
+    /** The index after the last leaf. */
     public long end() {
         return end;
     }
@@ -69,7 +68,7 @@ public final class CompactRange {
         return List.copyOf(hashes);
     }
 
-    /** The same in bytes. */
+    /** The hashes as bytes, 32 each. */
     public byte[] bytes() {
         byte[] bytes = new byte[hashes.size() * Hash.BYTES];
         for (int i = 0; i < hashes.size(); i++) {
@@ -83,12 +82,12 @@ public final class CompactRange {
         append(new Node(0, end), leaf);
     }
 
-    /** Appends the next node; it begins at {@link #end}. */
+    /** Appends a node that begins at {@link #end}. */
     private void append(Node next, Hash hash) {
         Hash merged = hash;
         int height = next.height();
         long index = next.index();
-        // The last node is the left sibling: both become one.
+        // The last node is the left sibling. Both become one node.
         while ((index & 1) == 1 && ((index - 1) << height) >= start) {
             merged = Hash.node(hashes.remove(hashes.size() - 1), merged);
             index >>= 1;
@@ -114,7 +113,7 @@ public final class CompactRange {
     }
 
     /**
-     * The root of the tree of all these leaves.
+     * The root of the tree of these leaves.
      *
      * @throws IllegalStateException if the range does not begin at 0
      */

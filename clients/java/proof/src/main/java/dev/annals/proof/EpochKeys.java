@@ -6,10 +6,10 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * The keys of one log that a reader trusts: those of the newest epoch that it knows, and perhaps of earlier ones, whose
- * checkpoints the newest epoch has to continue.
+ * The keys of a log that a reader trusts: those of the newest epoch it knows, and perhaps those of earlier epochs, whose
+ * checkpoints the newest epoch must continue.
  *
- * @param epoch the newest, from 1 on
+ * @param epoch the newest, from 1
  * @param newest the keys of this epoch
  * @param known all keys
  */
@@ -18,9 +18,9 @@ public record EpochKeys(int epoch, List<VerifierKey> newest, List<VerifierKey> k
     private static final Pattern EPOCH = Pattern.compile("/log/([1-9][0-9]{0,8})$");
 
     /**
-     * Sorts keys by their names.
+     * Sorts keys by epoch.
      *
-     * @throws IllegalArgumentException if they are not those of one log, whose name ends with {@code /log/} and the epoch
+     * @throws IllegalArgumentException if they do not belong to one log, whose name ends with {@code /log/} and the epoch
      */
     public static EpochKeys of(Collection<VerifierKey> keys) {
         int epoch = keys.stream().mapToInt(EpochKeys::epoch).max().orElse(0);

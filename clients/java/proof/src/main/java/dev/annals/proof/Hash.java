@@ -9,17 +9,16 @@ import java.util.Base64;
 import java.util.List;
 
 /**
- * A SHA-256: of an entry, or of a node of a Merkle tree as RFC 6962, section 2.1, hashes them. Immutable, 32 bytes; its text
- * is base64.
+ * A SHA-256 of 32 bytes: of an entry, or of a node of a Merkle tree as in RFC 6962, section 2.1. Its text is base64.
  */
 public final class Hash {
 
-    /** How many bytes each has. */
+    /** The number of bytes. */
     public static final int BYTES = 32;
 
     private static final ThreadLocal<MessageDigest> SHA_256 = ThreadLocal.withInitial(Hash::sha256);
 
-    /** The root of the tree without leaves. */
+    /** The root of the empty tree. */
     public static final Hash EMPTY_TREE = of(new byte[0]);
 
     private static final byte LEAF = 0;
@@ -39,7 +38,7 @@ public final class Hash {
         }
     }
 
-    /** The hash of these bytes, one part after the other. */
+    /** The hash of concatenated bytes. */
     public static Hash of(byte[]... parts) {
         MessageDigest digest = SHA_256.get();
         for (byte[] part : parts) {
@@ -53,14 +52,14 @@ public final class Hash {
         return of(text.getBytes(StandardCharsets.UTF_8));
     }
 
-    /** The leaf of this entry. */
+    /** The leaf whose entry is this hash. */
     public Hash leaf() {
         MessageDigest digest = SHA_256.get();
         digest.update(LEAF);
         return new Hash(digest.digest(bytes));
     }
 
-    /** The node above two others. */
+    /** The node above two nodes. */
     public static Hash node(Hash left, Hash right) {
         MessageDigest digest = SHA_256.get();
         digest.update(NODE);
@@ -69,9 +68,9 @@ public final class Hash {
     }
 
     /**
-     * Takes a hash out of bytes.
+     * Reads a hash from bytes.
      *
-     * @throws IndexOutOfBoundsException if there are no 32 bytes from {@code at} on
+     * @throws IndexOutOfBoundsException if fewer than 32 bytes follow {@code at}
      */
     public static Hash at(byte[] bytes, int at) {
         if (at < 0 || at > bytes.length - BYTES) {
@@ -97,7 +96,7 @@ public final class Hash {
     /**
      * Reads a JSON array of hashes in their text form.
      *
-     * @throws IllegalArgumentException if it is anything else, or null
+     * @throws IllegalArgumentException if it is another JSON value, or null
      */
     public static List<Hash> list(@Nullable String json) {
         if (json == null) {
@@ -118,7 +117,7 @@ public final class Hash {
         System.arraycopy(bytes, 0, target, at, BYTES);
     }
 
-    /** In base64url without padding, as leaves have digests. */
+    /** Encodes it in base64url without padding, as digests in leaves. */
     public String toBase64Url() {
         return Base64Url.of(bytes);
     }

@@ -8,16 +8,16 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 
 /**
- * A record as its leaf sees it: where it stands, and its fields, each in canonical JSON.
+ * The part of a record that its leaf covers: its place, and its fields in canonical JSON.
  *
  * @param id its UUID, in lower case
- * @param sequenceId its place in the feed, 1, 2, 3 …; its leaf has the index {@code sequenceId - 1}
+ * @param sequenceId its place in the feed, from 1; its leaf has the index {@code sequenceId - 1}
  * @param recordedAt as the API writes it
- * @param fields those that are set, of {@link #FIELDS}
+ * @param fields those of {@link #FIELDS} that are set
  */
 public record LeafRecord(String id, long sequenceId, String recordedAt, SortedMap<String, String> fields) {
 
-    /** The fields that a leaf can have, in its order. */
+    /** The fields of a leaf, in its order. */
     public static final List<String> FIELDS = List.of(
             "action",
             "actor.id",
@@ -34,7 +34,7 @@ public record LeafRecord(String id, long sequenceId, String recordedAt, SortedMa
             "subject.type",
             "timestamp");
 
-    /** The fields whose values can be redacted; of records with an action of the service's own only {@code message}. */
+    /** The fields that can be redacted. Of events of the service, only {@code message} can. */
     public static final List<String> REDACTABLE = List.of(
             "actor.type",
             "actor.id",
@@ -49,21 +49,21 @@ public record LeafRecord(String id, long sequenceId, String recordedAt, SortedMa
 
     private static final String OWN_ACTION = "\"annals.";
     private static final Set<String> PARTIES = Set.of("actor", "subject");
-    /** The API writes them where none were sent, too. */
+    /** The API writes empty metadata if none was sent. */
     private static final String NO_METADATA = "{}";
 
     /**
      * Reads a record from the JSON of the API.
      *
      * @param json an object with the members {@code id}, {@code sequence_id}, {@code recorded_at}, and the fields
-     * @throws IllegalArgumentException if it has members that no leaf covers, lacks one of these three, or is not JSON of which
-     *     {@link CanonicalJson#of} can be made
+     * @throws IllegalArgumentException if it has members that no leaf covers, lacks one of these three, or is not JSON that
+     *     {@link CanonicalJson#of} accepts
      */
     public static LeafRecord parse(String json) {
         return of(CanonicalJson.members(json));
     }
 
-    /** The same, of members that have been read. */
+    /** As {@link #parse(String)}, from members. */
     static LeafRecord of(SortedMap<String, String> members) {
         SortedMap<String, String> fields = new TreeMap<>();
         SortedMap<String, String> rest = new TreeMap<>(members);
@@ -105,7 +105,7 @@ public record LeafRecord(String id, long sequenceId, String recordedAt, SortedMa
         }
     }
 
-    /** The entry of this record, which its leaf hashes. */
+    /** The entry of this record, if no field was redacted. */
     public Hash entry(Seed recordSeed) {
         SortedMap<String, Hash> digests = new TreeMap<>();
         fields.forEach((name, value) -> digests.put(name, digest(recordSeed.salt(name), name, value)));
@@ -113,11 +113,11 @@ public record LeafRecord(String id, long sequenceId, String recordedAt, SortedMa
     }
 
     /**
-     * The entry of this record, of which something was redacted.
+     * The entry of this record after redactions.
      *
      * @param salts of the fields that are set
-     * @param redacted the digests of those that are gone
-     * @throws IllegalArgumentException if they are not those, are not in base64url, or are of fields that cannot be redacted
+     * @param redacted the digests of redacted fields
+     * @throws IllegalArgumentException if they do not match the fields, are not base64url, or belong to fields that cannot be redacted
      */
     public Hash entry(Map<String, String> salts, Map<String, String> redacted) {
         SortedMap<String, Hash> digests = new TreeMap<>();
@@ -143,7 +143,7 @@ public record LeafRecord(String id, long sequenceId, String recordedAt, SortedMa
                 : REDACTABLE.contains(field);
     }
 
-    /** The entry of a record with these digests, one for each field that is set or was. */
+    /** @param digests one for each field that is set or was redacted */
     Hash entry(SortedMap<String, Hash> digests) {
         StringBuilder out = new StringBuilder(1024).append("{\"annals\":\"leaf/1\",\"fields\":{");
         Iterator<Map.Entry<String, Hash>> each = digests.entrySet().iterator();

@@ -5,10 +5,10 @@ import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
 
-/** Reads lines of bytes that end with a line feed, and tells whether another one can be read without waiting. */
+/** Reads lines that end with a line feed. */
 public final class LineReader {
 
-    /** Stands for a line that is longer than any record; its bytes are skipped. */
+    /** Represents a line that is too long. Its bytes are skipped. */
     public static final byte[] TOO_LONG = {};
 
     private static final int MAX_LINE_BYTES = 1 << 20;
@@ -19,18 +19,18 @@ public final class LineReader {
     private int position;
     private int limit;
 
-    /** Lines of at most 1 MiB; longer ones are skipped. */
+    /** Reads lines of at most 1 MiB. */
     public LineReader(InputStream in) {
         this(in, MAX_LINE_BYTES);
     }
 
-    /** @param maxLineBytes longer lines are skipped */
+    /** @param maxLineBytes of a line; longer ones are {@link #TOO_LONG} */
     public LineReader(InputStream in, int maxLineBytes) {
         this.in = in;
         this.maxLineBytes = maxLineBytes;
     }
 
-    /** The next line without its end; null at the end of the input; {@link #TOO_LONG}. */
+    /** Reads the next line, without its end. Returns null at the end of the input. */
     public @Nullable byte[] next() throws IOException {
         ByteArrayOutputStream line = new ByteArrayOutputStream();
         boolean any = false;
@@ -62,7 +62,7 @@ public final class LineReader {
         return line.size() > maxLineBytes ? TOO_LONG : line.toByteArray();
     }
 
-    /** Whether something of the next line is there already. */
+    /** Whether a part of the next line can be read without waiting. */
     public boolean hasMore() throws IOException {
         return position < limit || in.available() > 0;
     }

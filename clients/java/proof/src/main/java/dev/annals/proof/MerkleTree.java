@@ -5,11 +5,10 @@ import java.util.List;
 import java.util.function.Function;
 
 /**
- * A Merkle tree as in RFC 6962, section 2.1, of a log that grows: roots, proofs that a leaf is in it (2.1.1), and proofs that a
- * larger tree begins with a smaller one (2.1.2). Whoever makes a proof supplies the {@link Node}s that it is made from; whoever
- * checks one needs nothing but the proof.
+ * The Merkle tree of a log, RFC 6962, section 2.1: roots, proofs that a leaf is in it (2.1.1), and proofs that a larger tree
+ * begins with a smaller one (2.1.2). To make a proof takes {@link Node}s of the tree; to verify one takes the proof alone.
  *
- * <p>The nodes behind a proof depend on sizes alone, so they can be fetched beforehand.
+ * <p>Which nodes a proof needs depends on sizes alone, so they can be read beforehand.
  */
 public final class MerkleTree {
 
@@ -18,17 +17,17 @@ public final class MerkleTree {
     /**
      * Consecutive leaves below one node of a tree, complete or not.
      *
-     * @param start the first
-     * @param end the one behind the last
+     * @param start the index of the first leaf
+     * @param end the index after the last leaf
      */
     public record Part(long start, long end) {
 
-        /** The nodes from which its hash is made. */
+        /** The nodes from which its hash follows. */
         public List<Node> nodes() {
             return Node.covering(start, end);
         }
 
-        /** Its hash, made from these nodes; {@link Hash#EMPTY_TREE} if it has no leaf. */
+        /** Computes its hash from its nodes; {@link Hash#EMPTY_TREE} if it has no leaf. */
         public Hash hash(Function<Node, Hash> tree) {
             List<Node> nodes = nodes();
             if (nodes.isEmpty()) {
@@ -42,7 +41,7 @@ public final class MerkleTree {
         }
     }
 
-    /** The whole tree of so many leaves. */
+    /** The whole tree of {@code size} leaves. */
     public static Part whole(long size) {
         return new Part(0, size);
     }
@@ -76,8 +75,8 @@ public final class MerkleTree {
     }
 
     /**
-     * The parts whose hashes prove that the tree of {@code to} leaves begins with the tree of {@code from} leaves. There are
-     * none where {@code from} is 0 or {@code to}.
+     * The parts whose hashes prove that the tree of {@code to} leaves begins with the tree of {@code from} leaves. None if {@code
+     * from} is 0 or {@code to}.
      */
     public static List<Part> consistency(long from, long to) {
         if (from < 0 || from > to) {
@@ -113,7 +112,7 @@ public final class MerkleTree {
     }
 
     /**
-     * Whether a leaf is in a tree. The algorithm is that of RFC 9162, section 2.1.3.2.
+     * Verifies that a leaf is in a tree, as in RFC 9162, section 2.1.3.2.
      *
      * @param leaf its {@linkplain Hash#leaf hash}
      * @param proof from the leaf's sibling upwards
@@ -145,8 +144,8 @@ public final class MerkleTree {
     }
 
     /**
-     * Whether the tree of {@code to} leaves begins with the tree of {@code from} leaves. The algorithm is that of RFC 9162,
-     * section 2.1.4.2. Every tree begins with the empty one.
+     * Verifies that the tree of {@code to} leaves begins with the tree of {@code from} leaves, as in RFC 9162, section 2.1.4.2.
+     * Every tree begins with the empty one.
      */
     public static boolean isConsistent(long from, Hash fromRoot, long to, Hash toRoot, List<Hash> proof) {
         if (from < 0 || from > to) {

@@ -4,27 +4,27 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * A node of a Merkle tree below which every leaf is there: the leaves from {@code index << height} on, {@code 1 << height} of
- * them. It never changes, however large the tree grows.
+ * A complete node of a Merkle tree: {@code 1 << height} leaves from {@code index << height}. It never changes when the tree
+ * grows.
  *
  * @param height 0 for a leaf
  * @param index counts the nodes of this height from the left, from 0
  */
 public record Node(int height, long index) {
 
-    /** Its first leaf. */
+    /** The index of its first leaf. */
     public long start() {
         return index << height;
     }
 
-    /** The leaf behind its last one. */
+    /** The index after its last leaf. */
     public long end() {
         return (index + 1) << height;
     }
 
     /**
-     * The fewest nodes that cover the leaves from {@code start} to before {@code end}, from left to right: at most two for each
-     * power of two.
+     * The fewest nodes that cover the leaves from {@code start} to before {@code end}, from left to right: at most two of each
+     * height.
      */
     public static List<Node> covering(long start, long end) {
         if (start < 0 || start > end) {

@@ -14,12 +14,12 @@ import java.util.regex.Pattern;
 /**
  * A text with signatures: C2SP signed-note.
  *
- * @param text what is signed; it ends with a newline
- * @param signatures its lines, each with its newline
+ * @param text the signed text, which ends with a newline
+ * @param signatures lines, each with its newline
  */
 public record Note(String text, List<String> signatures) {
 
-    /** How many characters a note may have: room for sixteen signatures of any type that exists. */
+    /** Enough characters for sixteen signatures of any type that exists. */
     public static final int MAX_CHARACTERS = 131_072;
 
     private static final int MAX_SIGNATURES = 64;
@@ -29,7 +29,7 @@ public record Note(String text, List<String> signatures) {
     /**
      * Reads a note.
      *
-     * @throws IllegalArgumentException if it is none, or too large
+     * @throws IllegalArgumentException if it is not a note, or too large
      */
     public static Note parse(String note) {
         int split = note.lastIndexOf("\n\n");
@@ -51,7 +51,7 @@ public record Note(String text, List<String> signatures) {
         return new Note(note.substring(0, split + 1), List.copyOf(lines));
     }
 
-    /** Whether a line, with its newline, is a signature of any key. */
+    /** Whether a line, with its newline, has the form of a signature. */
     public static boolean isSignature(String line) {
         Matcher matcher = LINE.matcher(line);
         return matcher.matches() && decoded(matcher.group(2)).length > Integer.BYTES;
@@ -67,9 +67,9 @@ public record Note(String text, List<String> signatures) {
     }
 
     /**
-     * Which of these keys have signed. Signatures of other keys do not count.
+     * Returns the keys that have signed. Ignores signatures of other keys.
      *
-     * @throws IllegalArgumentException if what carries the name and the id of one of these keys is not its signature
+     * @throws IllegalArgumentException if a line with the name and id of one of these keys is not its signature
      */
     public Set<VerifierKey> signedBy(Iterable<VerifierKey> keys) {
         Set<VerifierKey> signed = new HashSet<>();
@@ -86,7 +86,7 @@ public record Note(String text, List<String> signatures) {
         return signed;
     }
 
-    /** Whether a line carries the name and the id of a key. */
+    /** Whether a line has the name and the id of a key. */
     static boolean isOf(String line, VerifierKey key) {
         Matcher matcher = LINE.matcher(line);
         if (!matcher.matches() || !matcher.group(1).equals(key.name())) {
@@ -106,7 +106,7 @@ public record Note(String text, List<String> signatures) {
         return Arrays.copyOfRange(bytes, Integer.BYTES, bytes.length);
     }
 
-    /** The same text with the signatures of both. */
+    /** Joins the signatures of two notes of one text. */
     public Note and(Note other) {
         if (!text.equals(other.text)) {
             throw new IllegalArgumentException("these notes have different texts");
@@ -116,7 +116,7 @@ public record Note(String text, List<String> signatures) {
         return new Note(text, List.copyOf(all));
     }
 
-    /** The note as it is sent. */
+    /** The text form of the note. */
     @Override
     public String toString() {
         return text + "\n" + String.join("", signatures);

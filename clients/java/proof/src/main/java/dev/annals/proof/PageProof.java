@@ -5,20 +5,19 @@ import java.util.List;
 import java.util.SortedMap;
 
 /**
- * That consecutive records are those of a log, and that none of them is left out: the leaves from {@code start} to before
- * {@code end}, and compact ranges of all leaves before and behind them.
+ * A proof that records are consecutive records of a log, without a gap: compact ranges of all leaves before and after them.
  *
  * @param start the index of the first record's leaf
- * @param end of the leaf behind the last one
+ * @param end the index after the last leaf
  * @param left the hashes of the range from 0 to before {@code start}
- * @param right of the range from {@code end} to before the size of the checkpoint
+ * @param right the hashes of the range from {@code end} to before the size of the checkpoint
  */
 public record PageProof(long start, long end, List<Hash> left, List<Hash> right) {
 
     /**
-     * Reads the JSON of the API; further members do not count.
+     * Reads the JSON of the API. Ignores further members.
      *
-     * @throws IllegalArgumentException if it is no proof
+     * @throws IllegalArgumentException if it is not a proof
      */
     public static PageProof parse(@Nullable String json) {
         if (json == null) {
@@ -37,9 +36,9 @@ public record PageProof(long start, long end, List<Hash> left, List<Hash> right)
     }
 
     /**
-     * Reads the records of a page, each as the API writes it, and checks them.
+     * Reads the records of a page, as the API writes them, and verifies them.
      *
-     * @throws IllegalArgumentException as in {@link #verify}, or if one is no record
+     * @throws IllegalArgumentException as in {@link #verify}, or if one is not a record
      */
     public List<ProvedRecord> verified(List<String> records, Checkpoint checkpoint) {
         List<ProvedRecord> proved = records.stream().map(ProvedRecord::parse).toList();
@@ -48,11 +47,11 @@ public record PageProof(long start, long end, List<Hash> left, List<Hash> right)
     }
 
     /**
-     * Checks the records of a page.
+     * Verifies the records of a page.
      *
      * @param records with their entries, in the order of the page
-     * @param checkpoint which has been {@linkplain Checkpoint#open opened}
-     * @throws IllegalArgumentException if they are not the log's
+     * @param checkpoint {@linkplain Checkpoint#open opened} before
+     * @throws IllegalArgumentException if they are not records of the log
      */
     public void verify(List<ProvedRecord> records, Checkpoint checkpoint) {
         if (end - start != records.size() || start < 0 || end > checkpoint.size()) {

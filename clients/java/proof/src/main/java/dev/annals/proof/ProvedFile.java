@@ -15,21 +15,20 @@ import java.util.zip.GZIPInputStream;
 import java.util.zip.ZipException;
 
 /**
- * Verifies a file that proves itself, line by line: memory grows with the records of which something was
- * redacted, and not with the file. Each proof says which leaves follow it, and
- * leads to the root of the checkpoint by itself; so it is known of every single record whether it is the log's.
+ * Verifies an export or an archive, line by line. Each proof in the file announces the leaves that follow it, and leads to the
+ * root of the checkpoint by itself, so every record is verified. Memory grows with the number of redacted records only.
  *
- * <p>An export goes on to the end of the log; an archive has the records that its first line names.
+ * <p>An export reaches to the end of the log. An archive has the records that its first line names.
  */
 public final class ProvedFile {
 
-    /** What the first line of an export says of the format. */
+    /** The format in the first line of an export. */
     public static final String EXPORT = "proved-export/1";
 
-    /** What that of an archive says. */
+    /** The format in the first line of an archive. */
     public static final String ARCHIVE = "proved-archive/1";
 
-    /** Those of 256 records with large messages, and of the proof of any number of records that a page may have. */
+    /** Enough for a record with the largest message, and for the proof of the largest page. */
     private static final int MAX_LINE_BYTES = 1 << 24;
 
     private static final String PROOF = "{\"proof\":";
@@ -40,21 +39,21 @@ public final class ProvedFile {
     private final LineReader lines;
     private final Header header;
     private final Checkpoint signed;
-    /** The sequence id of the last record that the file has to have. */
+    /** The last sequence id that the file must have. */
     private final long last;
 
     private final @Nullable Checkpoint older;
     private final Consumer<String> findings;
     private long line = 1;
 
-    /** How many leaves were expected up to here; the proofs follow one another without a gap. */
+    /** The end of the leaves that proofs have announced, without a gap. */
     private long place;
-    /** The leaves that the last proof has announced, from {@code leavesStart} on. */
+    /** The leaves that the last proof has announced, from {@code leavesStart}. */
     private List<Hash> leaves = List.of();
 
     private long leavesStart;
     private boolean leavesAreProved = true;
-    /** Whether a record that the last proof is about was found to differ. */
+    /** Whether a record under the last proof differs. */
     private boolean differs;
 
     private final RedactedValues redacted;
@@ -67,11 +66,11 @@ public final class ProvedFile {
     private List<Hash> right = List.of();
 
     /**
-     * What an archive says of itself.
+     * The first line of a file.
      *
-     * @param project its name, which nothing proves; that of an export is not known
-     * @param first the sequence id of its first record; of an export 1
-     * @param last that of its last one; null of an export, which goes on to the end of the log
+     * @param project its name, which is not proved; null for an export
+     * @param first the first sequence id; 1 for an export
+     * @param last the last sequence id; null for an export
      */
     private record Header(
             String note,
@@ -80,7 +79,7 @@ public final class ProvedFile {
             @Nullable Long last) {}
 
     /**
-     * The same bytes, unpacked if they are gzip's.
+     * Unpacks gzip; passes other bytes through.
      *
      * @throws IOException if they cannot be read
      */
@@ -93,12 +92,12 @@ public final class ProvedFile {
     }
 
     /**
-     * Reads the beginning of a file.
+     * Reads the first lines of a file.
      *
-     * @param from the sequence id that its first record has to have; 0: whatever an archive says, and 1 in an export
-     * @param older a checkpoint that the file's has to continue, if there is one
-     * @param findings takes a sentence for each thing that is not as it should be
-     * @throws IllegalArgumentException if this is no such file, or no key has signed it
+     * @param from the sequence id that the first record must have; 0: the one that an archive names, and 1 for an export
+     * @param older a checkpoint that the file's checkpoint must continue; null for none
+     * @param findings receives a sentence for each error
+     * @throws IllegalArgumentException if it is not such a file, or no key has signed it
      */
     public ProvedFile(
             InputStream in,
@@ -148,7 +147,7 @@ public final class ProvedFile {
                 }
             }
         } catch (IllegalArgumentException e) {
-            // not what this program has written
+            // not a file of this program
         }
         throw new IllegalArgumentException("it does not begin as annals export --proof or annals archive writes it");
     }
@@ -162,7 +161,7 @@ public final class ProvedFile {
         return header.note;
     }
 
-    /** What the log has signed. */
+    /** The signed checkpoint. */
     public Checkpoint signed() {
         return signed;
     }
@@ -172,55 +171,55 @@ public final class ProvedFile {
         return header.last != null;
     }
 
-    /** Of which project it is an archive, as the file says without a proof; empty of an export. */
+    /** The name of the project of an archive, which is not proved; empty for an export. */
     public String project() {
         return header.project == null ? "" : header.project;
     }
 
-    /** The sequence id of the first record, as an archive says; 1 of an export. */
+    /** The first sequence id that an archive names; 1 for an export. */
     public long first() {
         return header.first;
     }
 
-    /** The sequence id of the last record that the file has to have. */
+    /** The last sequence id that the file must have. */
     public long last() {
         return last;
     }
 
-    /** How many values are gone from the records, once they are verified. */
+    /** The number of missing values of the records, once they are verified. */
     public long redacted() {
         return redacted.values();
     }
 
     /**
-     * How many of these values no record of the file says it of, once the records are verified. It can be more than 0 only in an archive
-     * that ends before its log: the record may follow. In a file that reaches the end of its log, each is a finding.
+     * The number of missing values that no event in the file names, once the records are verified. Only in an archive that ends
+     * before its log may it exceed 0, because the event may follow. In a file that reaches the end, each one is a finding.
      */
     public long unnamed() {
         return redacted.unnamed();
     }
 
-    /** What stands for all records of the log before those of the file, once they are verified. */
+    /** The compact range of the log before the file, once the records are verified. */
     public CompactRange before() {
         return first == null ? CompactRange.at(0) : CompactRange.of(0, first.start(), first.left());
     }
 
-    /** What stands for all records of the log up to the last one of the file, once they are verified. */
+    /** The compact range of the log up to the end of the file, once the records are verified. */
     public CompactRange through() {
         return tree == null ? before() : tree;
     }
 
-    /** What stands for all records of the log behind those of the file, once they are verified. */
+    /** The compact range of the log after the file, once the records are verified. */
     public CompactRange behind() {
         return CompactRange.of(through().end(), signed.size(), right);
     }
 
     /**
-     * Reads the rest, and passes on each record that has the hash which the proof before it announces. Whether that proof holds is known
-     * at the end: all of it is good for nothing unless nothing was found.
+     * Verifies the rest of the file, and passes on each record whose hash the proof before it announces. The proofs are verified at
+     * the end: discard all records if something was found.
      *
-     * @param taker of the text of each record, and of what it says
-     * @return how many things are not as they should be
+     * @param taker receives the text of each record, and the record
+     * @return the number of errors
      */
     public long verify(BiConsumer<String, ProvedRecord> taker) throws IOException {
         records = taker;
@@ -228,9 +227,9 @@ public final class ProvedFile {
     }
 
     /**
-     * Reads the rest.
+     * Verifies the rest of the file.
      *
-     * @return how many things are not as they should be
+     * @return the number of errors
      */
     public long verify() throws IOException {
         if (older != null && older.size() > signed.size()) {
@@ -335,7 +334,7 @@ public final class ProvedFile {
         return proved;
     }
 
-    /** Looks whether all announced records have come. */
+    /** Checks that all announced records were read. */
     private void end() {
         long end = leavesStart + leaves.size();
         if (place < end) {

@@ -5,20 +5,20 @@ import java.util.Set;
 import java.util.SortedMap;
 
 /**
- * A record with what recomputes its entry: either its seed, or, where some of its fields were redacted, the salts of those that
- * are left and the digests of those that are gone.
+ * A record with the values from which its entry follows: its seed, or, after redactions, the salts of remaining fields and the
+ * digests of redacted ones.
  *
  * @param record the record
- * @param entry what its leaf hashes
- * @param redacted the fields whose values are gone. Whether the log says so, the record alone does not tell: see {@link RedactionEvent}
+ * @param entry the input of its leaf
+ * @param redacted the fields whose values are gone. {@link RedactionEvent}s of the log tell whether they were redacted
  */
 public record ProvedRecord(LeafRecord record, Hash entry, Set<String> redacted) {
 
     /**
-     * Reads a record that a page with {@code proof} or a proof shows.
+     * Reads a record of a proved page or of a proof.
      *
      * @param json a record of the API with the member {@code seed}, or with {@code salts} and {@code redacted}
-     * @throws IllegalArgumentException if it is anything else
+     * @throws IllegalArgumentException if it is not such a record
      */
     public static ProvedRecord parse(String json) {
         SortedMap<String, String> members = CanonicalJson.members(json);

@@ -9,10 +9,10 @@ import java.util.TreeSet;
 import java.util.function.Consumer;
 
 /**
- * Compares the values that are gone from records with the records of the same log that say so. A value may be gone only if a later
- * record with the action {@code annals.redact} names its record and its field; and that record may name nothing that is left.
+ * Compares missing values of records with the redaction events of the log. A value may be missing only if a later {@link
+ * RedactionEvent} names its record and field, and an event may name no value that is still there.
  *
- * <p>It keeps about 150 bytes for each record of which something is gone.
+ * <p>It takes about 150 bytes for each record with missing values.
  */
 public final class RedactedValues {
 
@@ -20,12 +20,12 @@ public final class RedactedValues {
     private final Map<String, Gone> records = new HashMap<>();
     private long values;
 
-    /** @param first the sequence id of the first record that is given */
+    /** @param first the sequence id of the first record to be passed */
     public RedactedValues(long first) {
         this.first = first;
     }
 
-    /** What is gone of a record, and what of it has been named; one bit for each of {@link LeafRecord#REDACTABLE}. */
+    /** The missing and the named fields of a record, a bit for each of {@link LeafRecord#REDACTABLE}. */
     private static final class Gone {
         private final long sequenceId;
         private final int fields;
@@ -42,9 +42,9 @@ public final class RedactedValues {
     }
 
     /**
-     * Takes the next record of the log.
+     * Adds the next record of the log.
      *
-     * @param findings takes a sentence for each thing that is not as it should be
+     * @param findings receives a sentence for each error
      */
     public void add(ProvedRecord proved, Consumer<String> findings) {
         LeafRecord record = proved.record();
@@ -80,19 +80,19 @@ public final class RedactedValues {
         }
     }
 
-    /** How many values are gone. */
+    /** The number of missing values. */
     public long values() {
         return values;
     }
 
-    /** How many of them no record has named that was given. */
+    /** The number of missing values that no event has named so far. */
     public long unnamed() {
         return records.values().stream()
                 .mapToLong(gone -> Integer.bitCount(gone.open()))
                 .sum();
     }
 
-    /** Says of each record which of its values are gone that no record has named. */
+    /** Reports the missing values that no event has named. */
     void findUnnamed(Consumer<String> findings) {
         records.entrySet().stream()
                 .filter(record -> record.getValue().open() != 0)
@@ -122,9 +122,9 @@ public final class RedactedValues {
     }
 
     /**
-     * A sentence for readers.
+     * A sentence for readers about missing values.
      *
-     * @param values how many are gone
+     * @param values the number of missing ones
      */
     public static String count(long values) {
         return values == 0

@@ -7,8 +7,8 @@ import java.util.Set;
 import java.util.TreeSet;
 
 /**
- * What records of a log say was redacted, for a reader who sees one page after the other: it remembers at most 10,000 redacted
- * records. Not for several threads.
+ * The redaction events of a log, for a reader that sees one page after another. It remembers at most 10,000 redacted records.
+ * Not thread-safe.
  */
 public final class RedactionEvents {
 
@@ -19,9 +19,9 @@ public final class RedactionEvents {
     private final Map<Redacted, Set<String>> named = new LinkedHashMap<>();
 
     /**
-     * Takes proved records, of which those with another action do not count.
+     * Adds proved records. Ignores those that are no redaction events.
      *
-     * @throws IllegalArgumentException if one has the action, and no redaction writes it so
+     * @throws IllegalArgumentException as in {@link RedactionEvent#of}
      */
     public void add(Collection<ProvedRecord> records) {
         if (named.size() > MOST_RECORDS) {
@@ -37,7 +37,7 @@ public final class RedactionEvents {
         }
     }
 
-    /** The fields whose values are gone from a record, and which none of these names. */
+    /** The missing values of a record that no event names. */
     public Set<String> unnamed(ProvedRecord record) {
         Set<String> open = new TreeSet<>(record.redacted());
         open.removeAll(named.getOrDefault(
@@ -45,7 +45,7 @@ public final class RedactionEvents {
         return open;
     }
 
-    /** What a reader tells of a record whose values are gone though no record of the log names them. */
+    /** A sentence for readers about missing values that no event names. */
     public static String finding(ProvedRecord record, Set<String> unnamed) {
         return "Record " + record.record().id() + " with the sequence id "
                 + record.record().sequenceId() + " lacks its " + String.join(", ", unnamed) + ", and no "

@@ -5,15 +5,15 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
 /**
- * From what salts are derived: 32 random bytes for each 256 records, of which each record has its own seed, of which each
- * field has its own salt. Whoever knows the seed of a record can compute its leaf, and no other's.
+ * Random bytes from which salts follow: the seed of 256 records gives the seed of each record, which gives the salt of each
+ * field. With the seed of a record, its leaf can be computed, and no other leaf.
  */
 public final class Seed {
 
-    /** How many bytes a seed has. */
+    /** The bytes of a seed. */
     public static final int BYTES = 32;
 
-    /** How many bytes a salt has. */
+    /** The bytes of a salt. */
     static final int SALT_BYTES = 16;
 
     private final byte[] bytes;
@@ -25,7 +25,7 @@ public final class Seed {
         this.bytes = bytes;
     }
 
-    /** A seed that was drawn or stored. */
+    /** Wraps the bytes of a seed. */
     public static Seed of(byte[] bytes) {
         return new Seed(bytes.clone());
     }
@@ -39,24 +39,24 @@ public final class Seed {
         return new Seed(Base64Url.parse(text, BYTES));
     }
 
-    /** The seed of one of the 256 records for which this one was drawn. */
+    /** The seed of a record, if this is the seed of its 256 records. */
     public Seed ofRecord(long sequenceId) {
         byte[] place = ByteBuffer.allocate(Long.BYTES).putLong(sequenceId).array();
         return new Seed(Hash.of(bytes, place).bytes());
     }
 
-    /** The salt of a field, where this is the seed of its record. */
+    /** The salt of a field, if this is the seed of its record. */
     public String salt(String field) {
         byte[] hash = Hash.of(bytes, field.getBytes(StandardCharsets.UTF_8)).bytes();
         return Base64Url.of(Arrays.copyOf(hash, SALT_BYTES));
     }
 
-    /** As it is stored. */
+    /** The bytes of the seed. */
     public byte[] bytes() {
         return bytes.clone();
     }
 
-    /** In base64url without padding. */
+    /** Encodes it in base64url without padding. */
     @Override
     public String toString() {
         return Base64Url.of(bytes);

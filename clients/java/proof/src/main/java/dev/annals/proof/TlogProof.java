@@ -7,8 +7,7 @@ import java.util.Collection;
 import java.util.List;
 
 /**
- * That a record is in a log, as one text that proves itself: C2SP tlog-proof. The extra data is the record with what recomputes
- * its entry ({@link ProvedRecord}).
+ * A self-contained proof that a record is in a log: C2SP tlog-proof. Its extra data is the {@link ProvedRecord}.
  *
  * @param record JSON
  * @param index of its leaf
@@ -24,7 +23,7 @@ public record TlogProof(String record, long index, List<Hash> path, String check
     /**
      * Reads the text form.
      *
-     * @throws IllegalArgumentException if it is anything else, or has no record
+     * @throws IllegalArgumentException if it is not such a proof, or has no record
      */
     public static TlogProof parse(String text) {
         int end = text.indexOf("\n\n");
@@ -46,10 +45,10 @@ public record TlogProof(String record, long index, List<Hash> path, String check
     }
 
     /**
-     * Checks everything: the signature, the path, and that the leaf is that of the record.
+     * Verifies the signature, the path, and the leaf of the record.
      *
      * @return the record
-     * @throws IllegalArgumentException at the first of them that does not hold
+     * @throws IllegalArgumentException if one of them fails
      */
     public ProvedRecord verify(Collection<VerifierKey> keys) {
         Checkpoint signed = Checkpoint.open(checkpoint, keys);

@@ -17,12 +17,12 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Who signs notes, as C2SP signed-note writes it: {@code name+id+key}. Keys are Ed25519.
+ * The public Ed25519 key of a signer of notes, as in C2SP signed-note: {@code name+id+key}.
  */
 public final class VerifierKey {
 
     private static final byte ED25519 = 1;
-    /** The key of a witness, which signs a time together with the text: C2SP tlog-cosignature. */
+    /** The type of a witness's key, which signs a time together with the text: C2SP tlog-cosignature. */
     static final byte COSIGNATURE = 4;
 
     private static final int KEY_BYTES = 32;
@@ -45,9 +45,9 @@ public final class VerifierKey {
     }
 
     /**
-     * The key of a log.
+     * Makes the key of a log.
      *
-     * @param bytes 32, as RFC 8032 encodes it
+     * @param bytes 32, as in RFC 8032
      */
     public static VerifierKey ofLog(String name, byte[] bytes) {
         return new VerifierKey(name, ED25519, bytes);
@@ -77,7 +77,7 @@ public final class VerifierKey {
     /**
      * Reads the text form of a log's key.
      *
-     * @throws IllegalArgumentException if it is none, or not that of an Ed25519 key
+     * @throws IllegalArgumentException if it is not the text of an Ed25519 key
      */
     public static VerifierKey parse(String text) {
         return parse(text, ED25519);
@@ -102,17 +102,17 @@ public final class VerifierKey {
         return key;
     }
 
-    /** Whose key it is: a log's origin. */
+    /** The name of the signer: a log's origin. */
     public String name() {
         return name;
     }
 
-    /** Its id, which signatures carry. */
+    /** The id that signatures carry. */
     public int id() {
         return id;
     }
 
-    /** Whether this is the signature of this key. */
+    /** Verifies a signature of this key. */
     public boolean verifies(String text, byte[] signature) {
         if (signature.length != SIGNATURE_BYTES) {
             return false;
@@ -123,7 +123,7 @@ public final class VerifierKey {
             verifier.update(text.getBytes(StandardCharsets.UTF_8));
             return verifier.verify(signature);
         } catch (GeneralSecurityException e) {
-            // what is no signature at all
+            // The bytes are not a signature.
             return false;
         }
     }

@@ -7,8 +7,8 @@ import java.util.Arrays;
 import java.util.Optional;
 
 /**
- * The key of a witness, who cosigns the checkpoints of logs that it has seen grow and never shrink or change: {@code name+id+key}
- * of type 4, and signatures with a time, as C2SP tlog-cosignature has them.
+ * The public key of a witness, {@code name+id+key} of type 4, as in C2SP tlog-cosignature. A witness cosigns checkpoints, with a
+ * time, of logs that only grow.
  */
 public final class WitnessKey {
 
@@ -21,22 +21,22 @@ public final class WitnessKey {
     /**
      * Reads the text form.
      *
-     * @throws IllegalArgumentException if it is none, or not that of an Ed25519 key of type 4
+     * @throws IllegalArgumentException if it is not the text of an Ed25519 key of type 4
      */
     public static WitnessKey parse(String text) {
         return new WitnessKey(VerifierKey.parse(text, VerifierKey.COSIGNATURE));
     }
 
-    /** Whose key it is. */
+    /** The name of the witness. */
     public String name() {
         return key.name();
     }
 
     /**
-     * When this witness has cosigned a note; the last time, if it has several times.
+     * The time at which this witness last cosigned a note.
      *
      * @return empty if it has not
-     * @throws IllegalArgumentException if what carries its name and its id is not its cosignature
+     * @throws IllegalArgumentException if a line with its name and id is not its cosignature
      */
     public Optional<Instant> cosigned(Note note) {
         Instant last = null;
@@ -52,7 +52,7 @@ public final class WitnessKey {
         return Optional.ofNullable(last);
     }
 
-    /** Whether a line carries this key's name and id. */
+    /** Whether a line has this key's name and id. */
     public boolean isOf(String line) {
         return Note.isOf(line, key);
     }

@@ -5,14 +5,14 @@ import java.util.Collection;
 import java.util.List;
 
 /**
- * How many of which witnesses have to have cosigned a checkpoint for a reader to trust it.
+ * The witnesses that a reader trusts, and how many of them must have cosigned a checkpoint.
  *
- * @param witnesses whom the reader trusts not to have cosigned two histories of a log
- * @param needed how many of them; at most all
+ * @param witnesses trusted not to cosign two histories of a log
+ * @param needed the number of cosignatures
  */
 public record WitnessPolicy(List<WitnessKey> witnesses, int needed) {
 
-    /** Who trusts the log's key alone. */
+    /** Trusts the log's key alone. */
     public static final WitnessPolicy NONE = new WitnessPolicy(List.of(), 0);
 
     /**
@@ -20,7 +20,7 @@ public record WitnessPolicy(List<WitnessKey> witnesses, int needed) {
      *
      * @param vkeys of the witnesses
      * @param needed null for all of them
-     * @throws IllegalArgumentException if one is no key of a witness or is there twice, or more are needed than there are
+     * @throws IllegalArgumentException if a key is not a witness's or is repeated, or if more are needed than named
      */
     public static WitnessPolicy of(Collection<String> vkeys, @Nullable Integer needed) {
         List<WitnessKey> witnesses =
@@ -36,9 +36,9 @@ public record WitnessPolicy(List<WitnessKey> witnesses, int needed) {
     }
 
     /**
-     * Who has cosigned a note.
+     * Returns the witnesses that have cosigned a note.
      *
-     * @throws IllegalArgumentException if a cosignature does not hold
+     * @throws IllegalArgumentException if a cosignature is wrong
      */
     public List<WitnessKey> cosigners(Note note) {
         return witnesses.stream()
@@ -47,10 +47,10 @@ public record WitnessPolicy(List<WitnessKey> witnesses, int needed) {
     }
 
     /**
-     * Requires that enough have cosigned.
+     * Requires enough cosignatures.
      *
      * @param note a signed note
-     * @return how many have, as the end of a sentence; empty for a reader who names no witness
+     * @return the number of cosignatures, as the end of a sentence; empty if the policy names no witness
      * @throws IllegalArgumentException if too few have, or a cosignature does not hold
      */
     public String require(String note) {

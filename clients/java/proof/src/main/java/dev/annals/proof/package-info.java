@@ -1,7 +1,7 @@
 /**
- * What proves a feed: leaves, Merkle trees, proofs and signed notes, as {@code docs/leaf-format.md} specifies them. It uses
- * neither a database nor a network, so that a reader can check offline what a service claims. These files are part of the
- * service, its commands and the clients in Java, so they use nothing but Java 17 and Jackson's parser.
+ * Leaves, Merkle trees, proofs and signed notes, as specified in {@code docs/leaf-format.md}. They verify offline, without a
+ * database or a network. The service, its commands and the Java clients share these files, so they use only Java 17 and
+ * Jackson's parser.
  */
 @NullMarked
 package dev.annals.proof;

@@ -16,7 +16,7 @@ import java.util.HexFormat;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** The vectors of docs/leaf-format.md, which another program in another language has made. */
+/** The vectors of docs/leaf-format.md, made by another program in another language. */
 @BesideTheService
 class LeafFormatTest {
 
@@ -177,7 +177,7 @@ class LeafFormatTest {
     }
 
     @Test
-    void aProofProvesItself() {
+    void aProofIsSelfContained() {
         String text = text(VECTORS.get("log"), "proof");
         TlogProof proof = TlogProof.parse(text);
         assertThat(proof).hasToString(text);

@@ -12,7 +12,7 @@ import java.util.Random;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
 
-/** Proofs are right at every size, and whatever is changed in one is noticed. */
+/** Proofs are right at every size, and a changed proof fails. */
 @BesideTheService
 class MerkleTreeTest {
 
@@ -25,7 +25,7 @@ class MerkleTreeTest {
 
     private final Random random = new Random(6962);
 
-    /** The leaves and roots that the implementations of Certificate Transparency test each other with. */
+    /** Test vectors of Certificate Transparency. */
     @Test
     void knownLeavesHaveTheirKnownRoots() {
         List<String> data = List.of(
@@ -95,7 +95,7 @@ class MerkleTreeTest {
         }
     }
 
-    /** The proof with one hash changed, one too few and one too many. */
+    /** Proofs with a changed hash, a missing hash and an additional one. */
     private List<List<Hash>> spoiled(List<Hash> proof) {
         List<List<Hash>> spoiled = new ArrayList<>();
         List<Hash> longer = new ArrayList<>(proof);

@@ -12,7 +12,7 @@ import java.util.HexFormat;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** Signed notes and keys, as others write them. */
+/** Signed notes and keys of the specifications. */
 @BesideTheService
 class NoteTest {
 
@@ -76,7 +76,7 @@ class NoteTest {
     }
 
     @Test
-    void whateverIsNoNoteIsRefused() {
+    void invalidNotesAreRefused() {
         String note = SigningKey.sign(checkpoint, List.of(key)).toString();
         for (String wrong : List.of(
                 "",

@@ -9,7 +9,7 @@ import java.util.Set;
 import java.util.UUID;
 import org.junit.jupiter.api.Test;
 
-/** A value is gone rightly only if the log names exactly its record and its field. */
+/** A value may be missing only if the log names exactly its record and field. */
 @BesideTheService
 class RedactionEventsTest {
 

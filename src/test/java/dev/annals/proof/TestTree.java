@@ -6,9 +6,9 @@ import java.util.Map;
 import java.util.function.Function;
 
 /**
- * A tree of these leaves, hashed by the definitions of RFC 6962 alone.
+ * A tree that is hashed by the definitions of RFC 6962 alone.
  *
- * @param known the hashes that were asked for before
+ * @param known hashes that were computed before
  */
 record TestTree(List<Hash> leaves, Map<Node, Hash> known) implements Function<Node, Hash> {
 

@@ -29,7 +29,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** Each interval with too many matching records has exactly one event, whoever counts and whatever breaks. */
+/** Each interval with too many matching records has exactly one event, with several instances and failures. */
 @BesideTheService
 class AlertEvaluatorTest {
 
@@ -51,7 +51,7 @@ class AlertEvaluatorTest {
     }
 
     @AfterEach
-    void allIsWhole() throws SQLException {
+    void everythingIsSound() throws SQLException {
         pools.forEach(pool -> pool.close().await().indefinitely());
         log.checkFeed(project);
         log.checkFeed(UUID.fromString(log.text("select annals.administration()")));
@@ -94,7 +94,7 @@ class AlertEvaluatorTest {
     }
 
     @Test
-    void anIntervalMayHaveAsManyRecordsAsTheThresholdSaysAndTheNextOneIsAnEvent() throws Exception {
+    void anAlertIsRaisedByTheFirstRecordAboveTheThreshold() throws Exception {
         append("denied", NOON, 10);
         set(project, "denied", "outcome:denied", 3, 300);
         append("denied", NOON, 3);
@@ -135,9 +135,9 @@ class AlertEvaluatorTest {
         assertThat(raised()).containsExactly("two 2026-01-02T12:01:00+00:00 2 2 3");
     }
 
-    /** A transaction that was open for long is seen when it commits, and what it brings counts then. */
+    /** Records of a long transaction count when it commits. */
     @Test
-    void whatCommitsLateCountsWhereTheFeedHasComeTo() throws Exception {
+    void aLateCommitCountsInTheCurrentInterval() throws Exception {
         set(project, "late", "outcome:denied", 2, 60);
         try (Connection slow = log.connect()) {
             SqlFixture.execute(
@@ -151,7 +151,7 @@ class AlertEvaluatorTest {
         }
         catchUp();
         assertThat(raised()).containsExactly("late 2026-01-02T12:01:00+00:00 3 1 3");
-        // The same where one step comes by both.
+        // One step counts both.
         append("denied", "2026-01-02T12:03:00Z", 1);
         append("denied", "2026-01-02T12:02:00Z", 2);
         catchUp();
@@ -160,11 +160,11 @@ class AlertEvaluatorTest {
     }
 
     @Test
-    void threeInstancesThatAreKilledInTheMiddleRaiseEachIntervalOnce() throws Exception {
+    void threeKilledInstancesRaiseEachIntervalOnce() throws Exception {
         set(project, "many", "outcome:denied", 20, 60);
         set(project, "every", "outcome:denied", 0, 60);
         set(project, "not", "-outcome:denied", 5, 120);
-        // What instances of one process share is made by one of them.
+        // One instance creates what the instances of a process share.
         catchUp();
         int[] sizes = {7, 100, 1000};
         AtomicBoolean running = new AtomicBoolean(true);
@@ -209,7 +209,7 @@ class AlertEvaluatorTest {
             try {
                 evaluate(instance);
             } catch (RuntimeException e) {
-                // Its connection was killed at the look itself, which the service would try again.
+                // The connection of the search itself was killed. The service would search again.
                 if (!DatabaseFailure.isTransient(e.getCause() == null ? e : e.getCause())) {
                     throw e;
                 }
@@ -217,7 +217,7 @@ class AlertEvaluatorTest {
         }
     }
 
-    /** Gives how many connections it has ended, which is at most one. */
+    /** Kills one connection at most. Returns the number. */
     private int killCounting() throws SQLException {
         return (int) log.number("""
                 select count(*) filter (where pg_terminate_backend(pid)) from (
@@ -228,7 +228,7 @@ class AlertEvaluatorTest {
                 """);
     }
 
-    /** The events by a plain walk through the feed. */
+    /** The expected events, from a plain walk through the feed. */
     private List<String> expected(String name, boolean denied, int threshold, int seconds) throws SQLException {
         List<String> events = new ArrayList<>();
         Map<Long, List<Long>> windows = new HashMap<>();
@@ -258,7 +258,7 @@ class AlertEvaluatorTest {
     }
 
     @Test
-    void anAlertThatCannotBeCountedHindersNoOtherAndSaysWhy() throws Exception {
+    void anAlertThatFailsBlocksNoOtherAndReportsWhy() throws Exception {
         set(project, "broken", "outcome:denied", 0, 60);
         set(project, "whole", "outcome:denied", 0, 60);
         String kept = log.text("select q from annals.alert where name = 'broken'");
@@ -275,7 +275,7 @@ class AlertEvaluatorTest {
     }
 
     @Test
-    void aClosedProjectOrADisabledAlertCountsNoMoreAndNothingIsMadeUpForLater() throws Exception {
+    void aClosedProjectOrADisabledAlertCountsNothingNowOrLater() throws Exception {
         set(project, "off", "outcome:denied", 0, 60);
         log.run("select annals.set_alert('" + project
                 + "', gen_random_uuid(), 'off', 'outcome:denied', 0, 60, false, 1000)");
@@ -291,7 +291,7 @@ class AlertEvaluatorTest {
     }
 
     @Test
-    void noAlertSetsOffAnother() throws Exception {
+    void noAlertRaisesAnother() throws Exception {
         UUID administration = UUID.fromString(log.text("select annals.administration()"));
         set(administration, "raised", "action:annals.alert.raise", 0, 86_400);
         set(administration, "any", "action:annals.*", 0, 86_400);
@@ -330,7 +330,7 @@ class AlertEvaluatorTest {
     }
 
     @Test
-    void whatIsChangedByAnotherWayIsFound() throws Exception {
+    void changesByAnotherWayAreFound() throws Exception {
         set(project, "denied", "outcome:denied", 0, 60);
         log.run("update annals.alert set threshold = 7");
         assertThat(log.texts("select finding from annals.administration_differences()"))

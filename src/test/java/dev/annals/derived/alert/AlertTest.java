@@ -21,7 +21,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** Alerts over HTTP: what may be said of them, whose they are, and what they leave. */
+/** Alerts over HTTP: definitions, rights and events. */
 @QuarkusTest
 @QuarkusTestResource(TestDatabase.class)
 class AlertTest {
@@ -65,7 +65,7 @@ class AlertTest {
         Await.until("all is counted", () -> project.request().get(ALERT).<Integer>path("lag") == 0);
     }
 
-    /** The actions of its events, in the order of the administration's feed. */
+    /** The actions of the alert's events, in the order of the administration's feed. */
     private List<String> events() throws Exception {
         return log.texts(
                 "select action from annals.feed where project_id = annals.administration() and subject_type = 'alert'"
@@ -74,7 +74,7 @@ class AlertTest {
     }
 
     @Test
-    void anAlertIsMadeRaisedOnceChangedAndDeletedAndEachIsAnEventInTheirOrder() throws Exception {
+    void creationRaiseChangeAndDeletionOfAnAlertAreEventsInOrder() throws Exception {
         append("denied");
         put(ALERT, DENIED).then().statusCode(201).body("through", equalTo(1)).body("raised_window", nullValue());
         put(ALERT, DENIED).then().statusCode(200);
@@ -124,7 +124,7 @@ class AlertTest {
                 .containsEntry("count", 1);
     }
 
-    /** What was redacted behind it is not counted again, whether it matches more or less now. */
+    /** A redacted record is not counted again, though it may match now, or no longer. */
     @Test
     void aRedactionRaisesNothingAgain() throws Exception {
         put(ALERT, alert("-outcome:success -action:annals.*", 1, 86_400)).then().statusCode(201);
@@ -143,7 +143,7 @@ class AlertTest {
     }
 
     @Test
-    void aQueryThatIsNoneOrWouldMoveWithTheClockIsRefusedAndSaysWhere() {
+    void anInvalidQueryOrOneThatDependsOnTheClockIsRefused() {
         for (String q : List.of("last:1h", "(", "nobody:knows OR", "", "  ", "x".repeat(1_025), "***", "a\\u0000b")) {
             Response refused = put(ALERT, alert(q, 1, 60).replace("\\\\u0000", "\\u0000"));
             assertProblem(refused.then().extract(), 422, "invalid-body");
@@ -152,7 +152,7 @@ class AlertTest {
         project.request().get("/v1/alerts").then().body("alerts", hasSize(0));
     }
 
-    /** It is compared, and nothing of it is run. */
+    /** The query is compared, not run. */
     @Test
     void aHostileQueryIsAValueLikeAnyOther() throws Exception {
         for (String q : List.of(
@@ -178,7 +178,7 @@ class AlertTest {
     }
 
     @Test
-    void whatIsOutOfItsRangeIsRefused() {
+    void valuesOutOfRangeAreRefused() {
         for (String[] wrong : new String[][] {
             {alert("x", -1, 60), "/threshold"},
             {alert("x", 1_000_000_001, 60), "/threshold"},
@@ -201,7 +201,7 @@ class AlertTest {
     }
 
     @Test
-    void anAlertIsItsProjectsAlone() {
+    void anAlertBelongsToItsProjectAlone() {
         put(ALERT, DENIED).then().statusCode(201);
         Project other = log.newProject("stream");
         assertProblem(other.request().get(ALERT).then().extract(), 404, "not-found");
@@ -225,7 +225,7 @@ class AlertTest {
     }
 
     @Test
-    void aProjectHasSoManyAlertsAndNoMore() throws Exception {
+    void theNumberOfAlertsOfAProjectIsLimited() throws Exception {
         log.run(
                 "select annals.set_alert('" + project.id()
                         + "', gen_random_uuid(), 'a' || n, 'outcome:denied', 1, 60, false, 149) from generate_series(1, 149) as n");

@@ -14,14 +14,14 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Facets over HTTP: what is asked for, who may see what, and what is refused. */
+/** Facets over HTTP: requests, rights and refusals. */
 @QuarkusTest
 class FacetsOverHttpTest extends ProjectTest {
 
     private static final String FACETS = AuditLogFixture.LOGS + "/facets";
 
     @Test
-    void theyCountWhatTheFiltersLetPassOfThisProjectAlone() {
+    void facetsCountMatchingRecordsOfTheProjectAlone() {
         append(
                 project,
                 "{'action': 'a', 'actor': {'id': 'u1', 'name': 'Ann'}, 'outcome': 'success', 'timestamp': '2026-01-31T23:59:59Z'}",
@@ -59,7 +59,7 @@ class FacetsOverHttpTest extends ProjectTest {
     }
 
     @Test
-    void anEmptyFeedHasNothing() {
+    void anEmptyFeedHasNoFacets() {
         Response answer = get("");
         assertThat(answer.<Integer>path("total")).isZero();
         assertThat(answer.<Boolean>path("complete")).isTrue();
@@ -116,7 +116,7 @@ class FacetsOverHttpTest extends ProjectTest {
     }
 
     @Test
-    void whatWasRedactedIsMissing() {
+    void redactedValuesAreMissing() {
         String id = append(
                 project,
                 "{'action': 'a', 'actor': {'id': 'jane', 'name': 'Jane'}, 'outcome': 'Jane', 'ip_address': '::7'}");
@@ -187,7 +187,7 @@ class FacetsOverHttpTest extends ProjectTest {
                 .response();
     }
 
-    /** Gives the id of the last one. */
+    /** Returns the id of the last one. */
     private static String append(AuditLogFixture.Project to, String... records) {
         String id = "";
         for (String record : records) {

@@ -56,7 +56,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Facets are what a count of the records gives that knows nothing of the database and its index. */
+/** Facets match a count of the records that uses neither the database nor the index. */
 @BesideTheService
 class FacetsTest {
 
@@ -77,7 +77,7 @@ class FacetsTest {
 
     @ParameterizedTest
     @ValueSource(longs = {1, 2})
-    void theyAreACountOfTheRecordsThatAnyFilterLetsPass(long seed) throws SQLException, QueryException {
+    void facetsMatchACountOfTheRecordsForAnyFilter(long seed) throws SQLException, QueryException {
         Random random = new Random(seed);
         UUID project = log.insertProject();
         RandomQueries.append(log, project, 3_300, random);
@@ -117,7 +117,7 @@ class FacetsTest {
                 .isGreaterThan(rounds / 2);
     }
 
-    /** Neither of the most frequent values is the newest one, and each has its own number of records. */
+    /** No frequent value is the newest one, and each has its own number of records. */
     @Test
     void theMostFrequentValuesAreTheFirstOfMany() throws SQLException {
         UUID project = log.insertProject();
@@ -170,7 +170,7 @@ class FacetsTest {
 
     @ParameterizedTest
     @ValueSource(ints = {1, 999, 2_500})
-    void aCountThatLooksAtNoMoreHasTheNewestRecordsAndSaysSo(int records) throws SQLException, QueryException {
+    void aLimitedCountHasTheNewestRecordsAndSaysSo(int records) throws SQLException, QueryException {
         UUID project = log.insertProject();
         RandomQueries.append(log, project, 2_600, new Random(7));
         Facets facets = facets(Map.of("annals.facets.records", Integer.toString(records)));
@@ -185,7 +185,7 @@ class FacetsTest {
                         .toList(),
                 request,
                 answer);
-        // What the index rules out is not looked at.
+        // The index rules the others out.
         insert(project, "'needle', null, null", 1);
         RandomQueries.append(log, project, 2_000, new Random(7));
         new TestProjector(pool, List.of(index), 10_000).catchUp();
@@ -197,13 +197,13 @@ class FacetsTest {
         }
     }
 
-    /** The index names 248 blocks at a time. The last of them begins with a record, which counts once. */
+    /** The index gives 248 blocks at a time. The last one begins with a record, which counts once. */
     @Test
-    void aCountGoesOnWhereTheIndexStopped() throws SQLException {
+    void aCountContinuesWhereTheIndexEnded() throws SQLException {
         UUID project = log.insertProject();
         insert(project, "'a', null, null", 3 * 1_024);
         new TestProjector(pool, List.of(index), 10_000).catchUp();
-        // Places without records, as no feed has them, in blocks of the index.
+        // places without records, in blocks of the index
         String through = Long.toString(249 * 1_024L);
         log.run(
                 "insert into annals.feed_segment (project_id, append_id, first_sequence_id, last_sequence_id) values ('"
@@ -221,11 +221,11 @@ class FacetsTest {
     }
 
     @Test
-    void aCountWithoutMemoryForMoreEndsWhereItIs() throws SQLException {
+    void aCountEndsWhenItsMemoryIsUsed() throws SQLException {
         UUID project = log.insertProject();
         insert(project, "'a', 'made up ' || n, null", 5_000);
         FacetsRequest request = new FacetsRequest(Filter.NONE, null, 1);
-        // For a thousand values: statements look at more places each time that they are fast.
+        // for a thousand values: fast statements read more places each time
         LongPredicate little = bytes -> bytes < Facets.firstMemory(request) + 50_000;
         JsonNode answer = count(facets(Map.of()), project, request, little);
         long from = answer.path("from").asLong();
@@ -234,11 +234,11 @@ class FacetsTest {
         assertThat(answer.path("total").asLong()).isEqualTo(5_000 - from);
     }
 
-    /** Dividing such a message into words takes a millisecond or more. */
+    /** Splitting such a message into words takes a millisecond or more. */
     @Test
     void aStatementThatTakesTooLongEndsTheCount() throws SQLException, QueryException {
         UUID project = log.insertProject();
-        // A statement beside it looks at these, and is in time.
+        // A statement beside it reads these in time.
         insert(project, "'needle', null, 'x y'", 1_100);
         insert(project, "'hay', null, repeat('x ', 8000)", 1_000);
         Facets facets = new Facets(pool, index, Settings.of(FacetsConfig.class, Map.of()), Duration.ofMillis(50));
@@ -273,7 +273,7 @@ class FacetsTest {
         }
     }
 
-    /** Without its own queue, each project would wait behind all requests of one that sends many. */
+    /** Without queues per project, each project would wait behind all requests of a busy one. */
     @Test
     void aProjectThatCountsAllTheTimeDelaysAnotherByOneRequest() throws SQLException {
         Facets facets = facets(Map.of("annals.facets.concurrent", "1"));
@@ -307,7 +307,7 @@ class FacetsTest {
         return project;
     }
 
-    /** Asks now, and notes the project when the answer is there. */
+    /** Sends a request, and adds the project when it is answered. */
     private static Uni<byte[]> begin(Facets facets, UUID project, List<String> order) {
         Uni<byte[]> one = facets.count(project, OF_ALL, FacetsTest::isEnough)
                 .invoke(answer -> order.add(project.toString()))
@@ -324,7 +324,7 @@ class FacetsTest {
                         refused -> assertThat(refused.problem().type()).isEqualTo(ProblemType.OVERLOADED));
     }
 
-    /** A week may lie in two months: what was counted by weeks could not be told by months later. */
+    /** A week may be part of two months, so counts by week could not become counts by month. */
     @Test
     void weeksThatBecomeMonthsAreDividedAtTheirEnds() {
         Timeline timeline = new Timeline(Filter.NONE, Interval.WEEK, 120);
@@ -401,7 +401,7 @@ class FacetsTest {
                             .limit(request.top())
                             .toList());
         }
-        assertThat(fields).isEqualTo(Count.FIELDS);
+        assertThat(fields).isEqualTo(FacetAnswer.FIELDS);
     }
 
     private static Comparator<Map.Entry<String, Integer>> byFrequency() {
@@ -409,7 +409,7 @@ class FacetsTest {
         return rareFirst.reversed().thenComparing(Map.Entry.comparingByKey());
     }
 
-    /** The name is that of the newest record with the value. */
+    /** The newest record with the value gives the name. */
     private static void assertName(String field, List<StoredRecord> records, JsonNode value) {
         StoredRecord newest = records.stream()
                 .filter(stored ->
@@ -467,7 +467,7 @@ class FacetsTest {
                     .forEach(outcome -> told.put(
                             outcome.path("value").asText(),
                             outcome.path("count").asInt()));
-            if (frequent.size() <= Count.TOP_OUTCOMES) {
+            if (frequent.size() <= FacetAnswer.TOP_OUTCOMES) {
                 assertThat(told).isEqualTo(counts);
             } else {
                 assertThat(counts).containsAllEntriesOf(told);

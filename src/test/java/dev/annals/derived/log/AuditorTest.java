@@ -11,7 +11,7 @@ import io.quarkus.test.junit.QuarkusTest;
 import java.util.UUID;
 import org.junit.jupiter.api.Test;
 
-/** The administration's feed is read like any other: an auditor finds what was done, and proves it. */
+/** An auditor reads and proves the administration's feed like any other. */
 @QuarkusTest
 class AuditorTest extends ProjectTest {
 

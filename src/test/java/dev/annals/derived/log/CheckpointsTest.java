@@ -38,7 +38,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Whatever happens to the database: a log that was signed goes on as it was, or halts. It never forks. */
+/** A signed log continues or halts, whatever happens to the database. It never forks. */
 @BesideTheService
 class CheckpointsTest {
 
@@ -90,7 +90,7 @@ class CheckpointsTest {
                 () -> restarted.checkpoints.at(project, 801).await().indefinitely());
     }
 
-    /** However many instances sign at once, while the tree grows and they are disturbed. */
+    /** They sign at once, while the tree grows and connections are killed. */
     @Test
     void severalInstancesSignOneTree() throws Exception {
         int instances = 3;
@@ -165,7 +165,7 @@ class CheckpointsTest {
                 "update annals.audit_record set action = 'another' where id = (select id from annals.feed where project_id = '"
                         + project + "' and sequence_id = 15)");
         append(30);
-        // Another instance, which has not seen the lost notes, goes on in another way.
+        // Another instance has not seen the lost notes, and continues the log differently.
         logs().newest(project);
         setBack().assertHalted(logs, "does not continue that of 20");
     }
@@ -183,7 +183,7 @@ class CheckpointsTest {
     }
 
     @Test
-    void anOperatorLetsALogGoOnAfterAPromotionAndItIsTheSameLog() throws Exception {
+    void anOperatorResumesALogAfterAPromotion() throws Exception {
         append(10);
         TestLogs logs = logs();
         Checkpoint before = logs.open(project);
@@ -197,7 +197,7 @@ class CheckpointsTest {
     }
 
     @Test
-    void anOperatorCannotLetALogGoOnThatWasSetBackButBeginsTheNext() throws Exception {
+    void anOperatorCannotResumeALogThatWasSetBackButBeginsTheNext() throws Exception {
         TestLogs logs = withFile("key");
         append(10);
         logs.newest(project);
@@ -222,7 +222,7 @@ class CheckpointsTest {
     }
 
     @Test
-    void anOperatorBeginsTheNextLogOfTheRecordsAsTheyAre() throws Exception {
+    void anOperatorBeginsTheNextLogFromThePresentRecords() throws Exception {
         append(600);
         TestLogs logs = logs();
         logs.newest(project);
@@ -275,7 +275,7 @@ class CheckpointsTest {
         return new TestLogs(pool(), key, Map.of());
     }
 
-    /** An instance that notes what it signs in a directory of its own. */
+    /** An instance that stores what it signs in a directory of its own. */
     private TestLogs withFile(String name) throws Exception {
         Path file = directory.resolve(name);
         if (!Files.exists(file)) {
@@ -303,7 +303,7 @@ class CheckpointsTest {
         }
     }
 
-    /** Ten records are signed, and ten more; then all is as at the time of a backup with the first ten. */
+    /** Signs ten records and ten more, then restores a backup with the first ten. */
     private void setBackFrom20To10(TestLogs logs) throws Exception {
         append(10);
         logs.newest(project);

@@ -22,8 +22,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * A crash of the database takes back no note that a reader has, and nothing that it is about: also where the operator has the
- * database answer before its commits are on disk.
+ * After a crash of the database, notes that readers have and their records still exist, even if commits do not wait for the disk.
  */
 @Slow
 @BesideTheService
@@ -42,7 +41,7 @@ class CrashedDatabaseTest {
         server = InstalledPostgres.start(directory);
         TestDatabase.migrate(server.url("postgres"));
         sql().run("select annals.create_project('crashed', '" + project + "')");
-        // From now on a commit is answered long before it leaves the server's memory.
+        // From now on the server answers a commit long before it is on disk.
         sql().runEach(
                         "alter system set synchronous_commit = off",
                         "alter system set wal_writer_delay = '10s'",
@@ -55,7 +54,7 @@ class CrashedDatabaseTest {
     }
 
     @Test
-    void aNoteThatHasLeftIsThereAfterACrash() throws Exception {
+    void aReleasedNoteSurvivesACrash() throws Exception {
         for (int crashes = 1; crashes <= 3; crashes++) {
             Checkpoint before;
             try (Instance instance = new Instance()) {
@@ -72,9 +71,9 @@ class CrashedDatabaseTest {
         }
     }
 
-    /** Nobody can read a record before it is on disk, whatever its writer does not want to wait for. */
+    /** A record cannot be read before it is on disk. */
     @Test
-    void aRecordThatWasReadIsThereAfterACrashThoughItsWriterDidNotWaitForTheDisk() throws Exception {
+    void aRecordThatWasReadSurvivesACrashThoughItsWriterDidNotWaitForTheDisk() throws Exception {
         for (int crashes = 1; crashes <= 3; crashes++) {
             append(10);
             insertAlone();
@@ -84,10 +83,10 @@ class CrashedDatabaseTest {
         }
     }
 
-    /** So that the tests above show something: what is no record may be lost. */
+    /** The counter-example: other data is lost. */
     @Test
     @TakesLong
-    void whatIsNoRecordMayBeLost() throws Exception {
+    void otherDataMayBeLost() throws Exception {
         sql().runEach("create table other (n integer)", "set synchronous_commit = on", "insert into other values (1)");
         sql().run("insert into other values (2)");
         server.crash();
@@ -106,7 +105,7 @@ class CrashedDatabaseTest {
                 + "', 'action ' || n from generate_series(1, " + count + ") as n");
     }
 
-    /** An instance of the service, which notes nothing but in the database. */
+    /** An instance that stores its notes in the database alone. */
     private final class Instance implements AutoCloseable {
 
         private final Pool pool = new PoolFixture(server.url("postgres"), Map.of()).open(2);

@@ -15,27 +15,27 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
 /**
- * Programs in Go that tests run: they are built once, into {@code target}, and again where their sources are newer. Tests that
- * need them are skipped where there is no Go.
+ * Programs in Go that tests run. Each is built into {@code target}, and again if its sources are newer. Without Go, tests that
+ * need one are skipped.
  */
 public final class GoPrograms {
 
-    /** It fetches the one that the module wants. */
+    /** It downloads the version that the module needs. */
     private static final int OLDEST_GO = 21;
 
     private static final int LIMIT_SECONDS = 540;
 
-    /** What {@link #fsck} says at the end if all is well. It exits with 0 whatever it finds, and may not end. */
+    /** The last words of a successful {@link #fsck}. It exits with 0 also after a failure, and may not end. */
     public static final String FSCK_SUCCEEDS = "Successfully fsck'd log with size";
 
     private GoPrograms() {}
 
-    /** Whether there is a Go that is new enough. */
+    /** Whether a Go that is new enough is installed. */
     public static boolean canBeBuilt() throws Exception {
         return goVersion() >= OLDEST_GO;
     }
 
-    /** The one of transparency-dev/tessera. */
+    /** The verifier of transparency-dev/tessera. */
     public static synchronized Path fsck() throws Exception {
         return installed("github.com/transparency-dev/tessera/cmd/fsck", "v1.0.4");
     }
@@ -45,12 +45,12 @@ public final class GoPrograms {
         return installed("github.com/versity/versitygw/cmd/versitygw", "v1.8.0");
     }
 
-    /** Builds the module in a folder of {@code src/test}, which has the name of the program. */
+    /** Builds the module in the folder of {@code src/test} with the program's name. */
     public static synchronized Path built(String name) throws Exception {
         return built(Path.of("src", "test", name));
     }
 
-    /** Builds the module in this folder, which has the name of the program. */
+    /** Builds the module in a folder with the program's name. */
     public static synchronized Path built(Path sources) throws Exception {
         String name = sources.getFileName().toString();
         Path folder = Files.createDirectories(Path.of("target", name).toAbsolutePath());
@@ -67,14 +67,14 @@ public final class GoPrograms {
             Files.copy(file, folder.resolve(file.getFileName()), StandardCopyOption.REPLACE_EXISTING);
         }
         fetch(folder, "go", "mod", "download");
-        // Another Java machine may build it at the same time.
+        // Another JVM may build it at the same time.
         String part = name + ".part" + ProcessHandle.current().pid();
         assertThat(run(folder, "go", "build", "-o", part, ".")).isEmpty();
         return Files.move(folder.resolve(part), program, StandardCopyOption.ATOMIC_MOVE);
     }
 
     /**
-     * Builds a program that others wrote.
+     * Builds a third-party program.
      *
      * @param version of its module
      */
@@ -120,7 +120,7 @@ public final class GoPrograms {
         need(failure.isEmpty(), "what " + String.join(" ", command) + " fetches: " + failure);
     }
 
-    /** Gives what a program says where it fails, and nothing where it does not. */
+    /** Returns the output of a program that fails; nothing if it succeeds. */
     private static String run(Path folder, String... command) throws Exception {
         Path output = Files.createTempFile("go", ".log");
         try {

@@ -23,7 +23,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** A witness on this machine that answers whatever a test wants. */
+/** A witness on this machine that answers as a test says. */
 public final class HostileWitness implements AutoCloseable {
 
     public static final String NAME = "witness.example/hostile";
@@ -35,10 +35,10 @@ public final class HostileWitness implements AutoCloseable {
     private final ExecutorService threads = Executors.newCachedThreadPool();
     private final CountDownLatch end = new CountDownLatch(1);
     private volatile Behaviour behaviour = HostileWitness::cosign;
-    /** How often it was asked. */
+    /** The number of requests. */
     final AtomicInteger calls = new AtomicInteger();
 
-    /** What it does with a checkpoint. */
+    /** The answer to a checkpoint. */
     interface Behaviour {
         void answer(HostileWitness witness, HttpExchange exchange, Note note) throws Exception;
     }
@@ -77,7 +77,7 @@ public final class HostileWitness implements AutoCloseable {
             String body = new String(exchange.getRequestBody().readAllBytes(), StandardCharsets.UTF_8);
             behaviour.answer(this, exchange, Note.parse(body.substring(body.indexOf("\n\n") + 2)));
         } catch (Exception e) {
-            // whoever asked is gone
+            // The client has closed the connection.
         }
     }
 
@@ -87,7 +87,7 @@ public final class HostileWitness implements AutoCloseable {
         exchange.getResponseBody().write(bytes);
     }
 
-    /** As an honest one does. */
+    /** Answers as an honest witness. */
     static void cosign(HostileWitness witness, HttpExchange exchange, Note note) throws Exception {
         answer(exchange, 200, witness.line(note.text(), Instant.now()));
     }
@@ -105,7 +105,7 @@ public final class HostileWitness implements AutoCloseable {
         return "\u2014 " + NAME + " " + Base64.getEncoder().encodeToString(line) + "\n";
     }
 
-    /** Sends a byte now and then, and never ends. */
+    /** Sends a byte from time to time, without end. */
     void drip(HttpExchange exchange) throws Exception {
         exchange.sendResponseHeaders(200, 0);
         OutputStream out = exchange.getResponseBody();
@@ -125,7 +125,7 @@ public final class HostileWitness implements AutoCloseable {
         }
     }
 
-    /** Answers nothing until the end. */
+    /** Sends no answer until the witness is closed. */
     void hang() throws InterruptedException {
         end.await();
     }

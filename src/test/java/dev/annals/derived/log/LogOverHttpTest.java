@@ -33,7 +33,7 @@ import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
-/** A reader who trusts nothing but a key checks the log over HTTP. */
+/** A reader that trusts only a key verifies the log over HTTP. */
 @QuarkusTest
 @QuarkusTestResource(TestDatabase.class)
 class LogOverHttpTest extends ProjectTest {
@@ -60,7 +60,7 @@ class LogOverHttpTest extends ProjectTest {
                     .statusCode(201)
                     .extract()
                     .path("id");
-            // Those who ask within the interval share what the first one has got.
+            // Requests within the interval share a checkpoint.
             Await.until(
                     "the log has the record",
                     () -> reader.get(LOGS + "/" + id + "/proof").statusCode() == 200);
@@ -84,7 +84,7 @@ class LogOverHttpTest extends ProjectTest {
     }
 
     @Test
-    void aLogThatHasEndedKeepsItsTilesUnlessItsTreeWasMadeAnew() throws Exception {
+    void anEndedLogKeepsItsTilesUnlessItsTreeWasRebuilt() throws Exception {
         append(300);
         LogReader ended = new LogReader(project);
         Await.until("all are in the log", () -> ended.next().size() == 300);
@@ -121,7 +121,7 @@ class LogOverHttpTest extends ProjectTest {
         assertThat(reader.walk(reader.next(), 10)).isEmpty();
     }
 
-    /** What any client of tlog-tiles does: recompute the root from the entry bundles, and from the tiles. */
+    /** As a client of tlog-tiles, recomputes the root from the entry bundles and from the tiles. */
     @Test
     void tilesAndEntryBundlesLeadToTheRoot() throws Exception {
         append(256 * 2 + 17);
@@ -161,7 +161,7 @@ class LogOverHttpTest extends ProjectTest {
     }
 
     @Test
-    void whatIsAskedWronglyIsRefused() throws Exception {
+    void invalidRequestsAreRefused() throws Exception {
         append(10);
         LogReader reader = new LogReader(project);
         reader.next();
@@ -209,9 +209,9 @@ class LogOverHttpTest extends ProjectTest {
         assertProblem(reader.get(LOGS + "/log?size=1"), ProblemType.INVALID_PARAMETER);
     }
 
-    /** Hashing the end of a log is the dearest thing that readers can ask for: they share it. */
+    /** Readers share the most expensive work that they can cause: hashing the end of a log. */
     @Test
-    void eachRecordOfTheLastTileIsHashedOnceForAllWhoAsk() throws Exception {
+    void eachRecordOfTheLastTileIsHashedOnceForAllReaders() throws Exception {
         append(256 + 200);
         LogReader reader = new LogReader(project);
         long size = reader.next().size();
@@ -235,7 +235,7 @@ class LogOverHttpTest extends ProjectTest {
         for (CompletableFuture<HttpResponse<Void>> answer : answers) {
             assertThat(answer.get().statusCode()).isEqualTo(200);
         }
-        // As wide as the widest, and not as often as they were asked for
+        // As many as the widest request needs, not as many as all requests together.
         assertThat(hashed() - before).isEqualTo(200);
     }
 
@@ -245,7 +245,7 @@ class LogOverHttpTest extends ProjectTest {
 
     /** As after a backup was restored under a running service. */
     @Test
-    void aTileThatIsKeptAndFitsNoLongerIsReadAgain() throws Exception {
+    void aCachedTileThatNoLongerMatchesIsReadAgain() throws Exception {
         append(256 + 3);
         LogReader reader = new LogReader(project);
         Checkpoint checkpoint = reader.next();
@@ -256,7 +256,7 @@ class LogOverHttpTest extends ProjectTest {
         assertThat(reader.next().size()).isGreaterThanOrEqualTo(259);
     }
 
-    /** The same by the contract. */
+    /** Compares all operations with the contract. */
     @Test
     void everyOperationAnswersAsDescribed() throws Exception {
         append(300);

@@ -34,12 +34,11 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A reader who trusts a key and the checkpoint that it saw last, and nothing else: whatever the service sends is checked against
- * these.
+ * A reader that trusts only a key and the last checkpoint that it saw, and verifies all answers of the service against them.
  */
 public final class LogReader {
 
-    /** Keeps all digits of numbers, and writes them as they were. */
+    /** Keeps the digits of numbers. */
     private static final ObjectMapper JSON = JsonMapper.builder(JsonFactory.builder()
                     .streamReadConstraints(StreamReadConstraints.builder()
                             .maxNumberLength(Integer.MAX_VALUE)
@@ -58,7 +57,7 @@ public final class LogReader {
     private final String log;
     private @Nullable Checkpoint seen;
 
-    /** Learns the log's key, which it keeps from then on. */
+    /** Learns the log's key, and keeps it. */
     public LogReader(Project project) {
         this.project = project;
         JsonNode described = readJson(AuditLogFixture.LOGS + "/log");
@@ -71,8 +70,7 @@ public final class LogReader {
     }
 
     /**
-     * The same for what is read again and again: without the comparison with the contract, which takes much longer than the
-     * request.
+     * As the method above, without the comparison with the contract, which takes much longer than the request.
      */
     private byte[] read(String path, String type) {
         URI service = URI.create(RestAssured.baseURI + ":" + RestAssured.port);
@@ -105,7 +103,7 @@ public final class LogReader {
         }
     }
 
-    /** The newest checkpoint, of which is proved that it continues the last one. */
+    /** Reads the newest checkpoint, and verifies that it continues the last one. */
     public Checkpoint next() {
         byte[] note = read(log + "/checkpoint", "text/plain; charset=utf-8");
         Checkpoint checkpoint = Checkpoint.open(new String(note, StandardCharsets.UTF_8), keys);
@@ -135,19 +133,19 @@ public final class LogReader {
         return hashes;
     }
 
-    /** A proof of one record, checked. */
+    /** Reads and verifies the proof of a record. */
     public ProvedRecord prove(String id) {
         Response answer = get(AuditLogFixture.LOGS + "/" + id + "/proof");
         answer.then().statusCode(200).header("Content-Type", "text/plain; charset=utf-8");
         return TlogProof.parse(answer.asString()).verify(keys);
     }
 
-    /** All records up to a checkpoint, each page checked against it. */
+    /** Reads all records up to a checkpoint, and verifies each page. */
     public List<ProvedRecord> walk(Checkpoint pinned, int limit) {
         return walkLeft(pinned, limit, 0);
     }
 
-    /** The same where so many of the first records have expired. */
+    /** Reads and verifies the records after the first {@code expired} ones. */
     public List<ProvedRecord> walkLeft(Checkpoint pinned, int limit, long expired) {
         List<ProvedRecord> all = new ArrayList<>();
         String next = AuditLogFixture.LOGS + "?limit=" + limit + "&proof=" + pinned.size();
@@ -170,7 +168,7 @@ public final class LogReader {
         return all;
     }
 
-    /** The records of a page as they were sent: read into numbers they would not be what was hashed. */
+    /** The text of a page's records: parsed numbers would lose digits that are hashed. */
     private static List<ProvedRecord> records(JsonNode page) {
         List<ProvedRecord> records = new ArrayList<>();
         for (JsonNode record : page.get("results")) {
@@ -187,12 +185,12 @@ public final class LogReader {
         }
     }
 
-    /** The address below which a client of tlog-tiles finds what it expects. */
+    /** The prefix of URLs for clients of tlog-tiles. */
     String prefix() {
         return log;
     }
 
-    /** What a client of tlog-tiles finds there. */
+    /** Reads a resource of tlog-tiles. */
     public String prefixed(String path) {
         return log + "/" + path;
     }

@@ -29,7 +29,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** The tree of a log is that of its feed's records, whoever grows it and whatever breaks. */
+/** The tree of a log matches the records of its feed, with several instances and failures. */
 @BesideTheService
 class LogTreeTest {
 
@@ -65,7 +65,7 @@ class LogTreeTest {
     }
 
     @Test
-    void instancesThatAreKilledInTheMiddleGrowOneTreeAndARebuildComesByTheSame() throws Exception {
+    void killedInstancesGrowOneTreeAndARebuildGivesTheSame() throws Exception {
         List<TestProjector> instances = new ArrayList<>();
         for (int i = 0; i < INSTANCES; i++) {
             instances.add(projector());
@@ -97,7 +97,7 @@ class LogTreeTest {
     @Test
     @TakesLong
     void aTileOfTilesIsStoredOnceItIsFull() throws Exception {
-        // What is in them does not matter here, and there are many.
+        // Their content does not matter here.
         log.run("insert into annals.audit_record (project_id, action) select '" + project
                 + "', 'n ' || n from generate_series(1, 256 * 256 + 300) as n");
         projector().catchUp();
@@ -108,7 +108,7 @@ class LogTreeTest {
                 .isEqualTo(257);
     }
 
-    /** A tile is never changed: one that is made of a damaged one would stay. */
+    /** Tiles never change, so a tile that follows from a damaged one would stay wrong. */
     @Test
     @TakesLong
     void noTileIsMadeOfOneWhoseRootWasChanged() throws Exception {
@@ -136,9 +136,9 @@ class LogTreeTest {
         assertThat(size()).isEqualTo(100);
     }
 
-    /** Some of them fill a tile in a step that they share. */
+    /** Some fill a tile in a shared step. */
     @Test
-    void logsThatGrowTogetherAreEachAsTheyAreAlone() throws Exception {
+    void logsThatShareAStepGrowAsTheyDoAlone() throws Exception {
         List<UUID> projects = new ArrayList<>(List.of(project));
         for (int i = 0; i < 5; i++) {
             projects.add(log.insertProject());
@@ -159,7 +159,7 @@ class LogTreeTest {
     }
 
     @Test
-    void aLogThatIsHaltedHindersNoneOfThoseThatGrowWithIt() throws Exception {
+    void aHaltedLogDoesNotBlockLogsThatShareItsStep() throws Exception {
         UUID damaged = project;
         UUID sound = log.insertProject();
         TestProjector projector = projector();
@@ -181,7 +181,7 @@ class LogTreeTest {
     }
 
     @Test
-    void aRecordThatIsGoneHaltsTheLog() throws Exception {
+    void aMissingRecordHaltsTheLog() throws Exception {
         append(100);
         TestProjector projector = projector();
         projector.catchUp();
@@ -204,7 +204,7 @@ class LogTreeTest {
         assertThat(halted()).isEqualTo("tile 1 of level 0 is not the one that follows from the records");
     }
 
-    /** The service can neither change nor remove what the tree is made of. */
+    /** The service can neither change nor delete tiles and seeds. */
     @Test
     void theServiceHasNoRightToChangeATileOrASeed() throws Exception {
         append(300);
@@ -287,7 +287,7 @@ class LogTreeTest {
                 + " where project_id = '" + project + "' order by level, tile");
     }
 
-    /** Hashes all records once more, from the first one, and the entries in the tiles. */
+    /** Hashes all records again, and compares them with the entries in tiles. */
     private void assertIsTree() throws SQLException {
         assertThat(halted()).isNull();
         long records = log.checkFeed(project);

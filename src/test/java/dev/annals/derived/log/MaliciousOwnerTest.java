@@ -21,8 +21,8 @@ import java.util.Random;
 import org.junit.jupiter.api.Test;
 
 /**
- * The owner of the database changes it as a superuser, with every trigger off, and knows how the log is stored. Whoever holds an
- * older checkpoint notices, whatever the owner does. (The owner does not have the key of the log.)
+ * The owner of the database changes it as a superuser, with every trigger off, and knows how the log is stored, but lacks its key.
+ * A reader with an older checkpoint notices every change.
  */
 @QuarkusTest
 @QuarkusTestResource(TestDatabase.class)
@@ -30,13 +30,13 @@ class MaliciousOwnerTest {
 
     private static final int RECORDS = 300;
 
-    /** A place in a full tile, and one behind it. */
+    /** A place in a full tile, and one after it. */
     private static final List<Integer> PLACES = List.of(100, 290);
 
     private final AuditLogFixture log = new AuditLogFixture();
     private final Random random = new Random(20260204);
 
-    /** What is done to the record at a place, as SQL; $ is its id, ? the project and # its sequence id. */
+    /** Changes to a record, as SQL: $ is its id, ? the project, # its sequence id. */
     private static Map<String, String> tampering() {
         Map<String, String> all = new LinkedHashMap<>();
         for (String column : List.of("action", "actor_id", "message", "recorded_by_role")) {
@@ -95,7 +95,7 @@ class MaliciousOwnerTest {
 
     private static final String NOTHING = "select 1";
 
-    /** How the owner hides it: not at all; or as if the log had been so from the beginning. */
+    /** Ways to hide a change: none, or a log rebuilt from the changed records. */
     private static final Map<String, String> COVERS = Map.of("", NOTHING, ", and begins the tree anew", """
             delete from annals.merkle_tile where project_id = '?';
             delete from annals.merkle_log where project_id = '?';
@@ -103,12 +103,12 @@ class MaliciousOwnerTest {
 
     private int turn;
 
-    /** Each place in turn, or both. */
+    /** Each place, or both. */
     private List<Integer> places() {
         return Load.isLong() ? PLACES : List.of(PLACES.get(turn / COVERS.size() % PLACES.size()));
     }
 
-    /** Each way in turn, or all of them. */
+    /** Each change, or all of them. */
     private List<Map.Entry<String, String>> covers() {
         List<Map.Entry<String, String>> all = List.copyOf(COVERS.entrySet());
         int first = turn++ % all.size();
@@ -130,7 +130,7 @@ class MaliciousOwnerTest {
         assertThat(unnoticed).isEmpty();
     }
 
-    /** The same done to a record of which something was redacted; % is the field. */
+    /** Changes to a redacted record; % is the field. */
     private static final Map<String, String> OF_REDACTED = Map.of(
             "changes what is left", "update annals.audit_record set action = 'forged' where id = $",
             "changes a digest",
@@ -180,7 +180,7 @@ class MaliciousOwnerTest {
     }
 
     @Test
-    void whatIsLeftAsItIsIsVerified() throws Exception {
+    void unchangedRecordsAreVerified() throws Exception {
         assertThat(isNoticed(100, NOTHING, COVERS.get(", and begins the tree anew")))
                 .as("a tree that is made anew of the same records")
                 .isFalse();
@@ -202,7 +202,7 @@ class MaliciousOwnerTest {
         int more = redacted ? 1 : 0;
         Await.until("the redaction is in the log", () -> reader.next().size() == RECORDS + more);
         assertThatCode(() -> reader.walk(reader.next(), 500)).doesNotThrowAnyException();
-        // The projection must not be in the middle of a step.
+        // No step of the projection may run meanwhile.
         log.run(
                 "select from annals.projection_checkpoint where project_id = '" + project.id() + "' for update",
                 "set local session_replication_role = replica",
@@ -210,7 +210,7 @@ class MaliciousOwnerTest {
                 filled(cover, project, id, place));
         append(project, 300);
         if (tampering.equals(NOTHING)) {
-            // Until then a proof for the checkpoint of a moment ago lacks tiles, which is noticed as well.
+            // Until then a proof for the last checkpoint lacks tiles, which the reader notices, too.
             Await.until(
                     "the tree is there again",
                     () -> log.number("select coalesce(max(size), 0) from annals.merkle_log where project_id = '"

@@ -50,8 +50,8 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Verifiers that others wrote accept what a client of tlog-tiles has copied of a live log, and refuse a copy that was changed. What
- * each of them can see is in docs/proof.md: a test of each reads its row, and finds neither less nor more.
+ * Third-party verifiers accept a copy of a live log that a client of tlog-tiles made, and refuse a changed copy. The table in
+ * docs/proof.md states what each one detects. The test of a verifier reads its row, and finds exactly that.
  */
 @Slow
 @QuarkusTest
@@ -60,9 +60,9 @@ import org.junit.jupiter.api.io.TempDir;
 class MirroredLogTest {
 
     private static final int RECORDS = 700;
-    /** What a reader has seen of it. */
+    /** The size that a reader has seen. */
     private static final int SEEN = 290;
-    /** How long it was earlier still. */
+    /** An earlier size. */
     private static final int EARLIER = 100;
 
     private static final int LIMIT_SECONDS = 300;
@@ -71,7 +71,7 @@ class MirroredLogTest {
     private static final MasterKey KEY = MasterKey.parse(AuditLogFixture.LOG_KEY);
     private static final HexFormat HEX = HexFormat.of();
 
-    /** One log for all: nothing is changed in it. By its address, what it serves. */
+    /** The files of one log for all tests, by URL. */
     private static final Map<String, byte[]> SERVED = new TreeMap<>();
 
     private static Project project;
@@ -132,7 +132,7 @@ class MirroredLogTest {
         }
     }
 
-    /** What somebody does to a log, in the order of the columns of the table in docs/proof.md: files in place of those served. */
+    /** Changes to a log, in the order of the columns in docs/proof.md: files that replace served ones. */
     private static List<Map<String, byte[]>> faults() {
         List<byte[]> entries = entries(SERVED);
         List<byte[]> changed = new ArrayList<>(entries);
@@ -186,7 +186,7 @@ class MirroredLogTest {
         });
     }
 
-    /** All that a log of these entries serves, but for the checkpoint. */
+    /** All files of a log of these entries, except the checkpoint. */
     private static Map<String, byte[]> log(List<byte[]> entries) {
         Map<String, byte[]> files = new TreeMap<>(bundles(entries));
         files.putAll(tiles(
@@ -217,7 +217,7 @@ class MirroredLogTest {
         return files;
     }
 
-    /** What a verifier says of each fault, in the words of the table: a name in the first column, and then its answers. */
+    /** The answers of a verifier, as in its row of the table: a name, and an answer for each change. */
     private static List<String> documented(String verifier) throws IOException {
         String row = Files.readAllLines(Path.of("docs", "proof.md")).stream()
                 .filter(line -> line.startsWith("| " + verifier + " |"))
@@ -230,7 +230,7 @@ class MirroredLogTest {
     private static final String NOT_SEEN = "not seen";
 
     private interface Verifier {
-        /** Whether it refuses the mirror; fails where it says neither. */
+        /** Whether the verifier refuses the mirror. Fails if it neither accepts nor refuses. */
         boolean refuses() throws Exception;
     }
 
@@ -360,7 +360,7 @@ class MirroredLogTest {
         assertSeesWhatIsDocumented("pymerkle 7.0.0 with cryptography", () -> refuses(python, program));
     }
 
-    /** What it looks at: single records. */
+    /** It verifies single records. */
     private record Proof(Hash leaf, long index, List<Hash> path, String note) {
 
         Proof with(Hash otherLeaf) {
@@ -381,7 +381,7 @@ class MirroredLogTest {
             List<byte[]> changed = new ArrayList<>(entries);
             changed.set(sequenceId - 1, Hash.EMPTY_TREE.bytes());
             Proof another = proofOf(sequenceId == 1 ? 2 : 1);
-            // The last one has the key: the path is that of the other history.
+            // The last one holds the key, so the path belongs to the other history.
             List<Proof> faults = List.of(
                     proof.with(Hash.EMPTY_TREE),
                     proof.with(another.leaf()),
@@ -427,7 +427,7 @@ class MirroredLogTest {
                         new X509EncodedKeySpec(HEX.parseHex("302a300506032b6570032100" + HEX.formatHex(key, 1, 33))));
         byte[] signed = checkpoint.getSignedData().getBytes(StandardCharsets.UTF_8);
         try {
-            // Its check of whole entries wants the host of a URL as the name of the key.
+            // Its verification of whole entries expects a URL's host as the name of the key.
             if (checkpoint.getSignatures().size() != 1
                     || !Verifiers.newVerifier(ed25519)
                             .verify(signed, checkpoint.getSignatures().get(0).getSignature())) {

@@ -46,8 +46,8 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Verifiers that others wrote accept a log as the service serves it, and refuse whatever is changed in it, in the database or on
- * the way: {@code fsck} of transparency-dev/tessera, and, in a program of ours, golang.org/x/mod and transparency-dev/merkle.
+ * Third-party verifiers accept a log that the service serves, and refuse changes in the database or on the way: {@code fsck} of
+ * transparency-dev/tessera, and golang.org/x/mod and transparency-dev/merkle in a program of ours.
  */
 @Slow
 @TakesLong
@@ -115,7 +115,7 @@ class OtherVerifiersTest {
 
     private record Result(int exitCode, String output) {}
 
-    /** Runs a program, for so long: one that goes on is ended, and has failed. */
+    /** Runs a program. One that exceeds the time limit is killed, and has failed. */
     private static Result run(ProcessBuilder command) throws Exception {
         Path output = Files.createTempFile("verifier", ".log");
         try {
@@ -151,7 +151,7 @@ class OtherVerifiersTest {
         assertThat(result.exitCode()).isEqualTo(1);
     }
 
-    /** It exits with 0 whatever it finds, and may not end: only its last sentence counts. */
+    /** Reads the last sentence of the output, because the program exits with 0 also after a failure, and may not end. */
     private boolean passesFsck() throws Exception {
         Result result = run(new ProcessBuilder(
                 fsck.toString(),
@@ -202,7 +202,7 @@ class OtherVerifiersTest {
         }
     }
 
-    /** What somebody between the service and the reader makes of an answer. */
+    /** A change of an answer between the service and the reader. */
     private interface Change {
         byte[] of(byte[] body) throws Exception;
     }
@@ -234,7 +234,7 @@ class OtherVerifiersTest {
                 .toString();
     }
 
-    /** Changes to what both verifiers read, by the end of its address. */
+    /** Changes to files that both verifiers read, by the end of the URL. */
     private Map<String, Map.Entry<String, Change>> changes() {
         String partial = "002.p/" + (RECORDS - 512);
         Map<String, Map.Entry<String, Change>> all = new LinkedHashMap<>();
@@ -284,7 +284,7 @@ class OtherVerifiersTest {
         }
     }
 
-    /** What an owner does to a log, with every trigger off; ? is the project. Each is done to another log. */
+    /** Changes by the database's owner, with every trigger off; ? is the project. Each changes another log. */
     private static Map<String, String> tampering() {
         Map<String, String> all = new LinkedHashMap<>();
         all.put("changes a record of the last tile", """
@@ -316,7 +316,7 @@ class OtherVerifiersTest {
                     "select from annals.projection_checkpoint where project_id = '" + project.id() + "' for update",
                     "set local session_replication_role = replica",
                     tampering.getValue().replace("?", project.id().toString()));
-            // as they are after some seconds by themselves
+            // as happens after some seconds
             tiles.forget(project.id());
             assertRefused(tampering.getKey());
             assertThat(passesFsck() && verify().exitCode() == 0)
@@ -325,7 +325,7 @@ class OtherVerifiersTest {
         }
     }
 
-    /** Passes what is asked for on to the service, and changes the answers whose address ends in a certain way. */
+    /** A proxy that changes answers by the end of the URL. */
     private static final class InTheMiddle implements AutoCloseable {
 
         private final HttpClient client = HttpClient.newHttpClient();

@@ -30,7 +30,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Each promotion of a standby ends in a log that goes on, or in one that is halted; never in a fork. */
+/** After the promotion of a standby, a log continues or is halted. It never forks. */
 @Slow
 @TakesLong
 @BesideTheService
@@ -59,7 +59,7 @@ class PromotedStandbyTest {
     }
 
     @Test
-    void aPromotionThatLosesNothingIsHaltedUntilSomebodySaysSoAndThenGoesOn() throws Exception {
+    void aPromotionWithoutLossHaltsTheLogUntilAnOperatorResumesIt() throws Exception {
         append(servers.primary(), 300);
         Checkpoint before = logs(servers.primary(), "one", false).open(project);
         promote();
@@ -73,7 +73,7 @@ class PromotedStandbyTest {
     }
 
     @Test
-    void aPromotionThatIsTrustedGoesOn() throws Exception {
+    void aTrustedPromotionContinuesTheLog() throws Exception {
         append(servers.primary(), 300);
         Checkpoint before = logs(servers.primary(), "one", true).open(project);
         promote();
@@ -82,7 +82,7 @@ class PromotedStandbyTest {
     }
 
     @Test
-    void aPromotionThatLosesASignedTailIsHaltedEvenIfItIsTrustedOrResumed() throws Exception {
+    void aPromotionThatLosesASignedTailHaltsTheLogEvenIfTrustedOrResumed() throws Exception {
         append(servers.primary(), 300);
         logs(servers.primary(), "one", true).open(project);
         servers.awaitReplay();
@@ -111,7 +111,7 @@ class PromotedStandbyTest {
                         + "', 'action ' || n from generate_series(1, " + count + ") as n");
     }
 
-    /** An instance of the service, which finds what it has noted under this name. */
+    /** An instance that stores its notes under a name. */
     private TestLogs logs(InstalledPostgres server, String name, boolean trusting) throws Exception {
         Path file = directory.resolve("key-" + name);
         if (!Files.exists(file)) {

@@ -11,15 +11,15 @@ import java.util.UUID;
 import org.assertj.core.api.AbstractThrowableAssert;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 
-/** The log of a project in a database that a test sets back, as a restored copy of its files would be. */
+/** A log whose state a test restores to an earlier one, as a restored copy of the database's files would. */
 record SetBack(SqlFixture database, UUID project) {
 
-    /** What the database knows of the log now. */
+    /** The present state of the log. */
     String state() throws SQLException {
         return database.text("select row_to_json(l) from annals.merkle_log l where project_id = '" + project + "'");
     }
 
-    /** Sets the log, its tree, and what is known of its witnesses back. */
+    /** Restores the log, its tree and its witnesses' entries. */
     void to(String state) throws SQLException {
         database.run(
                 "set local session_replication_role = replica",
@@ -33,7 +33,7 @@ record SetBack(SqlFixture database, UUID project) {
                         + "' and projection = 'log'");
     }
 
-    /** Nothing is signed, and both the reader and the database are told why. */
+    /** The log is halted, and the reader and the database have the reason. */
     void assertHalted(TestLogs logs, String reason) throws SQLException {
         assertProblem(ProblemType.LOG_HALTED, () -> logs.newest(project)).hasMessageContaining(reason);
         assertThat(database.text("select halted from annals.merkle_log where project_id = '" + project + "'"))

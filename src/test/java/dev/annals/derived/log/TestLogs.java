@@ -14,7 +14,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.UUID;
 
-/** The logs of one instance, on a database that has no service. */
+/** The logs of one instance, on a database without a service. */
 final class TestLogs {
 
     private static final Duration LIMIT = Duration.ofSeconds(60);
@@ -29,14 +29,14 @@ final class TestLogs {
     final TestProjector projector;
 
     /**
-     * @param key of the service, which all of its instances have
-     * @param settings where they are not as by default; they have the prefix annals.log
+     * @param key of the service, shared by all instances
+     * @param settings that differ from the defaults, with the prefix annals.log
      */
     TestLogs(Pool pool, MasterKey key, Map<String, String> settings) {
         this(pool, key, settings, Witnesses.TIMEOUT);
     }
 
-    /** @param timeout how long a witness may take for its answer */
+    /** @param timeout of a call to a witness */
     TestLogs(Pool pool, MasterKey key, Map<String, String> settings, Duration timeout) {
         this(pool, new TestProjector(pool, List.of(new LogTree()), 1000), withKey(settings, key), timeout);
     }
@@ -63,12 +63,12 @@ final class TestLogs {
         return all;
     }
 
-    /** The newest checkpoint, as a reader gets it. */
+    /** Reads the newest checkpoint. */
     SignedLog newest(UUID projectId) {
         return checkpoints.newest(projectId).await().atMost(LIMIT);
     }
 
-    /** The same, opened as a reader does. */
+    /** Reads and verifies the newest checkpoint. */
     Checkpoint open(UUID projectId) {
         SignedLog log = newest(projectId);
         return Checkpoint.open(log.note(), checkpoints.verifiers(projectId, log.epoch()));

@@ -7,7 +7,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 
-/** A witness that others wrote: transparency-dev/witness, in a process of its own, built with Go. */
+/** A third-party witness in a process of its own: transparency-dev/witness, built with Go. */
 public final class TestWitness implements AutoCloseable {
 
     private final Process process;
@@ -24,7 +24,7 @@ public final class TestWitness implements AutoCloseable {
         this.port = Integer.parseInt(output.readLine());
     }
 
-    /** Starts one that knows no log. Skips the test where there is no Go. */
+    /** Starts a witness without logs. Skips the test without Go. */
     public static TestWitness start(String name, Path directory) throws Exception {
         Path logs = directory.resolve(name.replace('/', '-') + ".logs");
         Files.createFile(logs);
@@ -34,7 +34,7 @@ public final class TestWitness implements AutoCloseable {
         return new TestWitness(process, logs);
     }
 
-    /** Has it know a log. */
+    /** Adds a log. */
     public void add(String logVkey) throws IOException {
         Files.writeString(logs, logVkey + "\n", StandardOpenOption.APPEND);
     }
@@ -43,12 +43,12 @@ public final class TestWitness implements AutoCloseable {
         return vkey;
     }
 
-    /** The file with the keys of the logs that it knows. */
+    /** The file with the keys of its logs. */
     Path logs() {
         return logs;
     }
 
-    /** As the service's setting names it. */
+    /** The value of the service's setting. */
     public String setting() {
         return vkey + " http://127.0.0.1:" + port;
     }

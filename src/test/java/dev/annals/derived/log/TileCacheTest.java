@@ -29,10 +29,10 @@ class TileCacheTest {
     }
 
     @Test
-    void whatIsReadMayComeFromOtherTilesThatAreKept() {
+    void aReadMayUseOtherCachedTiles() {
         Uni<List<Hash>> read = tiles.partial(project, tile(0, 7), () -> {
             Uni<List<Hash>> entries = Uni.createFrom().item(List.of());
-            // enough for the cache to grow meanwhile
+            // enough tiles that the cache grows meanwhile
             for (int index = 0; index < 1_000; index++) {
                 entries = tiles.partialEntries(
                         project, tile(index, 7), begun -> Uni.createFrom().item(hashes(7 - begun)));
@@ -43,7 +43,7 @@ class TileCacheTest {
     }
 
     @Test
-    void whatWasHashedIsNotHashedAgainAndWhatFailedIs() {
+    void recordsAreHashedOnceAndFailedOnesAgain() {
         List<Long> begun = new ArrayList<>();
         for (int width : new int[] {5, 3, 5, 9}) {
             assertThat(tiles.partialEntries(project, tile(0, width), from -> {

@@ -2,7 +2,7 @@ package dev.annals.derived.log;
 
 import dev.annals.derived.projection.Projection;
 
-/** The service's trees, for a test that starts no service. */
+/** The trees of the service, for a test without a service. */
 public final class TreeFixture {
 
     private TreeFixture() {}

@@ -28,7 +28,7 @@ import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
-/** A service whose logs have a witness, of transparency-dev/witness. */
+/** A service whose logs have a witness of transparency-dev/witness. */
 @Slow
 @TakesLong
 @QuarkusTest
@@ -77,7 +77,7 @@ class WitnessedServiceIT {
     }
 
     @Test
-    void whatReadersGetIsCosigned() throws Exception {
+    void readersGetCosignedCheckpoints() throws Exception {
         AuditLogFixture log = new AuditLogFixture();
         Project project = log.newProject();
         LogReader reader = new LogReader(project);
@@ -113,7 +113,7 @@ class WitnessedServiceIT {
                 .statusCode(404)
                 .header("Retry-After", notNullValue())
                 .body("type", endsWith("log-behind"));
-        // Nobody asks for it: the rounds do.
+        // No reader asks: the rounds offer the log.
         Await.until("the proof's checkpoint is cosigned", () -> {
             String note = TlogProof.parse(
                             cosigned.get(LOGS + "/" + id + "/proof").asString())

@@ -37,8 +37,8 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Witnesses cosign logs that only grow, and what they remember halts a log whose database was set back. They are real ones, of
- * transparency-dev/witness; the hostile ones are {@link HostileWitness}.
+ * Witnesses cosign logs that only grow. Their memory halts a log whose database was restored. Honest ones are of
+ * transparency-dev/witness, hostile ones are {@link HostileWitness}.
  */
 @Slow
 @BesideTheService
@@ -92,7 +92,7 @@ class WitnessesTest {
                             assertThat(Duration.between(at, Instant.now())).isLessThan(LIMIT));
             pause();
         }
-        // Any other instance serves what this one has got, whether it knows of witnesses or not.
+        // Other instances serve these cosignatures, with or without witnesses of their own.
         SignedLog elsewhere = logs("0").newest(project);
         assertThat(both.require(elsewhere.note())).contains("2 of 2");
         append(1);
@@ -103,7 +103,7 @@ class WitnessesTest {
     }
 
     @Test
-    void aLogThatNobodyReadsIsOfferedAllTheSameAndByOneInstanceAlone() throws Exception {
+    void aLogWithoutReadersIsOfferedByOneInstance() throws Exception {
         TestWitness witness = witness("witness.example/one");
         TestLogs one = logs("1", witness.setting());
         TestLogs other = logs("1", witness.setting());
@@ -136,7 +136,7 @@ class WitnessesTest {
         cosigned(before, 20);
         setBack().to(backup);
         append(30);
-        // The instance that has seen it remembers; another one asks before it signs.
+        // This instance remembers; another one asks before it signs.
         setBack()
                 .assertHalted(
                         before,
@@ -155,7 +155,7 @@ class WitnessesTest {
     }
 
     @Test
-    void aDatabaseThatForgotThatItEverSignedIsNoticedByAWitness() throws Exception {
+    void aWitnessNoticesADatabaseThatForgotAllSignatures() throws Exception {
         TestWitness witness = witness("witness.example/one");
         append(10);
         cosigned(logs("0", witness.setting()), 10);
@@ -167,7 +167,7 @@ class WitnessesTest {
         setBack().assertHalted(logs("0", witness.setting()), "it has cosigned 10 records, and the database knows of 0");
     }
 
-    /** One that has cosigned 20 records. The database was set back to 10 since, and has another fifteenth one now. */
+    /** It has cosigned 20 records. The database was then restored to 10, and now has another 15th record. */
     private TestWitness witnessOfOtherRecords() throws Exception {
         TestWitness witness = witness("witness.example/one");
         append(10);
@@ -185,7 +185,7 @@ class WitnessesTest {
     void aForkThatAWitnessRefusesHaltsTheLog() throws Exception {
         TestWitness witness = witnessOfOtherRecords();
         append(30);
-        // An instance that asks no witness goes on in another way.
+        // An instance without witnesses continues the log differently.
         assertThat(logs("0").newest(project).size()).isEqualTo(50);
         append(5);
         setBack()
@@ -222,7 +222,7 @@ class WitnessesTest {
                 .satisfies(seen -> assertThat(seen.entry().error()).isEqualTo("it does not know the log"));
     }
 
-    /** What a witness may answer that is no cosignature, and what readers of the log get to know of it. */
+    /** Answers that are no cosignature, and the error that readers of the log see. */
     private static Map<String, HostileWitness.Behaviour> hostile() {
         Map<String, HostileWitness.Behaviour> all = new LinkedHashMap<>();
         all.put("it did not answer within 300 ms", (witness, exchange, note) -> witness.hang());
@@ -266,7 +266,7 @@ class WitnessesTest {
     }
 
     @Test
-    void whateverAWitnessAnswersTheLogIsSignedAndOthersCosignIt() throws Exception {
+    void theLogIsSignedAndCosignedByOthersWhateverAWitnessAnswers() throws Exception {
         TestWitness honest = witness("witness.example/one");
         append(10);
         cosigned(logs("0", honest.setting()), 10);
@@ -297,13 +297,13 @@ class WitnessesTest {
     }
 
     @Test
-    void aSlowWitnessDelaysNobodyAndIsLeftAlone() throws Exception {
+    void aSlowWitnessDelaysNoReaderAndIsLeftAlone() throws Exception {
         try (HostileWitness slow = new HostileWitness()) {
             TestWitness prompt = witness("witness.example/one");
             slow.behave((witness, exchange, note) -> witness.hang());
             TestLogs logs = logs("0", slow.setting(), prompt.setting());
             append(1);
-            // It is waited for once.
+            // Only the first offer waits for it.
             assertThat(cosigned(logs, 1).size()).isEqualTo(1);
             int asked = slow.calls.get();
             for (int size = 2; size < 20; size++) {
@@ -325,7 +325,7 @@ class WitnessesTest {
     }
 
     @Test
-    void aCosignatureThatComesLateIsKept() throws Exception {
+    void aLateCosignatureIsStored() throws Exception {
         try (HostileWitness late = new HostileWitness()) {
             late.behave((witness, exchange, note) -> {
                 Thread.sleep(1_500);
@@ -348,14 +348,14 @@ class WitnessesTest {
     }
 
     @Test
-    void aWitnessThatClaimsToHaveSeenMoreHaltsTheLogAndNoMoreThanThat() throws Exception {
+    void aWitnessThatClaimsALargerSizeCanOnlyHaltTheLog() throws Exception {
         try (HostileWitness liar = new HostileWitness()) {
             append(10);
             liar.behave((witness, exchange, note) -> HostileWitness.answer(exchange, 409, "1000000\n"));
             setBack()
                     .assertHalted(
                             logs("0", liar.setting()), "it has cosigned 1000000 records, and the database knows of 0");
-            // The operator takes it away.
+            // The operator removes the witness.
             LogCommands.resume(log.database(), project);
             assertThat(logs("0").newest(project).size()).isEqualTo(10);
         }
@@ -421,7 +421,7 @@ class WitnessesTest {
         return new TestLogs(pool, key, settings, timeout);
     }
 
-    /** A witness that takes more than a second, on a machine with much else to do, has cosigned an older one until then. */
+    /** On a busy machine, the witness may take more than a second; until then it has cosigned an older checkpoint. */
     private SignedLog cosigned(TestLogs logs, long size) throws Exception {
         Await.until(
                 "so many records are cosigned",
@@ -434,7 +434,7 @@ class WitnessesTest {
         return logs.checkpoints.witnessed(project, 1).await().atMost(LIMIT);
     }
 
-    /** Those who ask for cosignatures within a second share them. */
+    /** Requests for cosignatures within a second share an offer. */
     private static void pause() throws InterruptedException {
         Thread.sleep(1_100);
     }

@@ -18,7 +18,7 @@ import java.util.Map;
 import java.util.Random;
 import java.util.UUID;
 
-/** A project in a database of its own, with all that is derived from its records, to be compared with what a rebuild derives. */
+/** A project in a database of its own, whose derived data is compared with a rebuild. */
 public final class DerivedFixture implements AutoCloseable {
 
     private static final int COMBINATIONS = 10_000;
@@ -29,7 +29,7 @@ public final class DerivedFixture implements AutoCloseable {
     private final Random random;
 
     /**
-     * Makes the project.
+     * Creates the project.
      *
      * @param seed of the records
      */
@@ -42,15 +42,15 @@ public final class DerivedFixture implements AutoCloseable {
         }
     }
 
-    /** An instance whose counts have room for everything. */
+    /** An instance whose days have room for all combinations. */
     public TestProjector projector() {
         return projector(COMBINATIONS);
     }
 
     /**
-     * An instance of its own.
+     * A new instance.
      *
-     * @param combinations how many a day has room for, in the counts
+     * @param combinations the most of a day
      */
     public TestProjector projector(int combinations) {
         return new TestProjector(
@@ -63,7 +63,7 @@ public final class DerivedFixture implements AutoCloseable {
                 1000);
     }
 
-    /** Appends records that are much alike, in one transaction. */
+    /** Appends similar records in one transaction. */
     public void append(int count) throws SQLException {
         try (Connection connection = log.connect()) {
             RandomRecords.append(connection, project, count, random);
@@ -71,7 +71,7 @@ public final class DerivedFixture implements AutoCloseable {
         }
     }
 
-    /** Appends records that were recorded so many days ago, before anything is derived from them. */
+    /** Appends records that were recorded {@code daysAgo}. */
     public void append(int count, int daysAgo) throws SQLException {
         append(count);
         log.run(
@@ -80,7 +80,7 @@ public final class DerivedFixture implements AutoCloseable {
                         + " where project_id = '" + project + "' and recorded_at > now() - interval '1 hour'");
     }
 
-    /** All that projections have stored of the project. */
+    /** All derived data of the project. */
     public List<String> derived() throws SQLException {
         List<String> all = new ArrayList<>();
         for (String table : List.of("search_block", "daily_count", "daily_total", "merkle_tile", "merkle_seed")) {
@@ -93,12 +93,12 @@ public final class DerivedFixture implements AutoCloseable {
         return all;
     }
 
-    /** Has everything derived anew from the next look on. */
+    /** Starts a rebuild of all projections. */
     public void rebuild() throws SQLException {
         log.run("update annals.projection set generation = generation + 1");
     }
 
-    /** What is derived is what a rebuild derives, now. */
+    /** Compares the derived data with a rebuild. */
     public void assertARebuildDerivesTheSame(TestProjector projector) throws SQLException {
         projector.catchUp();
         List<String> live = derived();

@@ -13,7 +13,7 @@ import io.restassured.response.ValidatableResponse;
 import jakarta.inject.Inject;
 import org.junit.jupiter.api.Test;
 
-/** What an operator sees of projections, and does with them. */
+/** An operator watches and rebuilds projections. */
 @QuarkusTest
 @OneByOne
 @TestProfile(NothingByItself.class)
@@ -31,7 +31,7 @@ class ProjectionResourceIT {
     }
 
     @Test
-    void aRebuildOfWhatIsNotThereIsAProblem() {
+    void aRebuildOfAnUnknownProjectionIsAProblem() {
         rebuild("nothing").statusCode(404);
         given().auth()
                 .oauth2(log.newProject().token())

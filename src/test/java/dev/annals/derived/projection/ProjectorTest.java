@@ -35,7 +35,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** Each record counts once, whoever projects and whatever breaks. */
+/** Each record counts once, with several instances and failures. */
 @BesideTheService
 class ProjectorTest {
 
@@ -77,7 +77,7 @@ class ProjectorTest {
     }
 
     @Test
-    void instancesThatAreKilledInTheMiddleCountEachRecordExactlyOnceAndARebuildGivesTheSame() throws Exception {
+    void killedInstancesCountEachRecordExactlyOnceAndARebuildGivesTheSame() throws Exception {
         List<TestProjector> instances = instances(counts);
         AtomicInteger killed = new AtomicInteger();
         TestProjector.projectDuring(instances, () -> {
@@ -104,7 +104,7 @@ class ProjectorTest {
         assertThat(stored()).isEqualTo(live);
     }
 
-    /** The counts by another way there. */
+    /** Counts that are projected differently. */
     private abstract class OtherCounts implements Projection {
 
         @Override
@@ -118,15 +118,15 @@ class ProjectorTest {
         }
     }
 
-    /** What the transaction is for: with the checkpoint in one of its own, the same load must be counted wrongly. */
+    /** The counter-example: with the checkpoint in a transaction of its own, counts are wrong. */
     @Test
-    void theSameLoadIsCountedWronglyWhereTheCheckpointIsNotInTheSameTransaction() throws Exception {
+    void theLoadIsCountedWronglyIfTheCheckpointIsInAnotherTransaction() throws Exception {
         Pool apart = pool();
         Projection broken = new OtherCounts() {
             @Override
             public Uni<Long> project(SqlConnection connection, UUID projectId, long sequenceId) {
                 return apart.withTransaction(other -> counts.project(other, projectId, sequenceId))
-                        // The crash between both transactions.
+                        // A crash between both transactions.
                         .invoke(() -> {
                             if (random.nextInt(2) == 0) {
                                 throw new IllegalStateException("crashed");
@@ -142,7 +142,7 @@ class ProjectorTest {
     }
 
     @Test
-    void aProjectThatCannotBeProjectedHindersNoOtherAndShowsInTheMetrics() throws Exception {
+    void aProjectThatFailsBlocksNoOtherAndShowsInTheMetrics() throws Exception {
         UUID poisoned = projects.get(1);
         AtomicBoolean poison = new AtomicBoolean(true);
         Projection sometimes = new OtherCounts() {
@@ -192,15 +192,15 @@ class ProjectorTest {
             append(5);
             projector.catchUp();
         }
-        // Projects of other tests may stand between them.
+        // Steps may also hold projects of other tests.
         assertThat(steps.stream().filter(step -> projects.stream().anyMatch(step::contains)))
                 .hasSizeLessThan(projects.size() * rounds);
         assertCounted();
     }
 
-    /** It holds a checkpoint, and its statements do not come any more: the others get it once its transaction is ended. */
+    /** It holds a checkpoint and sends no more statements. Others get the checkpoint once its transaction times out. */
     @Test
-    void anInstanceThatIsFrozenInTheMiddleLosesItsCheckpointAndTheLagShowsItMeanwhile() throws Exception {
+    void aFrozenInstanceLosesItsCheckpointAndTheLagShowsIt() throws Exception {
         UUID held = projects.get(0);
         CountDownLatch holds = new CountDownLatch(1);
         Projection frozen = new OtherCounts() {
@@ -219,7 +219,7 @@ class ProjectorTest {
         append(10);
         Pool pool = pool();
         Projector stuck = new TestProjector(pool, List.of(frozen), 1000).projector();
-        // There may be more projects than one look takes.
+        // There may be more projects than one scan covers.
         Cancellable frozenScans =
                 stuck.scan().repeat().indefinitely().subscribe().with(done -> {});
         assertThat(holds.await(30, TimeUnit.SECONDS)).isTrue();
@@ -238,7 +238,7 @@ class ProjectorTest {
     }
 
     @Test
-    void theLagIsThatOfTheOldestMissingRecordHoweverManyComeAllTheTime() throws Exception {
+    void theLagIsThatOfTheOldestMissingRecordUnderConstantLoad() throws Exception {
         TestProjector projector = new TestProjector(pool(), List.of(counts), 1000);
         projector.catchUp();
         for (int turn = 0; turn < Load.times(100, 300); turn++) {
@@ -250,9 +250,9 @@ class ProjectorTest {
         }
     }
 
-    /** Where a look is at one project, the others would take up all looks in between. */
+    /** With one project per scan, a round would take many scans. */
     @Test
-    void aProjectWithMuchToTakeInDoesNotWaitUntilAllOthersHaveBeenLookedAt() throws Exception {
+    void aProjectWithABacklogDoesNotWaitForARound() throws Exception {
         TestProjector projector = new TestProjector(pool(), List.of(counts), 1);
         projector.catchUp();
         int looks = 4;
@@ -267,15 +267,15 @@ class ProjectorTest {
     }
 
     @Test
-    void aProjectThatHasJustGotRecordsDoesNotWaitUntilAllOthersHaveBeenLookedAt() throws Exception {
+    void aProjectWithNewRecordsDoesNotWaitForARound() throws Exception {
         TestProjector projector = oneOfMany();
         append(5);
         assertFoundSoon(projector);
     }
 
-    /** Each writer fills a page of its own, and that of one who seldom writes is not the last one. */
+    /** Each writer fills a page of its own, so the page of a rare writer is not the last one. */
     @Test
-    void whoSeldomWritesDoesNotWaitUntilAllOthersHaveBeenLookedAt() throws Exception {
+    void aRareWriterDoesNotWaitForARound() throws Exception {
         try (Connection seldom = log.connect();
                 Connection often = log.connect()) {
             append(seldom, 1);
@@ -293,9 +293,9 @@ class ProjectorTest {
         }
     }
 
-    /** Many have got their place after it, and are seen before. */
+    /** Many later places are visible before it. */
     @Test
-    void aCommitThatTakesLongDoesNotWaitUntilAllOthersHaveBeenLookedAt() throws Exception {
+    void aSlowCommitDoesNotWaitForARound() throws Exception {
         log.run("""
                 create table gate (open boolean);
                 insert into gate values (true);
@@ -353,7 +353,7 @@ class ProjectorTest {
         return recent.read().await().indefinitely().projectIds();
     }
 
-    /** Each look covers one project, and there are at least fifty others. */
+    /** Each scan covers one project, of more than fifty. */
     private TestProjector oneOfMany() throws SQLException {
         TestProjector projector = new TestProjector(pool(), List.of(counts), 1);
         for (int other = 0; other < 50; other++) {
@@ -379,10 +379,10 @@ class ProjectorTest {
     }
 
     @Test
-    void onlyARoundThroughAllProjectsIsFollowedByTheWholeInterval() {
+    void onlyACompleteRoundIsFollowedByTheWholeInterval() {
         Duration interval = Duration.ofHours(1);
         TestProjector ofOne = new TestProjector(pool(), List.of(counts), 1, interval);
-        // Which was an hour later otherwise.
+        // With the whole interval, it would take an hour.
         assertThat(ofOne.scanAndPause()).isTrue();
         assertThat(ofOne.projector().atEnd()).isFalse();
         TestProjector ofAll = new TestProjector(pool(), List.of(counts), 10_000, interval);
@@ -391,7 +391,7 @@ class ProjectorTest {
     }
 
     @Test
-    void aLookAtOneProjectAfterTheOtherComesToAll() throws Exception {
+    void scansOfOneProjectEachReachAllProjects() throws Exception {
         append(10);
         new TestProjector(pool(), List.of(counts), 1).catchUp();
         assertCounted();
@@ -432,7 +432,7 @@ class ProjectorTest {
                 + project + "' and projection = 'statistics'");
     }
 
-    /** Gives how many connections it has ended, which is at most one. */
+    /** Kills one connection at most. Returns the number. */
     private int killProjecting() throws SQLException {
         return (int) log.number("""
                 select count(*) filter (where pg_terminate_backend(pid)) from (

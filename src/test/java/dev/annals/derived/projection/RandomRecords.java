@@ -6,12 +6,12 @@ import java.sql.SQLException;
 import java.util.Random;
 import java.util.UUID;
 
-/** Appends records of few values by plain SQL, so that many are alike and some lack a value. */
+/** Appends records of few values by plain SQL: many are alike, and some lack a value. */
 public final class RandomRecords {
 
     private RandomRecords() {}
 
-    /** Appends so many records in one statement of the transaction of the schema's owner. */
+    /** Appends records by one statement, as the schema's owner. */
     public static void append(Connection connection, UUID projectId, int count, Random random) throws SQLException {
         try (PreparedStatement insert = connection.prepareStatement("""
                 insert into annals.audit_record

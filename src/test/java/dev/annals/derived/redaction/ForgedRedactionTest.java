@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Nobody changes a record but by a redaction, and nobody claims one that there was not. */
+/** No role changes a record except by a redaction, or forges the event of one. */
 @BesideTheService
 class ForgedRedactionTest {
 
@@ -73,7 +73,7 @@ class ForgedRedactionTest {
                 "alter table annals.audit_record disable trigger all",
                 "create or replace function annals.is_owner() returns boolean language sql return true"
             })
-    void neitherWritersNorTheServiceCanDoItBySql(String sql) throws SQLException {
+    void neitherWritersNorTheServiceCanRedactBySql(String sql) throws SQLException {
         for (String role : new String[] {"annals_writer", "annals_service"}) {
             assertThat(as(role, sql)).as(role).isEqualTo(REFUSED);
         }
@@ -88,7 +88,7 @@ class ForgedRedactionTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"annals_writer", "annals_service"})
-    void nobodyCanInsertAnEventWhateverIsSet(String role) throws SQLException {
+    void noRoleCanInsertAnEvent(String role) throws SQLException {
         String insert = role.equals("annals_writer")
                 ? "insert into annals.audit_record (project_id, action) values (?, 'annals.redact')"
                 : "insert into annals.audit_record (project_id, id, placed_with, action, recorded_by_token, recorded_by_role)"
@@ -111,7 +111,7 @@ class ForgedRedactionTest {
         assertThat(as(role, insert.replace("annals.redact", "annals.anything"))).isEqualTo("23514");
     }
 
-    /** The owner can turn the triggers off; by mistake it changes nothing. */
+    /** The owner can turn the triggers off, but changes nothing by mistake. */
     @ParameterizedTest
     @ValueSource(
             strings = {
@@ -132,7 +132,7 @@ class ForgedRedactionTest {
     }
 
     @Test
-    void evenInTheTransactionOfARedactionNothingElseChanges() throws SQLException {
+    void theTransactionOfARedactionCanChangeNothingElse() throws SQLException {
         for (String change : new String[] {"outcome = null", "action = 'b'", "message = 'c'", "recorded_at = now()"}) {
             try (Connection connection = log.connect()) {
                 SqlFixture.execute(connection, filled(REDACT));

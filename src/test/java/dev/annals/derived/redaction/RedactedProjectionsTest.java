@@ -30,12 +30,12 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What was derived from records is, after a redaction, what a rebuild would derive, and the log is the one that it was. */
+/** After a redaction, derived data matches a rebuild, and the log is unchanged. */
 @Slow
 @BesideTheService
 class RedactedProjectionsTest {
 
-    /** By each of three who redact at the same time. */
+    /** By each of three concurrent callers. */
     private static final int REDACTIONS = Load.times(5, 40);
 
     private static final int PAUSE_MILLIS = 10;
@@ -61,7 +61,7 @@ class RedactedProjectionsTest {
                 "select id from annals.feed where project_id = '" + project + "' and sequence_id = " + sequenceId));
     }
 
-    /** Redacts some fields of a record, of those that it has; gives whether it has any. */
+    /** Redacts some of a record's fields. Returns whether it has any. */
     private boolean redact(Redactions redactions, long sequenceId, Random choice) throws SQLException {
         Set<String> fields = new LinkedHashSet<>();
         for (String field : FIELDS) {
@@ -84,10 +84,10 @@ class RedactedProjectionsTest {
         return !fields.isEmpty();
     }
 
-    /** With 10,000 combinations a day has room for all, with 40 for some. */
+    /** A day has room for all combinations with 10,000, for some with 40. */
     @ParameterizedTest
     @ValueSource(ints = {10_000, 40})
-    void whatWasDerivedIsWhatARebuildDerives(int combinations) throws Exception {
+    void projectionsMatchARebuild(int combinations) throws Exception {
         TestProjector projector = derived.projector(combinations);
         Redactions redactions = new Redactions(derived.pool, projector.steps(), new SequentialGuid());
         derived.append(3000);
@@ -103,7 +103,7 @@ class RedactedProjectionsTest {
     }
 
     @Test
-    void whereADayHasRoomTheCountsAreRightAtOnce() throws Exception {
+    void countsAreRightAtOnceIfTheDayHasRoom() throws Exception {
         TestProjector projector = derived.projector();
         Redactions redactions = new Redactions(derived.pool, projector.steps(), new SequentialGuid());
         log.run("insert into annals.audit_record (project_id, action, actor_name, outcome) select '" + project
@@ -123,9 +123,9 @@ class RedactedProjectionsTest {
         }
     }
 
-    /** The seed of the tile would bring back every salt; the seeds of the other records bring back theirs alone. */
+    /** The seed of the tile would give every salt. The seeds of other records give only their own. */
     @Test
-    void ofTheSeedsOfATileOnlyThatOfTheRedactedRecordIsGone() throws Exception {
+    void onlyTheSeedOfTheRedactedRecordIsDeleted() throws Exception {
         TestProjector projector = derived.projector();
         Redactions redactions = new Redactions(derived.pool, projector.steps(), new SequentialGuid());
         derived.append(300);
@@ -149,7 +149,7 @@ class RedactedProjectionsTest {
     }
 
     @Test
-    void aRecordThatIsNotInTheTreeYetIsTakenInAsItWas() throws Exception {
+    void aRecordOutsideTheTreeKeepsItsLeaf() throws Exception {
         TestProjector projector = derived.projector();
         Redactions redactions = new Redactions(derived.pool, projector.steps(), new SequentialGuid());
         derived.append(300);
@@ -188,7 +188,7 @@ class RedactedProjectionsTest {
                     new Redactions(derived.pool, derived.projector().steps(), new SequentialGuid());
             redacting.add(threads.submit(() -> {
                 for (int n = 0; n < REDACTIONS; n++) {
-                    // few tiles and blocks, so that they meet
+                    // few tiles and blocks, so that callers meet
                     redacted.addAndGet(redact(redactions, 1500 + choice.nextInt(500), choice) ? 1 : 0);
                 }
                 return null;
@@ -214,7 +214,7 @@ class RedactedProjectionsTest {
                 .isEqualTo(log.number("select count(*) from annals.redaction"));
     }
 
-    /** Again and again, and not all the time: it is what happens at the same time that counts, not how many records there are. */
+    /** With pauses: concurrency matters here, not the number of records. */
     private static Callable<Void> whileNot(AtomicBoolean done, Callable<?> work) {
         return () -> {
             while (!done.get()) {

@@ -25,7 +25,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** What is redacted is gone from every answer, and everything else stays as it was, proofs above all. */
+/** Redacted values disappear from all answers. Everything else stays, above all proofs. */
 @QuarkusTest
 @QuarkusTestResource(TestDatabase.class)
 class RedactionTest {
@@ -111,7 +111,7 @@ class RedactionTest {
     }
 
     @Test
-    void noAnswerHasTheValueAnyMore() {
+    void noAnswerShowsARedactedValue() {
         redact(id, fields("actor.name", "actor.id", "subject.name", "message", "metadata", "ip_address"))
                 .then()
                 .statusCode(200);
@@ -139,7 +139,7 @@ class RedactionTest {
     }
 
     @Test
-    void theFeedSaysWhoRedactedWhatAndWhyAndNothingMore() {
+    void theEventNamesTheActorTheFieldsAndTheReasonAlone() {
         redact(id, fields("message", "actor.name")).then().statusCode(200);
         Map<String, Object> event = get(LOGS + "?order=desc&limit=1").path("results[0]");
         assertThat(event)
@@ -152,7 +152,7 @@ class RedactionTest {
     }
 
     @Test
-    void theSameAgainChangesNothingAndMoreFieldsAreAdded() throws Exception {
+    void aRepeatedRedactionChangesNothingAndFurtherFieldsAreAdded() throws Exception {
         LogReader reader = new LogReader(project);
         String first =
                 redact(id, fields("message")).then().statusCode(200).extract().asString();
@@ -173,7 +173,7 @@ class RedactionTest {
     }
 
     @Test
-    void whoSendsTheRecordAgainIsAnsweredAsTheFirstTime() {
+    void aRetriedAppendOfARedactedRecordIsAnsweredAsBefore() {
         redact(id, fields("message", "actor.name", "metadata")).then().statusCode(200);
         append(record()).then().statusCode(200).body("sequence_id", equalTo(2));
         append(record().replace("u-4711", "u-4712")).then().statusCode(409);
@@ -182,7 +182,7 @@ class RedactionTest {
     }
 
     @Test
-    void whatIsWrongIsSaid() {
+    void invalidRequestsAreRefusedWithReasons() {
         assertProblem(
                 redact(UUID.randomUUID().toString(), fields("message")).then().extract(), 404, "not-found");
         assertProblem(redact("1", fields("message")).then().extract(), 404, "not-found");
@@ -271,7 +271,7 @@ class RedactionTest {
     }
 
     @Test
-    void nobodyCanAppendWhatOnlyARedactionRecords() {
+    void noWriterCanAppendARedactionEvent() {
         assertProblem(
                 project.wrongRequest()
                         .contentType("application/json")
@@ -289,9 +289,9 @@ class RedactionTest {
                 .statusCode(200);
     }
 
-    /** The feed has gone on with the event, so only a page that ends before it can come from memory. */
+    /** The event extends the feed, so only a page that ends before it can come from memory. */
     @Test
-    void pagesInMemoryDoNotShowItAfterTheAnswer() {
+    void pagesInMemoryDoNotShowARedactedValueAfterTheAnswer() {
         for (int round = 0; round < 10; round++) {
             String secret = "secret " + UUID.randomUUID();
             Map<String, Object> next = append("{\"action\": \"a\", \"message\": \"" + secret + "\"}")

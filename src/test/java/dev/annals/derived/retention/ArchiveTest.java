@@ -26,7 +26,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Where a project requires it, the database lets no record go that is in no archive, whoever asks. */
+/** If a project requires archives, the database removes no record without one. */
 @BesideTheService
 class ArchiveTest {
 
@@ -50,7 +50,7 @@ class ArchiveTest {
             100,
             metrics);
 
-    /** Appends of 100, 100 and 100 records, all of which have expired. */
+    /** Three appends of 100 records each, all expired. */
     @BeforeEach
     void appendRecords() throws SQLException {
         log.run(filled("select annals.set_retention(?, 30)"), filled("select annals.require_archive(?, true)"));
@@ -61,7 +61,7 @@ class ArchiveTest {
     }
 
     @AfterEach
-    void theEventsSayTheSame() throws SQLException {
+    void eventsMatchTheData() throws SQLException {
         assertThat(log.texts("select finding from annals.administration_differences()"))
                 .isEmpty();
         derived.close();
@@ -98,9 +98,9 @@ class ArchiveTest {
         return metrics.get("annals.retention.awaiting.archive").gauge().value();
     }
 
-    /** Appends go as a whole or not at all, so the archive of a part of one lets nothing of it go. */
+    /** An append is removed as a whole, so an archive of a part of it removes nothing. */
     @Test
-    void whatIsInNoArchiveStaysAndIsSaidToWait() throws Exception {
+    void recordsWithoutAnArchiveStayAndAreReportedAsWaiting() throws Exception {
         assertThat(horizonAfterALook()).isZero();
         assertThat(awaits()).isTrue();
         assertThat(awaiting()).isEqualTo(1);
@@ -123,7 +123,7 @@ class ArchiveTest {
 
     @ParameterizedTest
     @ValueSource(ints = {1, 200, 255})
-    void theDatabaseItselfRefusesWhateverTheServiceAsksFor(int most) throws Exception {
+    void theDatabaseRefusesToRemoveRecordsWithoutAnArchive(int most) throws Exception {
         note(1, 150);
         String remove = "select annals.remove_expired(?, " + most + ", null)";
         for (int i = 0; i < 3; i++) {
@@ -135,14 +135,14 @@ class ArchiveTest {
     }
 
     @Test
-    void whereNothingIsRequiredNothingWaits() throws Exception {
+    void withoutTheRequirementNoRecordWaits() throws Exception {
         log.run(filled("select annals.require_archive(?, false)"));
         assertThat(awaits()).isFalse();
         assertThat(horizonAfterALook()).isEqualTo(300);
     }
 
     @Test
-    void archivesFollowOneAnotherAndOneOfTwoThatAreMadeAtATimeIsNoted() throws Exception {
+    void archivesFollowOneAnotherAndOneOfTwoConcurrentOnesIsNoted() throws Exception {
         for (String wrong : List.of(noting(2, 100), noting(1, 301), noting(301, 301))) {
             assertThat(as("none", wrong)).as(wrong).isEqualTo(NOT_NEXT);
         }
@@ -170,9 +170,9 @@ class ArchiveTest {
                 .containsExactlyInAnyOrder(100L, 200L);
     }
 
-    /** What expired before archives were required is no gap that anybody could fill. */
+    /** Records that expired before archives were required leave no gap between archives. */
     @Test
-    void anArchiveMayBeginBehindWhatHasExpired() throws Exception {
+    void anArchiveMayBeginAfterExpiredRecords() throws Exception {
         log.run(filled("select annals.require_archive(?, false)"));
         assertThat(horizonAfterALook()).isEqualTo(300);
         derived.append(10, 40);
@@ -184,9 +184,9 @@ class ArchiveTest {
         assertThat(horizonAfterALook()).isEqualTo(310);
     }
 
-    /** A hold lets nothing go that is in an archive, and an archive may be made of what is held. */
+    /** Archived records under a hold stay, and records under a hold can be archived. */
     @Test
-    void aHoldStopsWhatAnArchiveWouldLetGo() throws Exception {
+    void aHoldStopsTheRemovalOfArchivedRecords() throws Exception {
         UUID hold = UUID.randomUUID();
         log.run(filled("select annals.set_hold(?, '" + hold + "', 'u1', null, 'a case')"));
         assertThat(awaits()).as("it waits for the end of the hold").isFalse();
@@ -197,7 +197,7 @@ class ArchiveTest {
     }
 
     @Test
-    void aHaltedLogStopsItToo() throws Exception {
+    void aHaltedLogStopsTheRemoval() throws Exception {
         note(1, 300);
         log.run("update annals.merkle_log set halted = 'a test'");
         assertThat(horizonAfterALook()).isZero();
@@ -216,7 +216,7 @@ class ArchiveTest {
                 "select annals.begin_restored_archive(gen_random_uuid(), 'n', 1, now())",
                 "create or replace function annals.archived_through(uuid) returns bigint language sql return 1000",
             })
-    void neitherWritersNorTheServiceCanSayItIsThereBySql(String sql) throws Exception {
+    void neitherWritersNorTheServiceCanForgeAnArchiveBySql(String sql) throws Exception {
         assertThat(as("annals_service", sql)).isEqualTo(REFUSED);
         assertThat(as("annals_writer", sql)).isEqualTo(REFUSED);
         assertThat(as("annals_writer", noting(1, 100))).isEqualTo(REFUSED);
@@ -225,7 +225,7 @@ class ArchiveTest {
     }
 
     @Test
-    void whatIsNotedStays() throws Exception {
+    void notedArchivesStay() throws Exception {
         note(1, 100);
         for (String sql : List.of(
                 "delete from annals.archive",
@@ -236,7 +236,7 @@ class ArchiveTest {
     }
 
     @Test
-    void theAdministrationNeedsNone() {
+    void theAdministrationNeedsNoArchive() {
         assertThatThrownBy(() -> log.run("select annals.require_archive(annals.administration(), true)"))
                 .hasMessageContaining("keeps its records");
     }

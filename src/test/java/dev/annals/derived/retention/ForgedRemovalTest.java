@@ -25,7 +25,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Nothing goes but what has expired, whoever asks and with whatever arguments. */
+/** Only expired records are removed, by any role and with any arguments. */
 @BesideTheService
 class ForgedRemovalTest {
 
@@ -36,7 +36,7 @@ class ForgedRemovalTest {
     private final SqlFixture log = SqlFixture.ofTheSchemaAlone();
     private UUID project;
 
-    /** A full tile that has expired, and records that have not. */
+    /** A full tile of expired records, and young ones. */
     @BeforeEach
     void appendRecords() throws SQLException {
         project = log.insertProject();
@@ -57,7 +57,7 @@ class ForgedRemovalTest {
     }
 
     @AfterEach
-    void theYoungAreThere() throws SQLException {
+    void youngRecordsStay() throws SQLException {
         assertThat(log.number(filled("select count(*) from annals.feed where project_id = ? and action = 'young'")))
                 .isEqualTo(300);
     }
@@ -92,7 +92,7 @@ class ForgedRemovalTest {
                 "alter table annals.audit_record disable trigger all",
                 "create or replace function annals.is_held(uuid) returns boolean language sql return false"
             })
-    void neitherWritersNorTheServiceCanDoItBySql(String sql) throws SQLException {
+    void neitherWritersNorTheServiceCanRemoveRecordsBySql(String sql) throws SQLException {
         log.run(filled("select annals.set_retention(?, 10)"));
         for (String role : new String[] {"annals_writer", "annals_service"}) {
             assertThat(as(role, sql)).as(role).isEqualTo(REFUSED);
@@ -102,9 +102,9 @@ class ForgedRemovalTest {
         assertThat(count()).isEqualTo(556);
     }
 
-    /** The policy and the clock are the database's own. */
+    /** The database decides by its own policy and clock. */
     @Test
-    void theServiceRemovesWhatHasExpiredAndNothingElse() throws SQLException {
+    void theServiceRemovesExpiredRecordsAlone() throws SQLException {
         String all = REMOVE.replace("1000", "2147483647");
         assertThat(as("annals_service", all)).isEqualTo("done");
         assertThat(count()).as("without a policy").isEqualTo(556);
@@ -127,7 +127,7 @@ class ForgedRemovalTest {
         }
     }
 
-    /** The owner can turn the triggers off; by mistake it removes nothing. */
+    /** The owner can turn the triggers off, but removes nothing by mistake. */
     @ParameterizedTest
     @ValueSource(
             strings = {
@@ -151,7 +151,7 @@ class ForgedRemovalTest {
     }
 
     @Test
-    void evenInTheTransactionOfARemovalNothingElseGoes() throws SQLException {
+    void theTransactionOfARemovalCanDeleteNothingElse() throws SQLException {
         log.run(filled("select annals.set_retention(?, 19)"));
         for (String sql : List.of(
                 "delete from annals.audit_record where project_id = ?",

@@ -25,7 +25,7 @@ import java.util.UUID;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** Readers of a feed whose oldest records have expired: they see all that is left, and are told what they have missed. */
+/** Readers of a feed with expired records see all remaining ones, and are told that they missed some. */
 @QuarkusTest
 @QuarkusTestResource(TestDatabase.class)
 class RetentionOverHttpTest {
@@ -115,7 +115,7 @@ class RetentionOverHttpTest {
     }
 
     @Test
-    void aCursorBehindWhichRecordsHaveExpiredIsToldSo() throws Exception {
+    void aReaderWhoseNextRecordsHaveExpiredIsTold() throws Exception {
         append(700, 40);
         append(300, 1);
         String all = get(LOGS + "?limit=1000").path("poll_more");
@@ -139,7 +139,7 @@ class RetentionOverHttpTest {
                 LOGS + "/export?format=ndjson&cursor=600")) {
             assertExpired(path, 701);
         }
-        // What was read up to the horizon is not missed.
+        // A reader up to the horizon has missed nothing.
         assertThat(ids(horizon)).isEqualTo(range(701, 1000));
         assertThat(ids(all)).isEmpty();
         assertThat(ids(toTheHorizon)).isEmpty();
@@ -150,7 +150,7 @@ class RetentionOverHttpTest {
     }
 
     @Test
-    void withoutACursorReadersBeginWithTheOldestThatIsLeft() throws Exception {
+    void withoutACursorReadersBeginWithTheOldestRemainingRecord() throws Exception {
         append(1300, 40);
         append(1200, 1);
         expire(1300);
@@ -176,7 +176,7 @@ class RetentionOverHttpTest {
     }
 
     @Test
-    void aFeedOfWhichNothingIsLeftGoesOn() throws Exception {
+    void aFeedWithoutRemainingRecordsContinues() throws Exception {
         append(1, 40);
         String read = get(LOGS).path("poll_more");
         expire(1);
@@ -199,7 +199,7 @@ class RetentionOverHttpTest {
     }
 
     @Test
-    void pagesInMemoryDoNotShowWhatHasExpired() throws Exception {
+    void pagesInMemoryDoNotShowExpiredRecords() throws Exception {
         append(20, 40);
         append(20, 1);
         for (int i = 0; i < 3; i++) {
@@ -213,7 +213,7 @@ class RetentionOverHttpTest {
     }
 
     @Test
-    void proofsOfWhatIsLeftStayValid() throws Exception {
+    void proofsOfRemainingRecordsStayValid() throws Exception {
         append(600, 40);
         append(400, 1);
         LogReader reader = new LogReader(project);
@@ -245,7 +245,7 @@ class RetentionOverHttpTest {
     }
 
     @Test
-    void onlyAdministratorsSayForHowLongAndWhatTheySayIsAnEvent() throws Exception {
+    void onlyAdministratorsSetARetentionAndEachChangeIsAnEvent() throws Exception {
         change("{\"retention_days\": 365}")
                 .then()
                 .statusCode(200)
@@ -269,7 +269,7 @@ class RetentionOverHttpTest {
                 "{\"retention_days\": 1, \"more\": 1}")) {
             assertProblem(change(body).then().extract(), 422, "invalid-body");
         }
-        // The one fails, and so the other does not happen.
+        // One part fails, so the other does not happen.
         assertThat(change("{\"retention_days\": 7, \"name\": \"annals \"}").statusCode())
                 .isEqualTo(409);
         assertThat(log.texts(

@@ -36,12 +36,12 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Records go from the beginning of a feed when they are old enough; what is left, and what is derived from it, stays sound. */
+/** Expired records are removed from the beginning of a feed. The others, and data derived from them, stay sound. */
 @BesideTheService
 class RetentionTest {
 
     private static final Duration LIMIT = Duration.ofSeconds(60);
-    /** Where much else is going on. */
+    /** For a busy machine. */
     private static final int OLD = 768;
 
     private static final int MOST_APPENDS = 5;
@@ -119,7 +119,7 @@ class RetentionTest {
     /** Around the ends of tiles (256) and of the blocks of the search index (1,024). */
     @ParameterizedTest
     @CsvSource({"1,1", "255,0", "255,2", "256,1", "1024,0", "1100,300"})
-    void theOldestRecordsGoAndEverythingElseIsAsARebuildHasIt(int old, int young) throws Exception {
+    void theOldestRecordsAreRemovedAndProjectionsMatchARebuild(int old, int young) throws Exception {
         derived.append(old, 31);
         derived.append(young, 29);
         projector.catchUp();
@@ -145,7 +145,7 @@ class RetentionTest {
     }
 
     @Test
-    void sequenceIdsGoOnWhereAllRecordsAreGone() throws Exception {
+    void sequenceIdsContinueAfterAllRecordsWereRemoved() throws Exception {
         for (int round = 1; round <= 4; round++) {
             derived.append(100, 40);
             projector.catchUp();
@@ -162,9 +162,9 @@ class RetentionTest {
         assertARebuildDerivesTheSame();
     }
 
-    /** A record that is younger keeps all behind it, however old these are; and an append goes as a whole or not at all. */
+    /** A young record keeps all records after it, however old these are. An append is removed as a whole. */
     @Test
-    void onlyABeginningOfTheFeedGoesInWholeAppends() throws Exception {
+    void onlyTheBeginningOfTheFeedIsRemovedInWholeAppends() throws Exception {
         derived.append(10, 50);
         derived.append(10, 50);
         log.run(
@@ -178,7 +178,7 @@ class RetentionTest {
     }
 
     @Test
-    void nothingGoesWithoutAPolicyAndNothingBeforeItIsDerived() throws Exception {
+    void noRecordIsRemovedWithoutAPolicyOrBeforeItIsDerived() throws Exception {
         derived.append(300, 40);
         look();
         assertThat(horizon()).isZero();
@@ -233,7 +233,7 @@ class RetentionTest {
 
     @ParameterizedTest
     @ValueSource(ints = {10_000, 40})
-    void countsOfDaysAreThoseOfTheRecordsThatAreLeft(int combinations) throws Exception {
+    void dailyCountsMatchTheRemainingRecords(int combinations) throws Exception {
         TestProjector narrow = derived.projector(combinations);
         derived.append(600, 40);
         derived.append(600, 20);
@@ -251,7 +251,7 @@ class RetentionTest {
     }
 
     @Test
-    void itGoesOnBesideAppendsProjectorsAndRebuildsAndLosesNothing() throws Exception {
+    void removalsBesideAppendsProjectorsAndRebuildsLoseNothing() throws Exception {
         derived.append(OLD, 40);
         projector.catchUp();
         AtomicBoolean done = new AtomicBoolean();
@@ -299,7 +299,7 @@ class RetentionTest {
         assertARebuildDerivesTheSame();
     }
 
-    /** A transaction with an old snapshot finds the ids free that have gone: it must not take them again. */
+    /** An old snapshot does not see the removal. Its transaction must not reuse sequence ids. */
     @Test
     void aTransactionWithAnOldSnapshotTakesNoSequenceIdASecondTime() throws Exception {
         derived.append(5, 40);
@@ -321,7 +321,7 @@ class RetentionTest {
         assertThat(left()).containsExactly(16L);
     }
 
-    /** What the service keeps of the entries is what leads to the tree, or nothing goes. */
+    /** Records are removed only if the stored entries lead to the tree. */
     @Test
     void wrongEntriesAreRefused() throws Exception {
         derived.append(300, 40);
@@ -338,9 +338,9 @@ class RetentionTest {
         assertThat(horizon()).isEqualTo(300);
     }
 
-    /** Each transaction is whole or did not happen, wherever its connection breaks. */
+    /** Each transaction happens as a whole or not at all, wherever its connection breaks. */
     @Test
-    void whatIsKilledInTheMiddleLeavesNothingHalf() throws Exception {
+    void aKilledRemovalLeavesNothingHalf() throws Exception {
         for (int i = 0; i < 12; i++) {
             derived.append(40, 40);
         }
@@ -362,7 +362,7 @@ class RetentionTest {
             try {
                 look(retention);
             } catch (RuntimeException e) {
-                // The look itself was killed.
+                // The search for projects was killed.
             }
         }
         done.set(true);

@@ -34,7 +34,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** A search finds the same records after a dump was restored under another locale, and where the index was made in another way. */
+/** A search finds the same records after a restore under another locale, and if another version made the index. */
 @BesideTheService
 class MovedIndexTest {
 
@@ -44,7 +44,7 @@ class MovedIndexTest {
             "turkish", "locale 'C' locale_provider icu icu_locale 'tr-TR'",
             "lithuanian", "locale 'C' locale_provider icu icu_locale 'lt-u-ks-level1'");
 
-    /** Each stands as message, action and actor of a record. */
+    /** Each text is the message, action and actor of a record. */
     private static final List<String> TEXTS = List.of(
             "λόγος",
             "café",
@@ -59,7 +59,7 @@ class MovedIndexTest {
             "Жук",
             "ﬁle");
 
-    /** Queries, and which of the texts they find, from 1 on. */
+    /** Queries, and the numbers of the texts that they find, from 1. */
     private static final Map<String, List<Long>> EXPECTED = new LinkedHashMap<>();
 
     static {
@@ -77,7 +77,7 @@ class MovedIndexTest {
         EXPECTED.put("FILE", List.of(12L));
     }
 
-    /** Twice as many places as a page looks at without an index. */
+    /** Twice as many places as a page reads without an index. */
     private static final int RECORDS = 2_048;
 
     private record Limits(int scanLimit, int indexedMessageBytes, int indexedWords) implements SearchConfig {}
@@ -101,7 +101,7 @@ class MovedIndexTest {
 
     @ParameterizedTest
     @CsvSource({"c,turkish", "c,c_utf8", "turkish,c", "lithuanian,c_utf8"})
-    void aSearchFindsWhatItFoundUnderTheOtherLocale(String from, String to) throws Exception {
+    void aSearchFindsTheSameRecordsUnderAnotherLocale(String from, String to) throws Exception {
         String source = create(from, from + "_to_" + to);
         SqlFixture log = SqlFixture.on(server.url(source));
         TestDatabase.migrate(log.database());
@@ -119,11 +119,11 @@ class MovedIndexTest {
     }
 
     @Test
-    void anIndexThatWasMadeInAnotherWayIsNotUsedAndBeginsAnew() throws Exception {
+    void anIndexOfAnotherVersionIsNotUsedAndIsRebuilt() throws Exception {
         SqlFixture log = SqlFixture.ofTheSchemaAlone();
         UUID project = append(log);
         assertThat(found(log, project, true)).isEqualTo(EXPECTED);
-        // As another server may have made them.
+        // as another server may have made them
         log.run(
                 "update annals.projection_checkpoint set mark = 'another' where projection = 'search'",
                 "update annals.search_block set keys = array(select n from generate_series(1, cardinality(keys)) as n)");
@@ -141,7 +141,7 @@ class MovedIndexTest {
         return name;
     }
 
-    /** The texts, and more records behind them. */
+    /** Appends the texts, and more records after them. */
     private static UUID append(SqlFixture log) throws SQLException {
         UUID project = log.insertProject();
         log.run("insert into annals.audit_record (project_id, action, actor_id, message)"
@@ -151,7 +151,7 @@ class MovedIndexTest {
         return project;
     }
 
-    /** With the index alone: to look at all records takes more than a page may. */
+    /** Searches by the index alone: a page may not read all records. */
     private static Map<String, List<Long>> found(SqlFixture log, UUID project, boolean projecting) throws Exception {
         return withPool(log, pool -> {
             SearchIndex index = new SearchIndex(pool, new Limits(64, 4096, 256));
@@ -162,7 +162,7 @@ class MovedIndexTest {
         });
     }
 
-    /** Page by page, whatever the index knows. */
+    /** Searches page by page, with or without the index. */
     private static Map<String, List<Long>> complete(SqlFixture log, UUID project) throws Exception {
         return withPool(
                 log,

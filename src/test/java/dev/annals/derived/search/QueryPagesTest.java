@@ -33,7 +33,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Pages of queries have what a look at every record finds that knows nothing of the database and its index. */
+/** Pages of queries match a full scan that uses neither the database nor the index. */
 @BesideTheService
 class QueryPagesTest {
 
@@ -49,7 +49,7 @@ class QueryPagesTest {
 
     @ParameterizedTest
     @ValueSource(longs = {1, 2})
-    void pagesHaveWhatALookAtEveryRecordFinds(long seed) throws SQLException, QueryException {
+    void pagesMatchAFullScan(long seed) throws SQLException, QueryException {
         Random random = new Random(seed);
         UUID project = log.insertProject();
         SearchIndex index = new SearchIndex(pool, new Limits(700), 45, 9);
@@ -98,7 +98,7 @@ class QueryPagesTest {
                 .isGreaterThan(walks / 2);
     }
 
-    /** Dividing such a message into words takes a millisecond or more. */
+    /** Splitting such a message into words takes a millisecond or more. */
     @Test
     void manyPhrasesInLongMessagesAreAnswered() throws SQLException, QueryException {
         UUID project = log.insertProject();

@@ -24,18 +24,18 @@ import java.util.UUID;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** Queries and records at random, and which of the records a query matches, without a database. */
+/** Random queries and records, and a matcher that needs no database. */
 public final class RandomQueries {
 
     private static final ObjectMapper JSON = new ObjectMapper();
-    /** The earliest that a record of {@link #append} occurred. */
+    /** The earliest timestamp of {@link #append}. */
     public static final OffsetDateTime FIRST_HOUR = OffsetDateTime.parse("2026-01-01T00:00:00Z");
 
     private static final List<String> ACTIONS =
             List.of("Volume_Create", "volume_delete", "door_open", "it's \"so\" (x), y:z*", "a\\b%_$1 :terms");
     private static final List<String> PEOPLE = List.of("jane@example.org", "Jane", "Ümit", "u-1", "O'Hara; --", "%");
     private static final List<String> TYPES = List.of("user", "Service");
-    /** The outcomes that they have. */
+    /** The outcomes of the records. */
     public static final List<String> OUTCOMES = List.of("success", "DENIED", "failure");
 
     private static final List<String> ADDRESSES =
@@ -56,7 +56,7 @@ public final class RandomQueries {
 
     private RandomQueries() {}
 
-    /** A query of anything, this deep. */
+    /** A query of any kind, of this depth. */
     public static Query random(Random random, int depth) {
         int kind = depth == 0 ? 9 : random.nextInt(10);
         if (kind < 4) {
@@ -101,7 +101,7 @@ public final class RandomQueries {
                 Field field = of(List.of(Field.values()), random);
                 String value = of(values(field), random);
                 boolean prefix = random.nextInt(3) == 0;
-                // the parser writes whole addresses in their one form
+                // the parser writes addresses in their canonical form
                 String written = field == Field.IP ? value : inAnyCase(value, random);
                 yield new Query.Value(
                         field, prefix ? written.substring(0, random.nextInt(written.length() + 1)) : written, prefix);
@@ -136,7 +136,7 @@ public final class RandomQueries {
         };
     }
 
-    /** What the language means, said another way. */
+    /** The meaning of the language, implemented differently. */
     public static boolean matches(Query query, StoredRecord stored) {
         var record = stored.record();
         if (query instanceof Query.All all) {
@@ -241,7 +241,7 @@ public final class RandomQueries {
         }
     }
 
-    /** Appends records of which many share something. */
+    /** Appends records, many of which share values. */
     public static void append(SqlFixture log, UUID project, int count, Random random) throws SQLException {
         try (Connection connection = log.connect();
                 PreparedStatement insert = connection.prepareStatement("""
@@ -295,7 +295,7 @@ public final class RandomQueries {
         return random.nextInt(4) == 0 ? null : of(values, random);
     }
 
-    /** One of these. */
+    /** Picks one element. */
     public static <T> T of(List<T> values, Random random) {
         return values.get(random.nextInt(values.size()));
     }

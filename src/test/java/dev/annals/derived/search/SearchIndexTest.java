@@ -40,12 +40,12 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Pages with filters find what a look at every record finds, however far the index is behind. */
+/** Pages with filters match a full scan, however far the index is behind. */
 @BesideTheService
 class SearchIndexTest {
 
     private static final OffsetDateTime FIRST_HOUR = OffsetDateTime.parse("2026-01-01T00:00:00Z");
-    /** As the service's connections are set. */
+    /** The settings of the service's connections. */
     private static final String SERVICE_SETTINGS =
             "set enable_seqscan = off; set enable_hashjoin = off; set enable_mergejoin = off; set jit = off;";
 
@@ -70,10 +70,10 @@ class SearchIndexTest {
 
     @ParameterizedTest
     @ValueSource(longs = {1, 2})
-    void pagesEqualALookAtEveryRecordWhileRecordsAreAppendedAndTheIndexLags(long seed) throws SQLException {
+    void pagesMatchAFullScanWhileRecordsAreAppendedAndTheIndexLags(long seed) throws SQLException {
         Random random = new Random(seed);
         UUID project = log.insertProject();
-        // some messages are longer, or have more words, than the index tells apart
+        // some messages are too long, or have too many words, to be indexed
         SearchIndex index = new SearchIndex(pool, new Limits(150), 45, 9);
         FeedReader reader = new DatabaseReader(pool, index);
         TestProjector projector = new TestProjector(pool, List.of(index), 10_000);
@@ -85,7 +85,7 @@ class SearchIndexTest {
             Order order = random.nextBoolean() ? Order.ASCENDING : Order.DESCENDING;
             int limit = List.of(2, 20, 200).get(random.nextInt(3));
             List<Long> found = new ArrayList<>();
-            // so that a walk by small pages comes to an end
+            // so that a walk by small pages ends
             AtomicInteger appends = new AtomicInteger(30);
             long through = walk(reader, project, order, limit, filter, found, page -> {
                 if (random.nextInt(8) == 0 && appends.getAndDecrement() > 0) {
@@ -115,7 +115,7 @@ class SearchIndexTest {
     }
 
     @Test
-    void theIndexIsUsedAndLeavesTheRestOut() throws SQLException {
+    void theIndexIsUsedAndExcludesTheRest() throws SQLException {
         UUID project = log.insertProject();
         append(project, 3_000, new Random(1));
         log.insertAsWriter(project, "'needle', 'The Needle, in a haystack!'", 1);
@@ -136,9 +136,9 @@ class SearchIndexTest {
         }
     }
 
-    /** If a page looked at all sixteen records of a slice, the second would be beyond its limit. */
+    /** A page that read all sixteen records of a slice would reach its limit before the second match. */
     @Test
-    void aValueThatOneRecordOfABlockHasCostsALookAtOneRecord() throws SQLException {
+    void aValueOfOneRecordInABlockCostsOneRead() throws SQLException {
         UUID project = log.insertProject();
         for (int i = 0; i < 6; i++) {
             log.insertAsWriter(project, "'common', 'Again and again'", 1_023);
@@ -158,7 +158,7 @@ class SearchIndexTest {
         }
     }
 
-    /** A count is cut into pieces by the places of its plans: one that it does not look at would take the place of another. */
+    /** A count is divided by the places of its plans: a place that it does not read would displace another. */
     @Test
     void aPlanForACountHasAsManyPlacesAsItMayHave() throws SQLException {
         UUID project = log.insertProject();
@@ -171,12 +171,12 @@ class SearchIndexTest {
         assertThat(plan.takeBack(100).places()).isEqualTo(100);
     }
 
-    /** Stretches of 1,048,576 places have keys of their own in the index: a search goes from one to the next. */
+    /** Each stretch of 1,048,576 places has keys of its own in the index. */
     @Test
-    void aSearchGoesOnFromOneStretchOfTheIndexToTheNext() throws SQLException {
+    void aSearchContinuesAcrossStretchesOfTheIndex() throws SQLException {
         UUID project = log.insertProject();
         long begin = 1_021 * 1_024L;
-        // A feed that begins with places without records, as no feed does, but as fast as one of a million.
+        // A feed that begins with places without records: faster to make than a million records.
         log.run("insert into annals.feed_segment (project_id, append_id, first_sequence_id, last_sequence_id) values ('"
                 + project + "', gen_random_uuid(), 1, " + begin + ")");
         log.run(
@@ -250,7 +250,7 @@ class SearchIndexTest {
         }
     }
 
-    /** Shared, since it takes longer to make than to look at. */
+    /** Shared, because it takes long to make. */
     private static Large large() throws SQLException {
         if (large == null) {
             SqlFixture log = SqlFixture.ofTheSchemaAlone();
@@ -288,7 +288,7 @@ class SearchIndexTest {
         };
     }
 
-    /** Follows {@code next} to its end; gives the sequence id up to which the walk saw the feed. */
+    /** Follows {@code next} to its end. Returns the last sequence id that the walk covered. */
     private static long walk(
             FeedReader reader,
             UUID project,
@@ -334,7 +334,7 @@ class SearchIndexTest {
         return random.nextInt(3) == 0 ? value : null;
     }
 
-    /** What the filters mean, said another way. */
+    /** The meaning of the filters, implemented differently. */
     private static boolean passes(Filter filter, StoredRecord stored) {
         var record = stored.record();
         return (filter.start() == null || !record.timestamp().isBefore(filter.start()))

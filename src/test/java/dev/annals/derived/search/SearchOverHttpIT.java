@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Words and addresses as clients ask for them, with everything still missing in the index. */
+/** Clients search for words and addresses before records are indexed. */
 @QuarkusTest
 @OneByOne
 @TestProfile(NothingByItself.class)

@@ -4,7 +4,7 @@ import dev.annals.derived.projection.Projection;
 import dev.annals.kernel.config.Settings;
 import java.util.Map;
 
-/** The service's daily counts, for a test that starts no service. */
+/** The daily counts of the service, for a test without a service. */
 public final class CountsFixture {
 
     private CountsFixture() {}
@@ -14,9 +14,9 @@ public final class CountsFixture {
     }
 
     /**
-     * The same with other limits.
+     * Daily counts with other limits.
      *
-     * @param settings where they are not as by default; they have the prefix annals.statistics
+     * @param settings that differ from the defaults, with the prefix annals.statistics
      */
     public static Projection dailyCounts(Map<String, String> settings) {
         return new DailyCounts(Settings.of(StatisticsConfig.class, settings));

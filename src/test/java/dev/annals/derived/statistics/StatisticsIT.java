@@ -36,7 +36,7 @@ class StatisticsIT extends ProjectTest {
     Pool pool;
 
     @Test
-    void countsAreByDayUnlessSomethingElseIsAskedFor() {
+    void countsAreByDayByDefault() {
         append("{'action': 'a', 'timestamp': '2026-01-31T23:59:59.999999Z'}");
         append("{'action': 'b', 'timestamp': '2026-02-01T01:00:00+02:00'}");
         append("{'action': 'a', 'timestamp': '2026-02-01T00:00:00Z'}");
@@ -53,7 +53,7 @@ class StatisticsIT extends ProjectTest {
     }
 
     @Test
-    void countsAreToldApartByWhatIsAskedForAndInItsOrder() {
+    void countsAreGroupedAndSortedByTheRequestedDimensions() {
         append("{'action': 'b', 'actor': {'id': 'u1', 'name': 'Ann'}, 'outcome': 'success'}");
         append("{'action': 'b', 'actor': {'name': 'Bob'}}");
         append("{'action': 'a', 'actor': {'type': 'user', 'id': 'u1'}, 'outcome': 'failure'}");
@@ -66,7 +66,7 @@ class StatisticsIT extends ProjectTest {
     }
 
     @Test
-    void whatIsNotProjectedYetIsNotCountedAndThroughSaysSo() {
+    void recordsThatAreNotProjectedAreNotCountedAndThroughTells() {
         append("{'action': 'a'}");
         assertThat(get("").<Integer>path("through")).isZero();
         assertThat(get("?by=actor").<List<Object>>path("results")).isEmpty();
@@ -76,7 +76,7 @@ class StatisticsIT extends ProjectTest {
         assertThat(get("?by=action").<Integer>path("results[0].count")).isEqualTo(1);
     }
 
-    /** An attacker who makes up an actor for each record gets no row for each. */
+    /** A writer that invents an actor for each record does not get a row for each. */
     @ParameterizedTest
     @ValueSource(ints = {1, 7, 1000})
     void aDayWithTooManyCombinationsCountsTheFurtherOnesTogetherWhateverTheSteps(int records) throws SQLException {

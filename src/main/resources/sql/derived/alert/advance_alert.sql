@@ -1,7 +1,7 @@
--- Moves an alert on, and appends the event if it was raised. Its transaction holds the alert.
+-- Stores the progress of an alert that this transaction has locked, and appends the event if it was raised.
 --
 -- :id                 uuid
--- :sequence_id        bigint       up to here all are counted
+-- :sequence_id        bigint       the last record counted
 -- :window_start       timestamptz
 -- :first_sequence_id  bigint
 -- :match_count        bigint

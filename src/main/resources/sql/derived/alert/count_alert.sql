@@ -1,32 +1,32 @@
--- Counts the next records of a feed that match an alert's query. Its transaction holds the alert.
+-- Counts the next records of a feed that match an alert's query. Its transaction has locked the alert.
 --
 -- :project_id         uuid
--- :sequence_id        bigint       up to here all are counted
--- :records            bigint       how many to look at, at most
+-- :sequence_id        bigint       the last record counted
+-- :records            bigint       the most records to look at
 -- :interval_seconds   integer
 -- :threshold          bigint
--- :window_start       timestamptz  the interval that is being counted; null: none yet
+-- :window_start       timestamptz  the current interval; null: none yet
 -- :first_sequence_id  bigint       its first matching record; null: none yet
--- :match_count        bigint       how many it has
--- :terms              text[]       what the query compares with, of which its condition takes one after the other
+-- :match_count        bigint       the number of its matching records
+-- :terms              text[]       the operands of the query's condition, in order
 --
--- One row: sequence_id bigint, the last record looked at; window_start timestamptz, first_sequence_id bigint and match_count bigint, as
--- they are behind it; raised boolean, whether this record is the first above the threshold. No more than that one is looked at, so that
--- there is one event at most.
+-- One row: sequence_id bigint, the last record looked at; window_start timestamptz, first_sequence_id bigint and match_count bigint after
+-- it; raised boolean, whether this record is the first above the threshold. The count ends there, so that one step appends one event at
+-- most.
 --
--- A record counts in the interval of its recorded_at, or in a later one that a record before it has begun: what commits late counts
--- where the feed has come to. So intervals follow one another in the order of the feed, and from the feed alone, whatever the steps are.
+-- A record counts in the interval of its recorded_at, or in a later one that an earlier record of the feed has begun. So intervals follow
+-- one another in the order of the feed, whatever the steps are.
 with start as materialized (
-  -- what has expired is not counted any more
+  -- removed records do not count
   select greatest(:sequence_id::bigint, annals.horizon(:project_id)) as sequence_id
 ), looked_at as materialized (
   select place.sequence_id, r.recorded_at, r.matches
   from start
   cross join lateral annals.places(:project_id, start.sequence_id + 1, start.sequence_id + :records::bigint) as place
-  -- a lateral subquery, so that a bad estimate by the planner cannot make it read all records of the project
+  -- lateral, so that a bad estimate of the planner cannot make it read all records of the project
   cross join lateral (
     select r.recorded_at,
-      -- no alert sets off another, or itself
+      -- the event of an alert raises no alert
       r.action <> 'annals.alert.raise' and /* condition */ :terms::text[] is null as matches
     from annals.audit_record as r
     where r.project_id = :project_id and r.id = place.record_id

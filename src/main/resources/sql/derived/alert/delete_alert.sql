@@ -1,4 +1,4 @@
--- Deletes an alert, and appends the event that says so.
+-- Deletes an alert, and appends the event.
 --
 -- :project_id   uuid
 -- :name         text

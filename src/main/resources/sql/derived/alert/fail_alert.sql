@@ -1,4 +1,4 @@
--- A step of an alert has failed: says when to try again, twice as long after each failure.
+-- Stores the failure of an alert's step, and when to retry: the back-off doubles after each failure.
 --
 -- :id                uuid
 -- :retry_millis      bigint  after the first failure

@@ -1,11 +1,11 @@
--- Alerts of a project, with how far they have counted.
+-- Finds alerts of a project, by name.
 --
 -- :project_id  uuid
--- :name        text     null for all
--- :most        integer  how many at most
+-- :name        text     null: all
+-- :most        integer  the most alerts
 --
--- Rows in the order of their names: columns of annals.alert; closed boolean, whether the project takes no more records; lag bigint, how
--- many records are still to be looked at, 0 if it does not count.
+-- Rows: columns of annals.alert; closed boolean, whether the project is closed; lag bigint, the records still to count, 0 if the alert does
+-- not count.
 select a.id, a.name, a.q, a.threshold, a.interval_seconds, a.enabled, a.created_at, a.sequence_id, a.window_start, a.match_count,
   a.raised_window, a.raised_count, a.failures, a.last_error, a.failed_at, nullif(a.retry_at, '-infinity') as retry_at,
   p.closed_at is not null as closed,

@@ -1,8 +1,8 @@
--- Alerts that have records to look at, and whose turn it is. A closed project has none any more.
+-- Finds alerts that have records to count and are not backing off, the longest waiting first. Those of closed projects count nothing.
 --
--- :most  integer  how many at most
+-- :most  integer
 --
--- Rows, that which waits longest first: id uuid.
+-- Rows: id uuid.
 select a.id
 from annals.alert as a
 join annals.project as p on p.id = a.project_id

@@ -1,10 +1,9 @@
--- Takes an alert for this transaction, unless another one holds it.
+-- Locks an alert, unless another transaction holds it.
 --
 -- :id  uuid
 --
--- No row (it is gone, does not count, or another instance holds it) or one: what it is and how far it has counted, as in annals.alert;
--- head bigint, the last sequence id of the feed; and a setting for this transaction: its COMMIT does not wait for the disk unless it
--- appends an event. What a crash loses is counted again.
+-- No row (deleted, disabled, backing off, or locked) or one: columns of annals.alert, and head bigint, the last sequence id of the feed.
+-- The COMMIT of this transaction does not wait for the disk unless it appends an event. Counts that a crash loses are counted again.
 select a.project_id, a.name, a.q, a.threshold, a.interval_seconds, a.sequence_id, a.window_start, a.first_sequence_id, a.match_count,
   a.failures,
   coalesce(

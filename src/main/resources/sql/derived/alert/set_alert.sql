@@ -1,4 +1,4 @@
--- Makes an alert, or says anew what it is, and appends the event that says so.
+-- Creates or redefines an alert, and appends the event.
 --
 -- :project_id        uuid
 -- :id                uuid     of a new one
@@ -7,7 +7,7 @@
 -- :threshold         bigint
 -- :interval_seconds  integer
 -- :enabled           boolean
--- :most              integer  how many alerts the project may have
+-- :most              integer  the most alerts of the project
 -- :actor_token       uuid
 -- :address           text     of the caller
 select annals.set_alert(:project_id, :id, :name, :q, :threshold, :interval_seconds, :enabled, :most, :actor_token,

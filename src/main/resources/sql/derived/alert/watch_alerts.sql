@@ -1,7 +1,7 @@
--- How alerts are, for the metrics.
+-- Counts alerts by state, for metrics.
 --
--- One row: active, failing and disabled bigint, how many alerts are so, where those of closed projects are disabled; lag bigint, how many
--- records are still to be looked at by the one that is farthest behind.
+-- One row: active, failing and disabled bigint (closed projects' alerts are disabled); lag bigint, the most records that an alert has still
+-- to count.
 select
   count(*) filter (where counts and failures = 0) as active,
   count(*) filter (where counts and failures > 0) as failing,

@@ -1,20 +1,20 @@
--- The records in ranges of a feed that pass the filters: of each, keys that stand for the values of six fields, and the interval it is in.
+-- Reads keys of six fields, and the interval, of the records in ranges of a feed that pass the filters.
 --
 -- :project_id  uuid
--- :first       bigint[]   the ranges, each from its lowest sequence id
--- :last        bigint[]   to its highest one
+-- :first       bigint[]   the lowest sequence id of each range
+-- :last        bigint[]   the highest one
 -- :interval    text       minute, hour, day, month or year, in UTC
--- :seed        bigint     of the keys; nobody can make two values share a key without knowing it
--- and those of passes.sql.
+-- :seed        bigint     of the keys; without it, a writer cannot make two values share a key
+-- and the binds of passes.sql.
 --
--- One row of arrays with one element per record, null if there is no record; in any order, but the same in each: sequence_id, action,
--- actor, subject, outcome, ip_address, recorded_by (keys, null for a record without a value), start (of the interval, in seconds
--- since 1970), all of them bigint[]. Of parties, the value is the id, otherwise the name.
+-- One row of arrays, bigint[], with one element per record, all in one arbitrary order; null without records: sequence_id; action,
+-- actor, subject, outcome, ip_address, recorded_by (keys, null for no value; of a party, of its id, otherwise its name); start (of the
+-- interval, in seconds since 1970).
 --
--- Grouping is left to the service. Here it would take longer than all the rest, as nearly every record may have a subject of its own.
+-- The service groups the records. Here, grouping would take longer than all the rest, because nearly every record may have another subject.
 --
--- All records are asked for at once: PostgreSQL 17 and newer walk the index once for them, and a subquery for each place descends it
--- once a place. Then their places are joined by their hashes, which limit_count.sql allows.
+-- One query asks for all records: PostgreSQL 17 and newer then walk the index once, and a subquery per place would descend it once per
+-- place. Places are then joined by hash, which limit_count.sql enables.
 with place as materialized (
   select place.sequence_id, place.record_id
   from unnest(:first::bigint[], :last::bigint[]) as range (first, last)
@@ -28,9 +28,9 @@ select
   array_agg(record.outcome) as outcome,
   array_agg(record.ip_address) as ip_address,
   array_agg(record.recorded_by) as recorded_by,
-  -- Of whole seconds, so it is exact; extract() takes longer, as it gives a numeric.
+  -- exact for whole seconds; extract() is slower, because it returns a numeric
   array_agg(date_part('epoch', record.start)::bigint) as start
--- a subquery of its own, so that a bad estimate by the planner cannot make it read all records of the project
+-- a subquery, so that a bad estimate of the planner cannot make it read all records of the project
 from (
   select
     r.id,
@@ -40,7 +40,7 @@ from (
     hashtextextended(r.outcome, :seed) as outcome,
     hashtextextended(host(r.ip_address), :seed) as ip_address,
     hashtextextended(annals.recorder(r.recorded_by_token, r.recorded_by_role), :seed) as recorded_by,
-    -- date_bin() costs a third of date_trunc(), but knows no months.
+    -- date_bin() costs a third of date_trunc(), but has no months
     case when :interval::text in ('month', 'year')
       then date_trunc(:interval, r."timestamp", 'UTC')
       else date_bin((select ('1 ' || :interval)::interval), r."timestamp", '2000-01-01 00:00:00Z') end as start

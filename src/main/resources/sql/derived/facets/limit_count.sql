@@ -1,5 +1,5 @@
--- Limits how long each of the next statements of this transaction may run, where the session has no shorter limit, and lets
--- count_facets.sql join by hashes, which no other statement may.
+-- Limits the time of each of the next statements of this transaction, unless the session has a shorter limit, and enables hash joins, for
+-- count_facets.sql alone.
 --
 -- :millis  bigint
 select

@@ -1,8 +1,8 @@
--- Between which places the records of a feed stand.
+-- Reads the first and last places of a feed.
 --
 -- :project_id  uuid
 --
--- One row: head bigint, the last sequence id, or 0; horizon bigint, up to where records have expired, or 0.
+-- One row: head bigint, the last sequence id, or 0; horizon bigint, the last removed one, or 0.
 select
   coalesce(
     (select last_sequence_id from annals.feed_segment

@@ -1,14 +1,14 @@
--- The values that stand behind keys of count_facets.sql.
+-- Reads the values of keys of count_facets.sql.
 --
 -- :project_id    uuid
 -- :sequence_id   bigint[]   of each key, a record that has the value
 -- :field         integer[]  of each: 0 to 5 for action, actor, subject, outcome, IP address and recorder
 -- :key           bigint[]
--- :record_count  integer[]  how many records have it
+-- :record_count  integer[]  the records that have it
 -- :seed          bigint     of the keys
 --
--- Rows by field, the most frequent first, then by value: field integer, key bigint, record_count integer, value text, name text (of a
--- party with an id: the name it has there). A value is missing that was redacted or has expired since.
+-- Rows by field, the most frequent value first, then by value: field integer, key bigint, record_count integer, value text, name text (the
+-- name of a party with an id in that record). Values that have since been redacted or removed are missing.
 select wanted.field, wanted.key, wanted.record_count, found.value, found.name
 from unnest(:sequence_id::bigint[], :field::integer[], :key::bigint[], :record_count::integer[])
   as wanted (sequence_id, field, key, record_count)

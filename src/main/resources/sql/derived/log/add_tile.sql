@@ -1,4 +1,4 @@
--- Stores a tile that is full, unless it is there.
+-- Stores a full tile, unless it exists.
 --
 -- :project_id  uuid
 -- :level       integer
@@ -6,7 +6,7 @@
 -- :root        bytea
 -- :hashes      bytea
 --
--- No row, or one where another tile is there in its place.
+-- One row if a different tile is stored in its place, otherwise none.
 with written as (
   insert into annals.merkle_tile (project_id, level, tile, root, hashes)
   values (:project_id, :level, :tile, :root, :hashes)

@@ -1,4 +1,4 @@
--- Makes the logs of some projects, without any record, where there are none yet.
+-- Creates the missing logs of some projects, empty.
 --
 -- :project_id  uuid[]
 insert into annals.merkle_log (project_id)

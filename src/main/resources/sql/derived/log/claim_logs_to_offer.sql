@@ -1,13 +1,13 @@
--- Takes the logs, of a part of the list, that have grown since their witnesses cosigned them, so that no other instance offers
--- them at the same time.
+-- Claims logs that have grown since their witnesses cosigned them, among the next logs by project id. Other instances do not offer them
+-- at the same time.
 --
--- :after      uuid     the part begins behind this project; null is the first one
--- :logs       integer  how many logs at most
--- :witnesses  text[]   the keys of those who are asked
--- :seconds    float8   a log that was offered less than so long ago is left alone
+-- :after      uuid     the last project of the part before; null: begin at the first
+-- :logs       integer  the most logs of the part
+-- :witnesses  text[]   the keys of the witnesses that can be asked
+-- :seconds    float8   skip logs that were offered less than so long ago
 --
--- One row for each of these logs: project_id uuid, is_last false. And one with is_last true: project_id is the last of the part;
--- null if there are no more after it.
+-- One row per claimed log: project_id uuid, is_last false. And one row with is_last true: project_id, the last one of the part; null if no
+-- log follows it.
 with part as materialized (
   select project_id from annals.merkle_log
   where project_id > coalesce(:after::uuid, '00000000-0000-0000-0000-000000000000')

@@ -1,10 +1,10 @@
--- The seeds of 256 records each of some projects: those given, where they have none yet.
+-- Returns the seeds of 256 records each, one tile per project. Stores the given seeds where none exist yet.
 --
 -- :project_id  uuid[]
 -- :tile        bigint[]  of each project
 -- :seed        bytea[]
 --
--- One row per project: project_id uuid, seed bytea. Where all of the records are gone, they have no seeds any more: zeros.
+-- One row per project: project_id uuid, seed bytea. If all records of the tile have been removed, the seed is zeros.
 with wanted as materialized (
   select project_id, tile, seed, annals.horizon(project_id) >= (tile + 1) * 256 as is_gone
   from unnest(:project_id::uuid[], :tile::bigint[], :seed::bytea[]) as wanted (project_id, tile, seed)

@@ -1,4 +1,4 @@
--- Halts a log, unless it is halted already.
+-- Halts a log. Keeps the reason of a log that is already halted.
 --
 -- :project_id  uuid
 -- :reason      text

@@ -1,11 +1,11 @@
--- Takes the state of a project's log for this transaction, in which a note is signed: its COMMIT waits for the disk, and so for
--- the commits of the tree's growth before it, which did not. With replication that is synchronous it waits for that, too.
+-- Locks a log whose note this transaction will sign. Its COMMIT waits for the disk, and so for the commits before it that grew the tree
+-- without waiting. It also waits for synchronous replication.
 --
 -- :project_id  uuid
 --
--- No row, or one: size bigint, frontier bytea, epoch integer, signed_size bigint, checkpoint text, incarnation text, halted
--- text, cosigned text; and database text, which names this one: another server, a copy made by dump and restore, a promoted standby and a
--- restore to a point in time each have another name. (A crash changes nothing, and neither does a copy of the files.)
+-- No row or one: size bigint, frontier bytea, epoch integer, signed_size bigint, checkpoint text, incarnation text, halted text, cosigned
+-- text; database text, the name of this database. Another server, a copy by dump and restore, a promoted standby and a point-in-time
+-- restore each have another name. A crash does not change it, nor does a copy of the files.
 select size, frontier, epoch, signed_size, checkpoint, incarnation, halted, cosigned,
   concat_ws('/',
     (select system_identifier from pg_control_system()),

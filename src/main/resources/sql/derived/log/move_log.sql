@@ -1,4 +1,4 @@
--- Moves the trees of logs that this transaction has taken.
+-- Moves the trees of logs that this transaction has locked.
 --
 -- :project_id  uuid[]
 -- :size        bigint[]  of each project

@@ -1,12 +1,12 @@
--- Notes what a witness has said of a log. What it said of an earlier epoch is forgotten.
+-- Stores the answer of a witness about a log. It replaces answers about an earlier epoch.
 --
 -- :project_id   uuid
 -- :witness      text         its key
 -- :epoch        integer
--- :size         bigint       what it has cosigned; null if it has not
--- :cosigned_at  timestamptz  when; null if it has not
--- :error        text         why it has not; null if it has
--- :retry        float8       in how many seconds it may be asked again; null for at once
+-- :size         bigint       the size that it has cosigned; null if it did not
+-- :cosigned_at  timestamptz  null if it did not
+-- :error        text         null if it did
+-- :retry        float8       seconds until the log may be offered again; null: at once
 insert into annals.merkle_witness as known (project_id, witness, epoch, size, cosigned_at, error, retry_at)
 values (:project_id, :witness, :epoch, coalesce(:size::bigint, 0), :cosigned_at::timestamptz, :error::text,
   clock_timestamp() + make_interval(secs => :retry::float8))

@@ -1,12 +1,11 @@
--- The records of ranges of some feeds, nothing left out, in any order; and of those that are gone, their entries in the log.
+-- Reads ranges of some feeds without gaps, in any order. A removed record is represented by its entry in the log.
 --
 -- :project_id  uuid[]
--- :first       bigint[]  a sequence id of each project
--- :last        bigint[]  another, of the same 256; there may be fewer
+-- :first       bigint[]  the first sequence id of each range
+-- :last        bigint[]  the last one, in the same tile of 256; the feed may end before it
 --
--- One row per place: project_id uuid, sequence_id bigint, record_id uuid, entry bytea, and the columns of the record. Of a record that has
--- expired, only the entry is not null, unless it is missing, too; of any other record that is not there, the columns of the record are
--- null.
+-- One row per sequence id: project_id uuid, sequence_id bigint, record_id uuid, entry bytea, and the columns of the record. A removed
+-- record has only its entry; the entry is null if it is lost. A record that is missing for another reason has nulls in its columns.
 with wanted as materialized (
   select wanted.project_id, wanted.first, wanted.last, coalesce(known.sequence_id, 0) as horizon, known.entries
   from unnest(:project_id::uuid[], :first::bigint[], :last::bigint[]) as wanted (project_id, first, last)
@@ -23,9 +22,9 @@ select
   r.message,
   r.metadata::text as metadata
 from wanted
--- with a subquery as its argument, the function would not be inlined, and be planned anew each time
+-- a subquery as an argument would keep the function from being inlined, and it would be planned each time
 cross join lateral annals.places(wanted.project_id, greatest(wanted.first, wanted.horizon + 1), wanted.last) as place
--- a lateral subquery, so that a bad estimate by the planner cannot make it read all records of the project
+-- lateral, so that a bad estimate of the planner cannot make it read all records of the project
 left join lateral (
   select * from annals.audit_record where project_id = wanted.project_id and id = place.record_id
   offset 0) as r on true

@@ -1,8 +1,8 @@
--- The seeds of some tiles.
+-- Reads the seeds of consecutive tiles.
 --
 -- :project_id  uuid
--- :first       bigint   a tile
--- :last        bigint   another
+-- :first       bigint   the first tile
+-- :last        bigint   the last tile
 --
--- One row for each that has a seed: tile bigint, seed bytea.
+-- One row per tile that has a seed: tile bigint, seed bytea.
 select tile, seed from annals.merkle_seed where project_id = :project_id and tile between :first and :last

@@ -1,10 +1,10 @@
--- Full tiles.
+-- Reads full tiles.
 --
 -- :project_id  uuid
 -- :level       integer[]   of each
 -- :tile        bigint[]
 --
--- One row for each that is there: level integer, tile bigint, root bytea, hashes bytea.
+-- One row per stored tile: level integer, tile bigint, root bytea, hashes bytea.
 select stored.level::integer as level, stored.tile, stored.root, stored.hashes
 from unnest(:level::integer[], :tile::bigint[]) as wanted (level, tile)
 join annals.merkle_tile as stored

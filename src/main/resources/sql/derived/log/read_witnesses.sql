@@ -1,8 +1,8 @@
--- What witnesses have said of a project's log last.
+-- Reads the last answer of each witness about a project's log, at most 100.
 --
 -- :project_id  uuid
 --
--- Rows, at most 100: witness text, epoch integer, size bigint, cosigned_at timestamptz, error text, is_left_alone boolean.
+-- Rows: witness text, epoch integer, size bigint, cosigned_at timestamptz, error text, is_left_alone boolean (must not be asked yet).
 select witness, epoch, size, cosigned_at, error, coalesce(retry_at > clock_timestamp(), false) as is_left_alone
 from annals.merkle_witness
 where project_id = :project_id

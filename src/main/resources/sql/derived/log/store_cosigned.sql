@@ -1,4 +1,4 @@
--- Stores the newest cosigned note of a log that this transaction has taken.
+-- Stores the newest cosigned note of a log that this transaction has locked.
 --
 -- :project_id     uuid
 -- :cosigned_size  bigint

@@ -1,12 +1,11 @@
--- Takes the checkpoints of some projects for this transaction, unless another one holds them.
+-- Locks the checkpoints of a projection that no other transaction holds.
 --
 -- :project_id  uuid[]
 -- :projection  text
 --
--- One row for each that there is and that no other instance holds: project_id uuid, sequence_id bigint, generation integer (the
--- projection's), outdated boolean (the state is of an older generation, or was made in another way), and a setting for this
--- transaction: its COMMIT does not wait for the disk, so the writers' commits need not wait for it. What a crash loses is derived
--- again.
+-- Rows: project_id uuid, sequence_id bigint, generation integer (the projection's), outdated boolean (the data is of an older generation,
+-- or an older version derived it). The COMMIT of this transaction does not wait for the disk, so the commits of writers need not wait for
+-- it. Data that a crash loses is derived again.
 select checkpoint.project_id, checkpoint.sequence_id, projection.generation,
   checkpoint.generation < projection.generation or checkpoint.mark is distinct from annals.projection_mark(projection.name)
     as outdated,

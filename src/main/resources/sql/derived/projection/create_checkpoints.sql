@@ -1,4 +1,4 @@
--- Makes the checkpoint of a projection of each of these projects, at the start of its feed, where there is none yet.
+-- Creates the missing checkpoints of a projection, at the start of the feeds.
 --
 -- :project_id  uuid[]
 -- :projection  text

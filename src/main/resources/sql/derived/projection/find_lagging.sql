@@ -1,13 +1,13 @@
--- Which projections are behind, among the projects of a part of the list, and among some others.
+-- Finds projections that are behind, in the next projects by id and in some others.
 --
--- :after        uuid      the part begins behind this project; null is the first one
--- :projects     integer   how many projects at most
+-- :after        uuid      the last project of the scan before; null: begin at the first
+-- :projects     integer   the most projects to scan
 -- :recent       uuid[]    the others
--- :projections  text[]    their names
+-- :projections  text[]    names
 --
--- One row for each projection and project that is behind: projection text, project_id uuid, lag bigint (records), step
--- integer (the fewest records it takes in at a time), head bigint (the last sequence id), in_part boolean. And one row with all
--- columns null except project_id, which is the last project of the part; null if there are no more after it.
+-- One row per projection and project that is behind: projection text, project_id uuid, lag bigint (records), step integer (the fewest
+-- records that the projection takes in), head bigint (the last sequence id), in_part boolean (false for the others). And one row with
+-- nulls except project_id: the last project of the scan; null if no project follows it.
 with part as materialized (
   select id from annals.project
   where id > coalesce(:after::uuid, '00000000-0000-0000-0000-000000000000')

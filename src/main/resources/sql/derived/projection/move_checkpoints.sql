@@ -1,4 +1,4 @@
--- Moves checkpoints that this transaction has taken.
+-- Moves checkpoints that this transaction has locked.
 --
 -- :projection   text
 -- :generation   integer

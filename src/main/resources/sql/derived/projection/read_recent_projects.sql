@@ -1,12 +1,12 @@
--- The projects that have just got places: those at the end of the table, where new rows are added, by transactions that an earlier
--- read did not see. It is a hint and may miss some, since rows also go where expired ones were.
+-- Finds the projects of rows at the end of annals.feed_segment that an earlier read did not see. It may miss some, because rows also go
+-- where expired ones were.
 --
--- :from_page  bigint   the page to begin at, of those that are there
--- :seen       text     the snapshot of the earlier read; null for one that has seen everything so far
--- :places     integer  how many places at most
+-- :from_page  bigint   the first page to read
+-- :seen       text     the snapshot of the earlier read; null: see nothing
+-- :places     integer  the most rows
 --
--- One row for each place, from page to page: project_id uuid, page bigint; a project may have several. And one row without a project:
--- page, the last one of the table, and snapshot text, for reads that come later.
+-- One row per row found, from page to page: project_id uuid (may repeat), page bigint. And one row without a project: page, the last one
+-- of the table, and snapshot text, for the next read.
 with now as materialized (
   select pg_relation_size('annals.feed_segment') / current_setting('block_size')::bigint - 1 as last_page,
     pg_current_snapshot() as snapshot
@@ -18,7 +18,7 @@ seen as materialized (
 (
   select place.project_id, (place.ctid::text::point)[0]::bigint as page, null::text as snapshot
   from annals.feed_segment as place
-  -- A row has its transaction's number modulo 2^32.
+  -- xmin is a transaction number modulo 2^32
   cross join lateral (
     select (place.xmin::text::bigint - (select first_unseen from seen)) & x'ffffffff'::bigint as distance) as from_first_unseen
   where place.ctid >= (select format('(%s,0)', greatest(least(:from_page::bigint, last_page), 0))::tid from now)

@@ -1,6 +1,6 @@
--- Lets a projection begin again at the first record of every project.
+-- Starts the rebuild of a projection.
 --
 -- :name  text
 --
--- No row (there is no such projection) or one: generation integer, the new one.
+-- No row (unknown name) or one: generation integer, the new one.
 update annals.projection set generation = generation + 1 where name = :name returning generation

@@ -1,5 +1,5 @@
--- Redacts fields of a record, and appends the record that says so: see R__55_redaction.sql. Its transaction holds the checkpoints of
--- the project's projections.
+-- Redacts fields of a record, and appends the event: see R__55_redaction.sql. Its transaction holds the checkpoints of the project's
+-- projections.
 --
 -- :project_id          uuid
 -- :record_id           uuid
@@ -7,7 +7,7 @@
 -- :reason              text
 -- :canonical_metadata  text     the record's metadata in canonical JSON; null unless it is redacted
 -- :drawn_seed          bytea    32 random bytes
--- :event_id            uuid     of the record that says so
+-- :event_id            uuid
 -- :recorded_by_token   uuid
 -- :address             text     of the caller
 select annals.redact(

@@ -1,11 +1,11 @@
--- Removes the oldest records of a project that its retention lets go, with what is derived from them, and appends the event
--- that says so. Its transaction holds the checkpoints.
+-- Removes the oldest expired records of a project, with the data derived from them, and appends the event. Its transaction holds the
+-- checkpoints.
 --
 -- :project_id  uuid
--- :most        integer   how many, or one append
--- :entries     bytea     of the log's tile that is not full; null where they are not known
+-- :most        integer   the most records, unless one append has more
+-- :entries     bytea     the entries of the log's last tile, which is not full; null if they are not known
 --
--- One row: removed bigint, how many records went; needs_entries boolean, whether none went because :entries are needed;
--- horizon bigint, up to where records are gone now.
+-- One row: removed bigint, the number of removed records; needs_entries boolean, whether none was removed because :entries are needed;
+-- horizon bigint, the last removed sequence id.
 select gone.removed, gone.needs_entries, gone.horizon
 from annals.remove_expired(:project_id, :most, :entries) as gone

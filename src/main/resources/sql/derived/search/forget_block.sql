@@ -1,4 +1,4 @@
--- Forgets a block of a project's index. Its transaction holds the checkpoint.
+-- Deletes a block of a project's index. Its transaction holds the checkpoint.
 --
 -- :project_id  uuid
 -- :block       bigint

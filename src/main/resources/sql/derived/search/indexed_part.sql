@@ -1,14 +1,14 @@
--- Where to look for blocks of a feed, for the statements that include it: what the feed and its index have, and the first block.
+-- Included by searches for blocks: the extent of a feed and of its index, and the first block to search.
 --
 -- :project_id  uuid
--- :direction   integer       1: in the feed's order, -1: against it
--- :from        bigint        the sequence id to begin at; null: at the head
+-- :direction   integer       1: in the feed's order, -1: in reverse
+-- :from        bigint        the first sequence id; null: the head
 feed as materialized (
   select
     coalesce(
       (select last_sequence_id from annals.feed_segment
        where project_id = :project_id order by first_sequence_id desc limit 1), 0) as head,
-    -- An index that was made in another way has other keys: it is not used.
+    -- the index of another version has other keys, and is not used
     coalesce(
       (select sequence_id from annals.projection_checkpoint
        where project_id = :project_id and projection = 'search' and mark = annals.search_mark()), 0) as through

@@ -1,13 +1,12 @@
--- Indexes the next 1,024 records of a feed, once they are there, or what has not expired of them. Its transaction holds the
--- checkpoint.
+-- Indexes the next 1,024 records of a feed, as soon as all exist; of removed ones, the rest. Its transaction holds the checkpoint.
 --
 -- :project_id   uuid
 -- :sequence_id  bigint    the checkpoint, a multiple of 1,024
--- :bytes        integer   longer messages count as having every word
--- :words        integer   and so do messages with more words
+-- :bytes        integer   a longer message counts as having every word
+-- :words        integer   so does a message with more words
 --
--- One row: sequence_id bigint, 1024 more than where the block begins, or :sequence_id where there are fewer records. The block is
--- the first that has not expired as a whole.
+-- One row: sequence_id bigint, the end of the indexed block; :sequence_id if the block is not full yet. The block is the first that has
+-- not been removed as a whole.
 with start as materialized (
   select horizon, greatest(:sequence_id::bigint, horizon / 1024 * 1024) as sequence_id
   from annals.horizon(:project_id) as horizon
@@ -20,7 +19,7 @@ with start as materialized (
   from start
   cross join lateral annals.places(
     :project_id, greatest(start.sequence_id, start.horizon) + 1, start.sequence_id + 1024) as place
-  -- a lateral subquery, so that a bad estimate by the planner cannot make it read all records of the project
+  -- lateral, so that a bad estimate of the planner cannot make it read all records of the project
   cross join lateral (
     select * from annals.audit_record where project_id = :project_id and id = place.record_id
     offset 0) as r

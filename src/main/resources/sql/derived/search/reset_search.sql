@@ -1,10 +1,10 @@
--- Forgets the next blocks of a project's index.
+-- Deletes the next blocks of a project's index.
 --
 -- :project_id  uuid
--- :after       bigint   the blocks up to this one are forgotten already; null where none is
--- :blocks      integer  how many blocks at most
+-- :after       bigint   the last block that is already deleted; null: none
+-- :blocks      integer  the most blocks
 --
--- One row: last bigint, the last of the blocks; null where there were no more.
+-- One row: last bigint, the last of the blocks; null if none was left.
 with slice as materialized (
   select block from annals.search_block
   where project_id = :project_id and block > coalesce(:after::bigint, -1)

@@ -1,17 +1,17 @@
--- The blocks in a part of a feed that may have what filters ask for, in the feed's order or against it.
+-- Finds blocks in a part of a feed that may hold records for which filters ask, in the feed's order or in reverse.
 --
--- :blocks        integer       how many at most
--- :stretches     integer       of how many stretches of 1,048,576 places at most
+-- :blocks        integer       the most blocks
+-- :stretches     integer       the most stretches of 1,048,576 places
 -- :start         timestamptz   null: any
 -- :end           timestamptz   exclusive; null: any
--- :alternatives  integer[]     for each key, to which alternative it belongs: a record has all keys of one of them. At least one
+-- :alternatives  integer[]     the alternative of each key, at least one; a record passes if it has all keys of an alternative
 -- :fields        integer[]     of each key, as annals.search_key() numbers them; a field 6 may have several words
 -- :values        text[]        of each key
--- and those of indexed_part.sql.
+-- and the binds of indexed_part.sql.
 --
--- At least one row: head bigint (the feed's last sequence id, or 0), through bigint (up to there blocks are indexed, or
--- 0), then a block: block bigint (null: there is none), slices bigint (a bit for every 16 places, from the lowest on,
--- that can hold it; 0: none of them can), places integer[] (besides, places in the block that can hold it, from 0 on; null: none).
+-- At least one row: head bigint (the last sequence id of the feed, or 0), through bigint (the last one that is indexed, or 0), and a block:
+-- block bigint (null: none), slices bigint (a bit per 16 places that may hold a match, from the lowest place on), places integer[] (single
+-- places in the block that may hold one, from 0 on; null: none).
 with /* include derived/search/indexed_part */, wanted as materialized (
   select asked.alternative, array_agg(distinct annals.search_key(:project_id, asked.field, one.value)) as keys
   from unnest(:alternatives::integer[], :fields::integer[], :values::text[]) as asked (alternative, field, value)
@@ -34,7 +34,7 @@ left join lateral (
     cross join lateral (
       select read.block, held.slices, held.place
       from (
-        -- read once, not once per key, and no more of it than needed: one key alone may need no masks
+        -- read once rather than once per key; a single key may need no masks
         select found.block, found.keys || '{}'::integer[] as keys,
           case when cardinality(wanted.keys) > 1 then found.places || '{}'::smallint[] else found.places end as places,
           case when cardinality(wanted.keys) > 1 then found.masks || '{}'::bigint[] else found.masks end as masks
@@ -55,7 +55,7 @@ left join lateral (
           limit :blocks::integer) as found
         offset 0) as read
       cross join lateral (
-        -- the slices that have all of it; or the place, where one key has no other
+        -- the slices that have all keys, or the place if a key has only one
         select
           case when count(looked_up.place) = 0 then bit_and(looked_up.slices) else 0 end as slices,
           case when min(looked_up.place) = max(looked_up.place) and bit_and(looked_up.slices) <> 0 then min(looked_up.place) end as place
@@ -70,7 +70,7 @@ left join lateral (
           cross join lateral (select width_bucket(key, read.keys)) as at (place)
           cross join lateral (select read.places[at.place]::integer) as number (number)
           offset 0) as looked_up) as held
-      -- keys, places and masks do not go into the sort
+      -- keeps keys, places and masks out of the sort
       offset 0) as one
     group by one.block
     order by one.block * :direction::integer

@@ -1,10 +1,10 @@
--- Like search_blocks.sql, for filters on the timestamp alone.
+-- As search_blocks.sql, for filters on the timestamp alone.
 --
--- :blocks      integer       how many at most
--- :stretches   integer       of how many stretches of 1,048,576 places at most
--- :start       timestamptz   may be null: any
--- :end         timestamptz   exclusive; may be null: any
--- and those of indexed_part.sql.
+-- :blocks      integer       the most blocks
+-- :stretches   integer       the most stretches of 1,048,576 places
+-- :start       timestamptz   null: any
+-- :end         timestamptz   exclusive; null: any
+-- and the binds of indexed_part.sql.
 --
 -- Rows as in search_blocks.sql; slices has all bits set, and places is null.
 with /* include derived/search/indexed_part */

@@ -2,13 +2,12 @@
 --
 -- :project_id    uuid[]
 -- :sequence_id   bigint[]  the checkpoint of each project
--- :records       bigint    how many at most of each
--- :combinations  integer   how many a day may have, and again with their actors; the records of further ones are counted together
+-- :records       bigint    the most records of each
+-- :combinations  integer   the most combinations of a day, and as many again with actors; records of further ones are counted together
 --
--- One row per project: project_id uuid, sequence_id bigint, the last record counted; the checkpoint, or the horizon, where there was
--- none.
+-- One row per project: project_id uuid, sequence_id bigint, the last record counted; without new records, the checkpoint or the horizon.
 with start as materialized (
-  -- what has expired is not counted any more
+  -- removed records do not count
   select project_id, greatest(sequence_id, annals.horizon(project_id)) as sequence_id
   from unnest(:project_id::uuid[], :sequence_id::bigint[]) as start (project_id, sequence_id)
 ), record as materialized (
@@ -16,7 +15,7 @@ with start as materialized (
     coalesce(r.actor_id, r.actor_name) as actor, r.outcome
   from start
   cross join lateral annals.places(start.project_id, start.sequence_id + 1, start.sequence_id + :records::bigint) as place
-  -- a lateral subquery, so that a bad estimate by the planner cannot make it read all records of the project
+  -- lateral, so that a bad estimate of the planner cannot make it read all records of the project
   cross join lateral (
     select * from annals.audit_record where project_id = start.project_id and id = place.record_id
     offset 0) as r
@@ -36,7 +35,7 @@ with start as materialized (
       where t.project_id = combination.project_id and t.day = combination.day), 0) as known_count
   from combination
 ), ranked as materialized (
-  -- in feed order, so that a rebuild admits the same combinations, whatever its steps are
+  -- in feed order, so that a rebuild with other steps admits the same combinations
   select *, row_number() over (partition by project_id, by_actor, day, known order by first_sequence_id) as place
   from known
 ), admitted as materialized (

@@ -1,9 +1,9 @@
--- Counts by day: read_statistics.sql for the most frequent question, from one row per day.
+-- Reads counts by day: read_statistics.sql for the most frequent request, from one row per day.
 --
 -- :project_id  uuid
--- :start       date      may be null: from the first day on
--- :end         date      exclusive; may be null: to the last day
--- :limit       integer   how many days, at most
+-- :start       date      null: from the first day
+-- :end         date      exclusive; null: to the last day
+-- :limit       integer   the most days
 --
 -- Rows as in read_statistics.sql; others is null.
 with result as materialized (

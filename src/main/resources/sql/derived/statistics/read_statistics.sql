@@ -1,19 +1,19 @@
--- Counts by day, action, actor and outcome, or by some of them. Those that are not by actor do not depend on how many there are.
+-- Reads counts by any of day, action, actor and outcome. The cost of counts without actors does not depend on the number of actors.
 --
 -- :project_id  uuid
--- :start       date      may be null: from the first day on
--- :end         date      exclusive; may be null: to the last day
+-- :start       date      null: from the first day
+-- :end         date      exclusive; null: to the last day
 -- :by_day      boolean
 -- :by_action   boolean
 -- :by_actor    boolean
 -- :by_outcome  boolean
--- :scan_limit  integer   how many counts are read, at most
--- :limit       integer   how many results, at most
--- :bytes       bigint    how many bytes their texts have together, at most
+-- :scan_limit  integer   the most counts to read
+-- :limit       integer   the most results
+-- :bytes       bigint    the most bytes of their texts together
 --
--- At least one row: through bigint (the sequence id up to which is counted), complete boolean (whether the limits held),
--- others bigint (records without action here, as their day has too many combinations), then a result: record_count
--- bigint (null: there is none), day date, action, actor, outcome text, each null where it is not asked for.
+-- At least one row: through bigint (the last sequence id counted), complete boolean (whether the limits held), others bigint (records
+-- counted without action because their day has too many combinations), and a result: record_count bigint (null: no result), day date,
+-- action, actor, outcome text, each null if it is not requested.
 with source as materialized (
   select day, action, actor, outcome, record_count
   from annals.daily_count

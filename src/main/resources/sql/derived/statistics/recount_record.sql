@@ -1,9 +1,9 @@
--- Counts a record again that uncount_record.sql has taken out, as it is now. Where the day has more combinations than it may have,
--- which of them are admitted depends on their order in the feed: the counts of the project then begin anew.
+-- Counts a record again that uncount_record.sql has taken out, as it is now. If its day has more combinations than it may have, the order
+-- of the feed decides which ones are admitted, so the project's counts are rebuilt.
 --
 -- :project_id    uuid
 -- :sequence_id   bigint
--- :combinations  integer   how many a day may have, and again with their actors
+-- :combinations  integer   the most combinations of a day, and as many again with actors
 with record as materialized (
   select kind.by_actor, (r."timestamp" at time zone 'UTC')::date as day, r.action,
     case when kind.by_actor then coalesce(r.actor_id, r.actor_name) end as actor, r.outcome

@@ -1,10 +1,10 @@
--- Forgets the counts of a project's next days.
+-- Deletes the counts of a project's next days.
 --
 -- :project_id  uuid
--- :after       date     the days up to this one are forgotten already; null where none is
--- :days        integer  how many days at most
+-- :after       date     the last day that is already deleted; null: none
+-- :days        integer  the most days
 --
--- One row: last date, the last of the days; null where there were no more.
+-- One row: last date, the last of the days; null if none was left.
 with slice as materialized (
   select day from annals.daily_total
   where project_id = :project_id and day > coalesce(:after::date, '-infinity')

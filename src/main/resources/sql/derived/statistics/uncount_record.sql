@@ -1,5 +1,5 @@
--- Takes a record out of the counts by combination; the day's total stays as it is. Its transaction holds the checkpoint, which is
--- behind the record.
+-- Takes a record out of the counts by combination; the total of its day stays. Its transaction holds the checkpoint, and the record is
+-- counted.
 --
 -- :project_id   uuid
 -- :sequence_id  bigint
@@ -10,7 +10,7 @@ with record as materialized (
   join annals.audit_record as r on r.project_id = :project_id and r.id = place.record_id
   cross join (values (false), (true)) as kind (by_actor)
 ), counted as materialized (
-  -- all records of a combination are counted under it, or all of them are among the further ones
+  -- a combination is counted by itself, or as one of the further ones
   select by_actor, day,
     case
       when exists (

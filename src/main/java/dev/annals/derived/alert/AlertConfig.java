@@ -12,11 +12,11 @@ import io.smallrye.config.WithDefault;
 @RegisterForReflection(fields = false)
 public interface AlertConfig {
 
-    /** Whether this instance counts for alerts. If none does, alerts stand still. */
+    /** Whether this instance counts for alerts. If none does, no alert is raised. */
     @WithDefault("true")
     boolean enabled();
 
-    /** Alerts that a project may have. */
+    /** The most alerts of a project. */
     @WithDefault("20")
     @Min(1)
     @Max(1_000)

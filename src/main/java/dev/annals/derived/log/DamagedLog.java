@@ -1,9 +1,6 @@
 package dev.annals.derived.log;
 
-/**
- * What is stored is not what was taken into the tree, or signed: somebody has changed records or hashes behind the service's
- * back. The message says where. Its log is halted.
- */
+/** A stored record or hash does not match the tree, or the tree does not match what was signed: it was changed outside the service. */
 final class DamagedLog extends RuntimeException {
 
     private static final long serialVersionUID = 1;
@@ -15,7 +12,7 @@ final class DamagedLog extends RuntimeException {
         this.finding = finding;
     }
 
-    /** What was found, as part of a sentence. */
+    /** The damage, as part of a sentence. */
     String finding() {
         return finding;
     }

@@ -13,7 +13,7 @@ import java.nio.file.attribute.FileAttribute;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Set;
 
-/** A file with a secret that only its owner can read. */
+/** Writes files with secrets that only their owner can read. */
 public final class KeyFile {
 
     private static final Set<OpenOption> NEW = Set.of(StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE);
@@ -21,15 +21,15 @@ public final class KeyFile {
     private KeyFile() {}
 
     /**
-     * Writes a new file, with mode 0600 from its first moment on.
+     * Creates a file with mode 0600.
      *
-     * @throws FileAlreadyExistsException if there is one
+     * @throws FileAlreadyExistsException if it exists
      */
     public static void write(Path file, MasterKey key) throws IOException {
         write(file, key.secretText());
     }
 
-    /** The same for another secret of one line. */
+    /** As {@link #write(Path, MasterKey)}, for any secret of one line. */
     public static void write(Path file, String secret) throws IOException {
         try (FileChannel channel = FileChannel.open(file, NEW, ownerOnly(file))) {
             channel.write(StandardCharsets.UTF_8.encode(secret + "\n"));

@@ -30,10 +30,9 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The entries of consecutive records within one tile, computed from the records as they are stored now; of those that have expired, as
- * they were kept.
+ * The entries of consecutive records in one tile, computed from the stored records. Entries of removed records are stored.
  *
- * @param start the leaf of the first
+ * @param start the index of the first leaf
  * @param entries from there on
  */
 record Leaves(long start, List<Hash> entries) {
@@ -41,34 +40,32 @@ record Leaves(long start, List<Hash> entries) {
     private static final Sql READ_LEAF_RECORDS = Sql.named("derived/log/read_leaf_records");
     private static final RecordRow.Columns COLUMNS = new RecordRow.Columns();
 
-    /** The leaf behind the last one. */
+    /** The index after the last leaf. */
     long end() {
         return start + entries.size();
     }
 
-    /** Their leaves, as a range of the tree. */
+    /** The leaves as a range of the tree. */
     CompactRange range() {
         CompactRange range = CompactRange.at(start);
         entries.forEach(entry -> range.append(entry.leaf()));
         return range;
     }
 
-    /** The next ones together with these. */
     Leaves and(Leaves next) {
         return new Leaves(
                 start, Stream.concat(entries.stream(), next.entries.stream()).toList());
     }
 
     /**
-     * What to read of a feed.
+     * A part of a feed to read.
      *
-     * @param start the leaf of the first record
-     * @param end the leaf behind the last; there may be fewer
-     * @param seed of the tile that they all belong to
+     * @param start the index of the first leaf
+     * @param end the index after the last leaf; the feed may end before it
+     * @param seed of the tile, to which all belong
      */
     record Range(UUID projectId, long start, long end, TileSeed seed) {}
 
-    /** What has been read of a feed so far. */
     private static final class Reading {
         final Range range;
         private final Hash[] entries = new Hash[Tile.WIDTH];
@@ -94,17 +91,17 @@ record Leaves(long start, List<Hash> entries) {
         }
     }
 
-    /** The same of one feed as {@link #read(SqlClient, List)}. */
+    /** As {@link #read(SqlClient, List)}, for one feed. */
     static Uni<Leaves> read(SqlClient client, UUID projectId, long start, long end, TileSeed tileSeed) {
         return read(client, List.of(new Range(projectId, start, end, tileSeed)))
                 .map(leaves -> Objects.requireNonNull(leaves.get(projectId)));
     }
 
     /**
-     * Reads and hashes records, one row after the other as they arrive: not all of them are held at once.
+     * Reads records, and hashes each row as it arrives, so that memory holds few of them.
      *
      * @param ranges one of each feed
-     * @return of each of these feeds; fails with {@link DamagedLog} if the record of a place is not there
+     * @return by project; fails with {@link DamagedLog} if a record is missing
      */
     static Uni<Map<UUID, Leaves>> read(SqlClient client, List<Range> ranges) {
         Map<UUID, Reading> readings = ranges.stream().collect(Collectors.toMap(Range::projectId, Reading::new));
@@ -145,7 +142,7 @@ record Leaves(long start, List<Hash> entries) {
         }
     }
 
-    /** A record as its leaf sees it. */
+    /** The fields of a record that its leaf covers. */
     static LeafRecord of(StoredRecord stored) {
         AuditRecord record = stored.record();
         SortedMap<String, String> fields = new TreeMap<>();

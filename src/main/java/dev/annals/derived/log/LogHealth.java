@@ -18,8 +18,8 @@ import org.eclipse.microprofile.health.Readiness;
 import org.jboss.logging.Logger;
 
 /**
- * Watches how many logs are halted: the gauge {@code annals_log_halted}, NaN if it cannot be read, and a part of the health. The
- * service is ready all the same: appending and reading do not need logs.
+ * Reports halted logs and failing witnesses, in the health and as the gauge {@code annals_log_halted} (NaN if it cannot be read). The
+ * service stays ready: appends and reads do not need logs.
  */
 @ApplicationScoped
 @Readiness
@@ -27,7 +27,7 @@ public class LogHealth implements HealthCheck {
 
     private static final Logger LOG = Logger.getLogger(LogHealth.class);
 
-    /** As often as metrics are collected, mostly. */
+    /** The usual interval of metrics. */
     private static final Duration WATCH_INTERVAL = Duration.ofSeconds(15);
 
     private final LogKeys keys;
@@ -43,7 +43,7 @@ public class LogHealth implements HealthCheck {
                 .register(metrics);
     }
 
-    // Asking for the keys makes them, or stops the start where they cannot be read.
+    // The use of the bean creates the keys, or stops the start if they cannot be read.
     void start(@Observes StartupEvent event) {
         if (!keys.any()) {
             LOG.info("Logs are not signed: set ANNALS_LOG_KEY_FILE to a key that annals log keygen has made");

@@ -23,15 +23,15 @@ import java.util.UUID;
 import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
-/** The keys of all logs, derived from one secret that no database holds; and the logs' names. */
+/** The keys and names of all logs. The keys follow from one secret that is in no database. */
 @ApplicationScoped
 public class LogKeys {
 
     private static final Logger LOG = Logger.getLogger(LogKeys.class);
-    /** In the data directory of the service's own database. */
+    /** The file in the data directory of the embedded database. */
     private static final String OWN_KEY = "log-key";
 
-    private static final int KEPT = 1_000;
+    private static final int MAX_DERIVED = 1_000;
     private static final int MAX_FILE_BYTES = 1_024;
 
     private final String host;
@@ -40,7 +40,7 @@ public class LogKeys {
 
     private final @Nullable Path file;
     private final Cache<String, List<SigningKey>> derived =
-            Caffeine.newBuilder().maximumSize(KEPT).build();
+            Caffeine.newBuilder().maximumSize(MAX_DERIVED).build();
 
     @Inject
     LogKeys(LogConfig config, AnnalsConfig service) {
@@ -82,7 +82,7 @@ public class LogKeys {
                             + " who has both can forge what readers verify",
                     file);
         } catch (FileAlreadyExistsException e) {
-            // from an earlier start
+            // An earlier start has written it.
         } catch (IOException e) {
             throw new UncheckedIOException("The log key " + file + " cannot be written. Set ANNALS_LOG_KEY_FILE.", e);
         }
@@ -108,12 +108,12 @@ public class LogKeys {
         }
     }
 
-    /** Whether there is a key at all. */
+    /** Whether this service has a key. */
     boolean any() {
         return !masters.isEmpty();
     }
 
-    /** The directory for what was signed; none where the key is in no file. */
+    /** The directory of {@link SeenNotes}; none if the key is in no file. */
     Optional<Path> seenDirectory() {
         return Optional.ofNullable(file).map(key -> key.resolveSibling(key.getFileName() + ".seen"));
     }
@@ -123,19 +123,19 @@ public class LogKeys {
         return host + "/v1/projects/" + projectId + "/log/" + epoch;
     }
 
-    /** What readers know the keys of a project's first log by, the newest first. */
+    /** The public keys of a project's first log, as text, the newest first. */
     public List<String> verifiers(UUID projectId) {
         return of(projectId, 1).stream().map(key -> key.verifier().toString()).toList();
     }
 
-    /** The keys of a log, the newest first; none if there is no secret. */
+    /** The keys of a log, the newest first; none if this service has no secret. */
     List<SigningKey> of(UUID projectId, int epoch) {
         return derived.get(
                 origin(projectId, epoch),
                 origin -> masters.stream().map(master -> master.of(origin)).toList());
     }
 
-    /** What readers verify that log with. */
+    /** The public keys of a log, the newest first. */
     List<VerifierKey> verifiers(UUID projectId, int epoch) {
         return of(projectId, epoch).stream().map(SigningKey::verifier).toList();
     }

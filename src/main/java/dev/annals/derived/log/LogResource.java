@@ -37,8 +37,8 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The log of the token's project over HTTP: what it is, its checkpoints, tiles and entry bundles as C2SP tlog-tiles has them, and
- * proofs of consistency. Below {@code log/{epoch}/} any client of tlog-tiles finds what it expects.
+ * The log of the token's project over HTTP: its description, checkpoints, tiles and entry bundles, and proofs of consistency. Clients of
+ * C2SP tlog-tiles can read {@code log/{epoch}/}.
  */
 @Path(LogResource.PATH)
 public class LogResource {
@@ -47,7 +47,7 @@ public class LogResource {
 
     private static final Sql READ_EPOCHS = Sql.named("derived/log/read_epochs");
     private static final String TEXT = "text/plain; charset=utf-8";
-    /** What a token may read is nothing for caches that others share. */
+    /** Private, because a shared cache does not check tokens. */
     private static final String FOR_GOOD = "private, max-age=31536000, immutable";
 
     static final String WITNESSES = "witnesses";
@@ -68,7 +68,7 @@ public class LogResource {
         this.pool = pool;
     }
 
-    /** What the log is: its name and keys, how far it is, and the logs before it. */
+    /** Describes the log: its name, keys and size, its witnesses, and the logs before it. */
     @GET
     @Requires(Scope.READ)
     public Uni<Response> describeLog(@Context UriInfo uri, @Context ContainerRequestContext request) {
@@ -151,7 +151,7 @@ public class LogResource {
         json.writeEndArray();
     }
 
-    /** The newest checkpoint that enough witnesses have cosigned; of an epoch that has ended, the last one. */
+    /** Returns the newest checkpoint that enough witnesses have cosigned; of an ended epoch, the last one. */
     @GET
     @Path("/{epoch}/checkpoint")
     @Requires(Scope.READ)
@@ -181,7 +181,7 @@ public class LogResource {
         });
     }
 
-    /** How many witnesses a request wants to have cosigned: what it says, or what the setting says. */
+    /** The number of cosignatures that a request asks for, or the setting's. */
     static int needed(MultivaluedMap<String, String> parameters, Witnesses witnesses) {
         String text = parameters.getFirst(WITNESSES);
         if (text == null) {
@@ -204,7 +204,7 @@ public class LogResource {
         throw noSuchEpoch();
     }
 
-    /** A tile. */
+    /** Returns a tile or an entry bundle. */
     @GET
     @Path("/{epoch}/tile/{level}/{tile: .+}")
     @Requires(Scope.READ)
@@ -226,7 +226,7 @@ public class LogResource {
                 .chain(log -> requireTile(log, number, wanted).chain(() -> tile(log, wanted, entries)));
     }
 
-    /** Also a log that has ended has its tiles, unless another tree has begun since. */
+    /** An ended log shares the tiles of the present one, if the present tree begins with it. */
     private Uni<Void> requireTile(SignedLog log, int epoch, Tile wanted) {
         if (epoch == log.epoch()) {
             return Uni.createFrom().voidItem();
@@ -263,7 +263,7 @@ public class LogResource {
         return bytes.array();
     }
 
-    /** That the log of {@code to} records begins with that of {@code from}. */
+    /** Proves that the log of {@code to} records begins with the log of {@code from} records. */
     @GET
     @Path("/consistency")
     @Requires(Scope.READ)

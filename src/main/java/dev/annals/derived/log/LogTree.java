@@ -26,12 +26,14 @@ import java.util.stream.StreamSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Grows the tree of each log behind its feed: a projection. What it needs of the records before is the frontier, and, where a
- * tile becomes full, the up to 255 records that began it. These are hashed once more then, and have to lead to the same
- * frontier: so a record that was changed meanwhile is noticed.
+ * The projection that grows the Merkle tree of each log behind its feed. Of earlier records it needs the frontier. When a tile becomes
+ * full, it also hashes the up to 255 records that began the tile again; these must lead to the frontier, which shows whether one was
+ * changed meanwhile.
  *
- * <p>Seeds and tiles stay where they are in a rebuild, which computes every tile anew and compares it, and has to come by the
- * root that was signed last.
+ * <p>A rebuild keeps seeds and tiles. It computes every tile anew, compares it with the stored one, and must pass the signed root.
+ *
+ * <p>States: a log grows; a damaged one is halted ({@link LogState#halt}) and stays as it is. {@link TreeReader} reads tiles, {@link
+ * Leaves} hashes records.
  */
 @ApplicationScoped
 public class LogTree implements Projection {
@@ -44,7 +46,7 @@ public class LogTree implements Projection {
     private static final Sql ADD_TILE = Sql.named("derived/log/add_tile");
     private static final Sql READ_TILE_ROOTS = Sql.named("derived/log/read_tile_roots");
 
-    /** How many tiles a step completes at most, when it takes in as many records as a step may. */
+    /** The most tiles that a step completes. */
     private static final int TILES = Projector.RECORDS / Tile.WIDTH;
 
     private final SecureRandom random = new SecureRandom();
@@ -62,7 +64,7 @@ public class LogTree implements Projection {
         });
     }
 
-    /** Logs that are halted have to be looked at by themselves: what is wrong with one is no damage of another. */
+    /** Grows halted logs one by one: the damage of one must not fail the others. */
     @Override
     public Uni<Map<UUID, Long>> projectTogether(SqlConnection connection, Map<UUID, Long> sequenceIds) {
         return LogState.lock(connection, List.copyOf(sequenceIds.keySet())).chain(states -> {
@@ -80,7 +82,7 @@ public class LogTree implements Projection {
 
     private static Growth growth(UUID projectId, long sequenceId, Map<UUID, LogState> states) {
         LogState stored = Objects.requireNonNull(states.get(projectId));
-        // A dump of the data alone brings no checkpoints of projections.
+        // A dump of the data has logs, but no checkpoints of projections.
         LogState state = sequenceId == 0 ? stored.withoutTree() : stored;
         if (state.size() != sequenceId) {
             throw new IllegalStateException("the log of project " + projectId + " has " + state.size()
@@ -89,7 +91,7 @@ public class LogTree implements Projection {
         return new Growth(projectId, state);
     }
 
-    /** A tree that grows in one transaction. */
+    /** The growth of one tree in one transaction. */
     private static final class Growth {
 
         final UUID projectId;
@@ -107,7 +109,7 @@ public class LogTree implements Projection {
             this.signed = state.size() < state.signedSize() ? state.checkpoint() : null;
         }
 
-        /** Up to which record all are in the tree. */
+        /** The last record in the tree. */
         long grownTo() {
             return isDamaged ? from : tree.end();
         }
@@ -128,8 +130,8 @@ public class LogTree implements Projection {
             return tileStart() + Tile.WIDTH;
         }
 
-        /** Whether these are the leaves since the tile's first one that the tree has already. */
-        void requireKnown(Leaves begun) {
+        /** Checks that the records which began the tile still lead to the frontier. */
+        void requireUnchanged(Leaves begun) {
             List<Hash> known = tree.hashes();
             List<Hash> computed = begun.range().hashes();
             if (begun.end() != tree.end()
@@ -154,10 +156,10 @@ public class LogTree implements Projection {
     }
 
     /**
-     * Lets trees grow, and stores where they stand.
+     * Grows trees, and stores their states.
      *
      * @param together if one of these is damaged, all fail
-     * @param alone if one of these is damaged, it is halted and stays as it is
+     * @param alone if one of these is damaged, it is halted
      */
     private Uni<Void> grow(SqlConnection connection, List<Growth> together, List<Growth> alone) {
         return growTogether(connection, together)
@@ -176,7 +178,7 @@ public class LogTree implements Projection {
                                 .toList()));
     }
 
-    /** The rest of the tile at which each of them is, and more of those that it fills. */
+    /** Reads the rest of all last tiles by one statement. */
     private Uni<Void> growTogether(SqlConnection connection, List<Growth> growths) {
         if (growths.isEmpty()) {
             return Uni.createFrom().voidItem();
@@ -204,7 +206,7 @@ public class LogTree implements Projection {
                         .chain(next -> takeIn(connection, growth, seed, next, tilesLeft)));
     }
 
-    /** Takes in the next records of a tile; where they fill it, stores it and goes on. */
+    /** Takes in the next records of a tile. If they fill it, stores it and continues with the next one. */
     private Uni<Void> takeIn(SqlConnection connection, Growth growth, TileSeed seed, Leaves next, int tilesLeft) {
         if (next.end() < growth.tileEnd()) {
             growth.append(next);
@@ -212,7 +214,7 @@ public class LogTree implements Projection {
         }
         long tile = growth.tile();
         return begun(connection, growth, seed)
-                .invoke(growth::requireKnown)
+                .invoke(growth::requireUnchanged)
                 .chain(begun -> {
                     CompactRange before = CompactRange.of(0, growth.tree.end(), growth.tree.hashes());
                     growth.append(next);
@@ -234,7 +236,7 @@ public class LogTree implements Projection {
     }
 
     /**
-     * The entries of the last tile, which is not full: those of all its records that have been taken in.
+     * The entries of the last tile, which is not full.
      *
      * @param connection in a transaction that holds the checkpoint
      */
@@ -244,7 +246,7 @@ public class LogTree implements Projection {
             long size = growth.tree.end();
             return seed(connection, projectId, growth.tile())
                     .chain(seed -> Leaves.read(connection, projectId, growth.tileStart(), size, seed))
-                    .invoke(growth::requireKnown)
+                    .invoke(growth::requireUnchanged)
                     .map(begun -> {
                         Buffer bytes = Buffer.buffer();
                         begun.entries().forEach(entry -> bytes.appendBytes(entry.bytes()));
@@ -312,9 +314,9 @@ public class LogTree implements Projection {
     }
 
     /**
-     * Stores a tile of level 0, and those above it that it fills.
+     * Stores a tile of level 0, and the tiles above that it fills.
      *
-     * @param before the tree when the tile was not full
+     * @param before the tree before this tile was full
      */
     private static Uni<Void> addTiles(
             SqlConnection connection, UUID projectId, long tile, Leaves leaves, CompactRange before) {
@@ -323,7 +325,7 @@ public class LogTree implements Projection {
                 .chain(() -> addAbove(connection, projectId, 1, tile + 1, before));
     }
 
-    /** @param below how many tiles the level below has */
+    /** @param below the number of tiles of the level below */
     private static Uni<Void> addAbove(
             SqlConnection connection, UUID projectId, int level, long below, CompactRange before) {
         if (below % Tile.WIDTH != 0) {
@@ -377,7 +379,7 @@ public class LogTree implements Projection {
                 .replaceWithVoid();
     }
 
-    /** Tiles and seeds stay; they are compared with when they are computed anew. */
+    /** Keeps tiles and seeds, which a rebuild compares. */
     @Override
     public Uni<Void> reset(SqlConnection connection, UUID projectId) {
         return LogState.lock(connection, List.of(projectId))

@@ -33,7 +33,7 @@ import java.util.Map;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
-/** That a record is in the log, over HTTP: {@code GET /v1/project-logs/{id}/proof}. */
+/** Proofs that a record is in the log, over HTTP: {@code GET /v1/project-logs/{id}/proof}. */
 @Path(FeedLinks.PATH + "/{id}/proof")
 public class ProofResource {
 
@@ -51,7 +51,7 @@ public class ProofResource {
         this.witnesses = witnesses;
     }
 
-    /** The proof of one record of the token's project, with the record and what recomputes its leaf. */
+    /** Proves a record of the token's project. The proof contains the record, and its seed or salts to compute the leaf. */
     @GET
     @Requires(Scope.READ)
     public Uni<Response> proveProjectLog(
@@ -62,7 +62,7 @@ public class ProofResource {
         RequestParameters.requireKnown(uri.getQueryParameters(), List.of(LogResource.WITNESSES));
         int needed = LogResource.needed(uri.getQueryParameters(), witnesses);
         UUID projectId = Caller.of(request).projectId();
-        // base64 of the record, and the text that it is part of
+        // the record in base64, and the text around it
         return answers.within(
                 projectId,
                 4L * FeedQuery.LARGEST_RECORD,
@@ -92,7 +92,7 @@ public class ProofResource {
                 });
     }
 
-    /** The leaf itself, and what proves it. */
+    /** The leaf, and its inclusion proof. */
     private static List<MerkleTree.Part> parts(long index, long size) {
         List<MerkleTree.Part> parts = new ArrayList<>();
         parts.add(new MerkleTree.Part(index, index + 1));
@@ -100,7 +100,7 @@ public class ProofResource {
         return parts;
     }
 
-    /** The record as it is when its seed is known: a redaction in between took the seed away. */
+    /** Reads the record again if it was redacted after it was read: its seed is then gone. */
     private Uni<StoredRecord> asOf(Map<Long, TileSeed> seeds, UUID projectId, StoredRecord record) {
         return hasSeed(record, seeds)
                 ? Uni.createFrom().item(record)
@@ -144,7 +144,7 @@ public class ProofResource {
         try {
             return ProvedRecord.parse(json).entry().leaf();
         } catch (IllegalArgumentException e) {
-            return null; // salts or digests that are not those of any redaction
+            return null; // salts or digests that no redaction makes
         }
     }
 

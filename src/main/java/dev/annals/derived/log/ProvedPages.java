@@ -26,7 +26,7 @@ import java.util.Map;
 import java.util.UUID;
 import java.util.function.Function;
 
-/** Proves pages by the ranges of the tree around them. */
+/** Proves a page by the ranges of the tree before and after it. */
 @ApplicationScoped
 public class ProvedPages implements PageProver {
 
@@ -63,7 +63,7 @@ public class ProvedPages implements PageProver {
         long start = cursor.sequenceId();
         int limit = (int) Math.min(query.limit(), size - start);
         if (limit == 0) {
-            // The cursor is looked at all the same.
+            // The read checks the cursor.
             return reader.read(projectId, query.withLimit(1)).map(page -> new FeedPage(List.of(), null, null, cursor));
         }
         return DatabaseFailure.retried(
@@ -75,9 +75,9 @@ public class ProvedPages implements PageProver {
     }
 
     /**
-     * Records as on other pages, each with its seed, or, where something was redacted, with the salts of what is left.
+     * Adds the seed of each record, or, of a redacted one, the salts of its remaining fields.
      *
-     * @param seeds read before the records, since a redaction takes a seed away
+     * @param seeds by tile; read before the records, because a redaction deletes the seed
      */
     static RecordEncoder.Format withSeeds(Map<Long, TileSeed> seeds) {
         return (record, json) -> {

@@ -15,8 +15,8 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The newest note of each log that this instance has seen, one file for each beside the key: a database that was set back does
- * not take them back with it. Calls block.
+ * The newest note of each log that this instance has released, in a file beside the key. A restore of the database does not take it back.
+ * Methods block.
  */
 @ApplicationScoped
 public class SeenNotes {
@@ -28,12 +28,12 @@ public class SeenNotes {
         this(keys.seenDirectory().orElse(null));
     }
 
-    /** @param directory null to note nothing */
+    /** @param directory null to store nothing */
     SeenNotes(@Nullable Path directory) {
         this.directory = directory;
     }
 
-    /** The note that was written last, if there is one. */
+    /** Reads the note that was written last. */
     Optional<String> read(UUID projectId) throws IOException {
         if (directory == null) {
             return Optional.empty();
@@ -45,7 +45,7 @@ public class SeenNotes {
         }
     }
 
-    /** Writes a note, which is on disk when this returns. */
+    /** Writes a note. It is on disk when this returns. */
     void write(UUID projectId, String note) throws IOException {
         if (directory == null) {
             return;

@@ -6,12 +6,12 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A log as it was signed.
+ * A signed checkpoint of a log.
  *
- * @param epoch which log of the project
+ * @param epoch counts the logs of the project
  * @param note the signed note
- * @param checkpoint what it says
- * @param cosigned the log when enough witnesses had last cosigned it; the same one or an older one, and null if they never had
+ * @param checkpoint the content of the note
+ * @param cosigned the newest checkpoint that enough witnesses have cosigned, this one or an older one; null if there is none
  */
 record SignedLog(
         UUID projectId,
@@ -24,7 +24,7 @@ record SignedLog(
         this(projectId, epoch, note, checkpoint, null);
     }
 
-    /** The same with the cosignatures of an older one, or of itself. */
+    /** Adds cosignatures, of this checkpoint or of an older one. */
     SignedLog cosignedAs(SignedLog other) {
         return other.checkpoint.equals(checkpoint)
                 ? new SignedLog(
@@ -36,7 +36,7 @@ record SignedLog(
                 : new SignedLog(projectId, epoch, note, checkpoint, other);
     }
 
-    /** How many records it has. */
+    /** The number of records. */
     long size() {
         return checkpoint.size();
     }

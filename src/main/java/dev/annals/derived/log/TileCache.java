@@ -22,28 +22,27 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Tiles that were read a moment ago. Readers of a log need the same tiles again and again: those around the pages of a walk,
- * and above all the last one, which is not stored. Its records are hashed when somebody asks for it: each record once for all
- * who ask, and only a few tiles at a time. Safe for any thread.
+ * Tiles that were read in the last seconds. Readers need the same tiles again and again, above all the last one, which is not stored: its
+ * records are hashed on demand, each record once for all readers, and at most {@value #HASHED_AT_A_TIME} tiles at a time. Thread-safe.
  *
- * <p>A tile says the same for ever, unless somebody changes the database. So where hashes do not fit, they are forgotten and read
- * once more before anybody is told ({@link Checkpoints#guarded}).
+ * <p>A tile never changes, unless the database was changed outside the service. If hashes do not match, {@link
+ * Checkpoints#haltIfDamaged} reads them again without the cache before it reports damage.
  */
 @ApplicationScoped
 class TileCache {
 
-    private static final Duration KEPT = Duration.ofSeconds(10);
-    /** What a hash takes in memory, about. */
+    private static final Duration AGE = Duration.ofSeconds(10);
+    /** The memory of a hash, roughly. */
     private static final int HASH_BYTES = 64;
 
-    /** Enough for the ends of some thousand logs, which are all that readers ask for within {@link #KEPT}. */
-    private static final long KEPT_BYTES = 8_388_608;
+    /** Enough for the last tiles of some thousand logs, more than readers ask for within {@link #AGE}. */
+    private static final long MAX_BYTES = 8_388_608;
 
     private static final int HASHED_AT_A_TIME = 2;
     private static final int WAITING = 1_000;
     private static final Duration MAX_WAIT = Duration.ofSeconds(10);
 
-    private final Cache<Place, Kept> kept;
+    private final Cache<Place, Hashes> tiles;
     private final Bulkhead hashing = new Bulkhead(
             HASHED_AT_A_TIME,
             WAITING,
@@ -54,53 +53,53 @@ class TileCache {
 
     @Inject
     TileCache(MeterRegistry metrics) {
-        this(KEPT_BYTES, metrics);
+        this(MAX_BYTES, metrics);
     }
 
     private TileCache(long bytes, MeterRegistry metrics) {
         this.hashed = Counter.builder("annals.log.hashed.records")
                 .description("Records at the ends of logs that were hashed for readers")
                 .register(metrics);
-        this.kept = Caffeine.newBuilder()
+        this.tiles = Caffeine.newBuilder()
                 .maximumWeight(bytes)
-                .<Place, Kept>weigher((place, tile) -> tile.width * HASH_BYTES)
-                .expireAfterWrite(KEPT)
+                .<Place, Hashes>weigher((place, tile) -> tile.width * HASH_BYTES)
+                .expireAfterWrite(AGE)
                 .build();
     }
 
-    /** For one who must see what is in the database now. */
+    /** A cache that holds nothing. */
     static TileCache none() {
         return new TileCache(0, new SimpleMeterRegistry());
     }
 
     private record Place(UUID projectId, boolean entries, int level, long index) {}
 
-    /** The first hashes of a tile, or all. */
-    private record Kept(int width, Uni<List<Hash>> hashes) {}
+    /** The first {@code width} hashes of a tile. */
+    private record Hashes(int width, Uni<List<Hash>> hashes) {}
 
-    /** The hashes of a tile, at least as many as it is wide; null if they have to be read. */
+    /** The hashes of a tile, at least as many as it is wide; null if they are not cached. */
     @Nullable
     Uni<List<Hash>> find(UUID projectId, boolean entries, Tile tile) {
-        Kept known = kept.getIfPresent(new Place(projectId, entries, tile.level(), tile.index()));
-        return known == null || known.width < tile.width() ? null : here(known.hashes);
+        Hashes known = tiles.getIfPresent(new Place(projectId, entries, tile.level(), tile.index()));
+        return known == null || known.width < tile.width() ? null : onCallersContext(known.hashes);
     }
 
-    /** Keeps a whole tile. */
+    /** Caches a full tile. */
     void put(UUID projectId, boolean entries, int level, long index, List<Hash> hashes) {
-        kept.put(
+        tiles.put(
                 new Place(projectId, entries, level, index),
-                new Kept(hashes.size(), Uni.createFrom().item(hashes)));
+                new Hashes(hashes.size(), Uni.createFrom().item(hashes)));
     }
 
-    /** Those of a tile that is not stored, which only the first one who asks reads. */
+    /** The hashes of a tile that is not stored. Callers share one read. */
     Uni<List<Hash>> partial(UUID projectId, Tile tile, Supplier<Uni<List<Hash>>> read) {
         return shared(projectId, false, tile, before -> read.get());
     }
 
     /**
-     * The entries of a tile that is not stored. Those that another one has got by hashing records are not hashed again.
+     * The entries of a tile that is not stored. Callers share hashed records.
      *
-     * @param hash hashes the tile's records behind the first ones, so many
+     * @param hash hashes the tile's records after the first ones, whose number it takes
      */
     Uni<List<Hash>> partialEntries(UUID projectId, Tile tile, LongFunction<Uni<List<Hash>>> hash) {
         return shared(
@@ -119,22 +118,22 @@ class TileCache {
     }
 
     private interface Reading {
-        Uni<List<Hash>> from(@Nullable Kept before);
+        Uni<List<Hash>> from(@Nullable Hashes before);
     }
 
     private Uni<List<Hash>> shared(UUID projectId, boolean entries, Tile tile, Reading reading) {
-        return here(kept.asMap()
+        return onCallersContext(tiles.asMap()
                 .compute(new Place(projectId, entries, tile.level(), tile.index()), (place, before) -> {
                     if (before != null && before.width >= tile.width()) {
                         return before;
                     }
-                    return new Kept(
+                    return new Hashes(
                             tile.width(),
-                            // What is read may lead back to the cache, which must not happen within this.
+                            // deferred: a read may use the cache, which must not happen within compute()
                             Uni.createFrom()
                                     .deferred(() -> reading.from(before))
                                     .onFailure()
-                                    .invoke(() -> kept.asMap()
+                                    .invoke(() -> tiles.asMap()
                                             .computeIfPresent(
                                                     place,
                                                     (same, failed) -> failed.width == tile.width() ? null : failed))
@@ -144,14 +143,14 @@ class TileCache {
                 .hashes);
     }
 
-    /** Answers on the context of who asks, whoever has read. */
-    private static <T> Uni<T> here(Uni<T> hashes) {
+    /** Emits on the caller's context, though another caller's read gave the hashes. */
+    private static <T> Uni<T> onCallersContext(Uni<T> hashes) {
         Context context = Vertx.currentContext();
         return context == null ? hashes : hashes.emitOn(work -> context.runOnContext(now -> work.run()));
     }
 
-    /** Forgets what was read of a log. */
+    /** Drops the tiles of a log. */
     void forget(UUID projectId) {
-        kept.asMap().keySet().removeIf(place -> place.projectId.equals(projectId));
+        tiles.asMap().keySet().removeIf(place -> place.projectId.equals(projectId));
     }
 }

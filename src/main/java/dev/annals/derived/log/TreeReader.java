@@ -25,8 +25,8 @@ import java.util.function.Function;
 import java.util.stream.StreamSupport;
 
 /**
- * Reads parts of a log's tree: full tiles as they are stored; the last tile of each level from the roots of the tiles below it, or,
- * on level 0, from at most 255 records.
+ * Reads parts of a log's tree. Full tiles are stored. The last tile of a level follows from the roots of the tiles below it, or, on level
+ * 0, from at most 255 records.
  */
 final class TreeReader {
 
@@ -37,21 +37,19 @@ final class TreeReader {
     private final SqlClient client;
     private final UUID projectId;
 
-    private final TileCache kept;
+    private final TileCache cache;
 
-    /** Reads everything anew. */
+    /** Reads without a cache. */
     TreeReader(SqlClient client, UUID projectId) {
         this(client, projectId, TileCache.none());
     }
 
-    /** Reads what is not kept. */
-    TreeReader(SqlClient client, UUID projectId, TileCache kept) {
+    TreeReader(SqlClient client, UUID projectId, TileCache cache) {
         this.client = client;
         this.projectId = projectId;
-        this.kept = kept;
+        this.cache = cache;
     }
 
-    /** The place of a tile, whatever its width. */
     private record Place(int level, long index) {
 
         static Place of(Tile tile) {
@@ -59,7 +57,7 @@ final class TreeReader {
         }
     }
 
-    /** Tiles that have been read; gives the nodes in them. */
+    /** Computes nodes from tiles. */
     private record Tiles(Map<Place, List<Hash>> tiles) implements Function<Node, Hash> {
 
         @Override
@@ -82,8 +80,8 @@ final class TreeReader {
     /**
      * The hashes of some parts of a tree.
      *
-     * @param size of the tree: no more than were taken in
-     * @return fails with {@link DamagedLog} if something is missing
+     * @param size of the tree, at most the number of records that were taken in
+     * @return fails with {@link DamagedLog} if a hash is missing
      */
     Uni<List<Hash>> hashes(List<MerkleTree.Part> parts, long size) {
         return nodes(parts.stream().flatMap(part -> part.nodes().stream()).toList(), size)
@@ -121,7 +119,7 @@ final class TreeReader {
         return hashes(List.of(MerkleTree.whole(size)), size).map(hashes -> hashes.get(0));
     }
 
-    /** Some nodes of a tree of so many leaves. */
+    /** Some nodes of a tree of {@code size} leaves. */
     Uni<Function<Node, Hash>> nodes(Collection<Node> nodes, long size) {
         Set<Tile> wanted = new LinkedHashSet<>();
         nodes.forEach(node -> wanted.add(Tile.of(node, size)));
@@ -133,16 +131,16 @@ final class TreeReader {
             Map<Place, Uni<List<Hash>>> reads = new LinkedHashMap<>();
             List<Tile> unknown = new ArrayList<>();
             for (Tile tile : wanted) {
-                Uni<List<Hash>> known = kept.find(projectId, false, tile);
+                Uni<List<Hash>> known = cache.find(projectId, false, tile);
                 reads.put(Place.of(tile), known == null ? partial(tile) : known);
                 if (known == null) {
                     unknown.add(tile);
                 }
             }
-            return whole(unknown)
+            return full(unknown)
                     .chain(stored -> {
                         stored.forEach((place, hashes) -> {
-                            kept.put(projectId, false, place.level(), place.index(), hashes);
+                            cache.put(projectId, false, place.level(), place.index(), hashes);
                             reads.put(place, Uni.createFrom().item(hashes));
                         });
                         return Multi.createFrom()
@@ -157,8 +155,8 @@ final class TreeReader {
         });
     }
 
-    /** Those that are stored. */
-    private Uni<Map<Place, List<Hash>>> whole(List<Tile> wanted) {
+    /** Reads the tiles that are stored. */
+    private Uni<Map<Place, List<Hash>>> full(List<Tile> wanted) {
         if (wanted.isEmpty()) {
             return Uni.createFrom().item(Map.of());
         }
@@ -199,10 +197,9 @@ final class TreeReader {
     }
 
     /**
-     * Whether the tiles that are stored have the roots that the tree has taken in, as far as its last tiles of the levels above 0 are made
-     * of them.
+     * Checks the stored roots from which the last tiles above level 0 follow.
      *
-     * @return fails with {@link DamagedLog} if one has another root, or is missing
+     * @return fails with {@link DamagedLog} if one is missing or does not lead to the tree
      */
     Uni<Void> requireRoots(CompactRange tree) {
         return Multi.createFrom()
@@ -219,7 +216,11 @@ final class TreeReader {
                 .replaceWithVoid();
     }
 
-    /** The same of one level, whose last tile is made of these roots of the tiles from {@code first} on. */
+    /**
+     * Checks one level.
+     *
+     * @param roots of the tiles below its last tile, from the tile {@code first} on
+     */
     static void requireRoots(CompactRange tree, int level, long first, List<Hash> roots) {
         List<Node> nodes = Node.covering(0, tree.end());
         long at = 0;
@@ -246,7 +247,7 @@ final class TreeReader {
 
     private Uni<List<Hash>> partial(Tile tile) {
         return Uni.createFrom()
-                .deferred(() -> kept.partial(
+                .deferred(() -> cache.partial(
                         projectId,
                         tile,
                         () -> tile.level() == 0 ? entries(tile).map(TreeReader::leaves) : roots(tile)));
@@ -264,16 +265,16 @@ final class TreeReader {
                         .toList());
     }
 
-    /** The hashes of a tile, as many as it is wide. */
+    /** The hashes of a tile. */
     Uni<List<Hash>> tile(Tile tile) {
         return tiles(Set.of(tile)).map(tiles -> cut(tiles.tiles().getOrDefault(Place.of(tile), List.of()), tile));
     }
 
-    /** The entries of a tile of level 0, as many as it is wide: those of an entry bundle. */
+    /** The entries of a tile of level 0: an entry bundle. */
     Uni<List<Hash>> bundle(Tile tile) {
         return Uni.createFrom()
                 .deferred(() -> {
-                    Uni<List<Hash>> known = kept.find(projectId, true, tile);
+                    Uni<List<Hash>> known = cache.find(projectId, true, tile);
                     return known == null ? stored(tile) : known;
                 })
                 .map(entries -> cut(entries, tile));
@@ -289,7 +290,7 @@ final class TreeReader {
                     for (Row row : rows) {
                         List<Hash> entries = hashes(row);
                         requireRoot(row, 0, tile.index(), leaves(entries));
-                        kept.put(projectId, true, 0, tile.index(), entries);
+                        cache.put(projectId, true, 0, tile.index(), entries);
                         return Uni.createFrom().item(entries);
                     }
                     return entries(tile);
@@ -304,10 +305,10 @@ final class TreeReader {
     }
 
     private Uni<List<Hash>> entries(Tile tile) {
-        return kept.partialEntries(projectId, tile, begun -> hashed(tile, begun));
+        return cache.partialEntries(projectId, tile, begun -> hashed(tile, begun));
     }
 
-    /** The entries of a tile behind the first ones. */
+    /** Hashes the records of a tile after the first ones. */
     private Uni<List<Hash>> hashed(Tile tile, long begun) {
         long start = tile.index() * Tile.WIDTH;
         return seeds(tile.index(), tile.index())
@@ -321,7 +322,7 @@ final class TreeReader {
                 .map(Leaves::entries);
     }
 
-    /** The seeds of consecutive tiles, as many as there are. */
+    /** The seeds of consecutive tiles, by tile, as far as they exist. */
     Uni<Map<Long, TileSeed>> seeds(long first, long last) {
         return READ_SEEDS
                 .bind("project_id", projectId)

@@ -9,10 +9,10 @@ import java.util.Set;
 import java.util.regex.Pattern;
 
 /**
- * Who cosigns checkpoints.
+ * A witness that cosigns checkpoints, as the settings name it.
  *
  * @param key verifies its cosignatures
- * @param url where it takes checkpoints
+ * @param url takes checkpoints
  */
 record Witness(WitnessKey key, URI url) {
 
@@ -22,8 +22,8 @@ record Witness(WitnessKey key, URI url) {
     /**
      * Reads the setting.
      *
-     * @throws IllegalArgumentException if there are too many, one is there twice, or one cannot be used; the message shows no
-     *     URL, which may be secret
+     * @throws IllegalArgumentException if it names too many witnesses, one of them twice, or an unusable one; the message shows no URL, which may
+     *     be secret
      */
     static List<Witness> of(LogConfig config) {
         List<Witness> witnesses = new ArrayList<>();
@@ -75,7 +75,6 @@ record Witness(WitnessKey key, URI url) {
         return key.name();
     }
 
-    /** As readers name it. */
     String vkey() {
         return key.toString();
     }

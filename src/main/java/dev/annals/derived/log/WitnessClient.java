@@ -34,7 +34,7 @@ final class WitnessClient {
     private static final int MAX_CALLS = 8;
     /** Room for sixteen cosignatures with long names. */
     private static final int MAX_ANSWER_BYTES = 32_768;
-    /** How far a witness's clock may be from ours. */
+    /** The largest difference between the clocks of a witness and of this service. */
     private static final Duration CLOCK_SKEW = Duration.ofMinutes(5);
 
     private static final Pattern SIZE = Pattern.compile("(0|[1-9][0-9]{0,17})\n?");
@@ -110,7 +110,7 @@ final class WitnessClient {
     /**
      * Offers a checkpoint.
      *
-     * @param old the size of the newest checkpoint that the witness has cosigned, as far as is known
+     * @param old the size of the newest checkpoint that the witness is known to have cosigned
      * @param proof that the checkpoint continues it
      * @param note the checkpoint
      * @param size of the checkpoint
@@ -160,7 +160,7 @@ final class WitnessClient {
                 .onFailure(emitter::fail)
                 .onSuccess(request -> {
                     AtomicBoolean isAnswered = new AtomicBoolean();
-                    // A connection that is not at its end cannot be used again.
+                    // A connection with an unread answer cannot be used again.
                     emitter.onTermination(() -> {
                         if (!isAnswered.get()) {
                             request.reset();
@@ -191,7 +191,6 @@ final class WitnessClient {
         });
     }
 
-    /** More than any witness has to say. */
     private static final class AnswerTooLong extends Exception {
 
         private static final long serialVersionUID = 1;
@@ -218,7 +217,7 @@ final class WitnessClient {
                 return new Answer.HasOther(other);
             }
         }
-        // C2SP has no other cause for a conflict of equal sizes.
+        // In C2SP, a conflict of equal sizes has no other cause.
         return old == size
                 ? new Answer.Forked("it has cosigned other " + size + " records of this log")
                 : new Answer.Failed("it knows of another checkpoint, and does not say which");

@@ -19,19 +19,19 @@ import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Offers each log that has grown to its witnesses, once in {@link LogConfig#witnessInterval}: also those that nobody reads. An
- * instance takes the logs that it offers, so that others do not offer them as well.
+ * Offers each log that has grown to its witnesses once in {@link LogConfig#witnessInterval}, also logs that have no readers. An instance
+ * claims the logs that it offers, so that no other instance offers them.
  */
 @ApplicationScoped
 public class WitnessRounds {
 
     private static final Logger LOG = Logger.getLogger(WitnessRounds.class);
     private static final Sql CLAIM_LOGS_TO_OFFER = Sql.named("derived/log/claim_logs_to_offer");
-    /** How many logs a statement looks at. */
+    /** The logs that one statement looks at. */
     private static final int LOGS = 1_000;
-    /** How many are offered at once. */
+
     private static final int AT_ONCE = 8;
-    /** Other instances have their rounds at other moments: who comes a little early finds the logs due all the same. */
+    /** The part of an interval after which a log is due: rounds of other instances may come a little early. */
     private static final double DUE = 0.5;
 
     private final Pool pool;
@@ -53,7 +53,7 @@ public class WitnessRounds {
         this.config = config;
     }
 
-    // Asking for the witnesses reads the setting, and stops the start where it cannot be used.
+    // The use of the bean reads the setting: a wrong one stops the start.
     void start(@Observes StartupEvent event) {
         if (witnesses.any() && keys.any()) {
             timer = vertx.setPeriodic(config.witnessInterval().toMillis(), tick -> tick());
@@ -91,7 +91,7 @@ public class WitnessRounds {
                 .chain(last -> last == null ? Uni.createFrom().voidItem() : round(last));
     }
 
-    /** Gives the last log of the part; null if there are none behind it. */
+    /** @return the last log of the part; null if no log follows it */
     private Uni<@Nullable UUID> offer(RowSet<Row> rows) {
         List<UUID> due = new ArrayList<>();
         UUID last = null;
@@ -121,7 +121,7 @@ public class WitnessRounds {
                 .replaceWith(true)
                 .onFailure()
                 .invoke(failure -> {
-                    // A log that is halted has said so.
+                    // The signer has already logged why a log is halted.
                     if (!(failure instanceof ProblemException)) {
                         LOG.debugf(failure, "The log of project %s is not offered", projectId);
                     }

@@ -28,7 +28,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Asks the witnesses of this service's logs to cosign checkpoints. {@link WitnessClient} makes one call, {@link WitnessMemory} remembers
- * the answers, {@link WitnessRounds} offers logs that nobody reads.
+ * the answers, {@link WitnessRounds} offers logs that have no readers.
  *
  * <p>An offer goes to all witnesses at once, except those that are backing off, and waits at most {@link #PROMPT} for those that answered
  * promptly the last time. Later answers are stored all the same.

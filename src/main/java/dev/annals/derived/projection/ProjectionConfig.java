@@ -4,16 +4,16 @@ import io.quarkus.runtime.annotations.RegisterForReflection;
 import io.smallrye.config.ConfigMapping;
 import io.smallrye.config.WithDefault;
 
-/** Limits on work in the background: statistics and the search index. */
+/** Work in the background: statistics, the search index and logs. */
 @ConfigMapping(prefix = "annals.projection")
-// A native executable would have none of these methods to ask for their limits.
+// A native executable would otherwise lack these methods.
 @RegisterForReflection(fields = false)
 public interface ProjectionConfig {
 
     /**
-     * Whether this instance keeps statistics, the search index and logs. If none does, they stand still.
+     * Whether this instance updates statistics, the search index and logs. If none does, they fall behind.
      *
-     * <p>Pages with filters then look at every record.
+     * <p>Pages with filters then read every record.
      */
     @WithDefault("true")
     boolean enabled();

@@ -5,7 +5,7 @@ import org.eclipse.microprofile.health.HealthCheckResponse;
 import org.eclipse.microprofile.health.HealthCheckResponseBuilder;
 import org.eclipse.microprofile.health.Readiness;
 
-/** Shows projections that do not move. The service is ready all the same: appending and reading do not need them. */
+/** Reports projections that fail. The service stays ready: appends and reads do not need them. */
 @Readiness
 class ProjectionHealth implements HealthCheck {
 

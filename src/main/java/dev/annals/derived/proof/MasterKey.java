@@ -6,8 +6,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * The one secret of a service, from which the key of each log is derived: HKDF-SHA256 with the salt {@code annals log key/1} and
- * the log's origin as info. Its text is {@code annals-log-key/1:} and base64url of 32 bytes.
+ * The secret of a service, from which the keys of all logs follow: HKDF-SHA256 with the salt {@code annals log key/1} and the log's origin
+ * as info. Its text is {@code annals-log-key/1:} and base64url of 32 bytes.
  */
 public final class MasterKey {
 
@@ -22,7 +22,7 @@ public final class MasterKey {
         this.secret = secret;
     }
 
-    /** Draws a new one. */
+    /** Draws a new secret. */
     public static MasterKey draw() {
         byte[] secret = new byte[BYTES];
         new SecureRandom().nextBytes(secret);
@@ -32,7 +32,7 @@ public final class MasterKey {
     /**
      * Reads the text form.
      *
-     * @throws IllegalArgumentException if it is anything else; the message does not repeat it
+     * @throws IllegalArgumentException if it is another text; the message does not repeat it
      */
     public static MasterKey parse(String text) {
         Matcher matcher = TEXT.matcher(text);
@@ -48,7 +48,7 @@ public final class MasterKey {
         return SigningKey.of(origin, Hkdf.derive(secret, SALT, Hkdf.utf8(origin), BYTES));
     }
 
-    /** The text form, which is secret; {@link #toString} does not tell it. */
+    /** The text form, which is secret. {@link #toString} does not show it. */
     public String secretText() {
         return PREFIX + Base64Url.of(secret);
     }

@@ -17,7 +17,7 @@ import java.security.spec.NamedParameterSpec;
 import java.util.Base64;
 import java.util.List;
 
-/** The Ed25519 key of a log: it signs notes, and nothing shows it. */
+/** The Ed25519 key of a log, which signs notes. No method shows it. */
 public final class SigningKey {
 
     private static final int SEED_BYTES = 32;
@@ -32,8 +32,9 @@ public final class SigningKey {
     }
 
     /**
-     * The key of a name.
+     * Makes the key of a log.
      *
+     * @param name the log's origin
      * @param seed 32 secret bytes: the private key of RFC 8032
      */
     public static SigningKey of(String name, byte[] seed) {
@@ -45,8 +46,9 @@ public final class SigningKey {
             PrivateKey key = KeyFactory.getInstance("Ed25519")
                     .generatePrivate(new EdECPrivateKeySpec(NamedParameterSpec.ED25519, secret));
             SigningKey signing = new SigningKey(VerifierKey.ofLog(name, publicKey(secret)), key);
-            // Java computes no public key from a private one, except where it makes both: this would show if it did not
-            // make them of the bytes that it was given.
+            // Java has no way from a private key to its public key, except that the generator makes both from random
+            // bytes. The
+            // signature is verified, which shows whether the generator used the given bytes.
             signing.sign("");
             return signing;
         } catch (GeneralSecurityException e) {
@@ -56,7 +58,7 @@ public final class SigningKey {
 
     private static byte[] publicKey(byte[] secret) throws GeneralSecurityException {
         KeyPairGenerator generator = KeyPairGenerator.getInstance("Ed25519");
-        generator.initialize(NamedParameterSpec.ED25519, new Given(secret));
+        generator.initialize(NamedParameterSpec.ED25519, new FixedBytes(secret));
         EdECPublicKey key = (EdECPublicKey) generator.generateKeyPair().getPublic();
         byte[] encoded = new byte[SEED_BYTES];
         byte[] y = key.getPoint().getY().toByteArray();
@@ -69,13 +71,12 @@ public final class SigningKey {
         return encoded;
     }
 
-    /** Not random: gives the bytes that it was given. */
     @SuppressWarnings("serial") // never written
-    private static final class Given extends SecureRandom {
+    private static final class FixedBytes extends SecureRandom {
 
         private final transient byte[] bytes;
 
-        Given(byte[] bytes) {
+        FixedBytes(byte[] bytes) {
             this.bytes = bytes;
         }
 
@@ -85,19 +86,19 @@ public final class SigningKey {
         }
     }
 
-    /** What checks its signatures. */
+    /** The public key. */
     public VerifierKey verifier() {
         return verifier;
     }
 
-    /** A checkpoint, signed by each of these keys. */
+    /** Signs a checkpoint with each of these keys. */
     public static Note sign(Checkpoint checkpoint, List<SigningKey> keys) {
         String text = checkpoint.text();
         return new Note(text, keys.stream().map(key -> key.sign(text)).toList());
     }
 
     /**
-     * Signs a text, which ends with a newline.
+     * Signs a text that ends with a newline.
      *
      * @return a line of a note, with its newline
      */
@@ -107,7 +108,7 @@ public final class SigningKey {
             signer.initSign(key);
             signer.update(text.getBytes(StandardCharsets.UTF_8));
             byte[] signature = signer.sign();
-            // A signature from a faulty processor would tell the key.
+            // A faulty signature can reveal the key.
             if (!verifier.verifies(text, signature)) {
                 throw new IllegalStateException("a signature that was just made does not hold");
             }

@@ -7,38 +7,38 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * 256 consecutive hashes of a tree, as C2SP tlog-tiles serves them; the last one of a level may have fewer.
+ * 256 consecutive hashes of a tree, as C2SP tlog-tiles serves them. The last tile of a level may have fewer.
  *
  * @param level 0: leaves; 1: the roots of tiles of level 0; and so on, up to 7
  * @param index counts the tiles of this level, from 0
- * @param width how many hashes it has, 1 to 256
+ * @param width the number of hashes, 1 to 256
  */
 public record Tile(int level, long index, int width) {
 
-    /** How many hashes a full tile has. */
+    /** The hashes of a full tile. */
     public static final int WIDTH = 256;
 
     /** The height of the tree inside a tile: 2<sup>8</sup> = 256. */
     public static final int HEIGHT = 8;
 
-    /** More leaves than 2<sup>63</sup> - 1 there cannot be. */
+    /** Enough for 2<sup>63</sup> - 1 leaves. */
     public static final int LEVELS = 8;
 
     private static final Pattern PATH = Pattern.compile("((?:x[0-9]{3}/){0,5}[0-9]{3})(?:\\.p/([1-9][0-9]{0,2}))?");
 
-    /** Whether all its hashes are there, so that it never changes. */
+    /** Whether it has all hashes, so that it never changes. */
     public boolean isFull() {
         return width == WIDTH;
     }
 
-    /** The tile that has a node of its own or below its hashes' parents, in a tree of so many leaves. */
+    /** The tile from whose hashes a node follows, in a tree of {@code treeSize} leaves. */
     public static Tile of(Node node, long treeSize) {
         int level = node.height() / HEIGHT;
         return in(treeSize, level, node.index() >> (HEIGHT - node.height() % HEIGHT));
     }
 
     /**
-     * A tile as wide as it is in a tree of so many leaves.
+     * A tile as wide as it is in a tree of {@code treeSize} leaves.
      *
      * @throws IllegalArgumentException if the tree has no such tile
      */
@@ -52,7 +52,7 @@ public record Tile(int level, long index, int width) {
         return new Tile(level, index, (int) width);
     }
 
-    /** How many leaves a tree has at least that has this tile. */
+    /** The fewest leaves of a tree with this tile. */
     public long treeSize() {
         return (index * WIDTH + width) << (HEIGHT * level);
     }
@@ -76,12 +76,12 @@ public record Tile(int level, long index, int width) {
         if (index > Long.MAX_VALUE / WIDTH - 1 || index * WIDTH + width > Long.MAX_VALUE >> (HEIGHT * level)) {
             return null;
         }
-        // One address for each tile, without further zeroes.
+        // Each tile has one address: no additional zeros.
         Tile tile = new Tile(level, index, width);
         return tile.path().equals(path) ? tile : null;
     }
 
-    /** The end of its address. */
+    /** The end of its address, as {@link #parse} reads it. */
     public String path() {
         StringBuilder path = new StringBuilder(String.format(Locale.ROOT, "%03d", index % 1000));
         for (long rest = index / 1000; rest > 0; rest /= 1000) {

@@ -5,8 +5,8 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What is stored of the salts of 256 records: the one seed from which those of all of them follow; or, once something was redacted
- * in one of them, the seed of each, but of those that were redacted, whose salts must not follow from anything.
+ * The stored seeds of 256 records: one seed, from which the seeds of all records follow; or, after a redaction, a seed per record, without
+ * those of redacted records, because nothing must lead to the salts of redacted fields.
  */
 public final class TileSeed {
 
@@ -19,9 +19,9 @@ public final class TileSeed {
     }
 
     /**
-     * As it is stored.
+     * Reads the stored bytes.
      *
-     * @param bytes a seed, or 256 of them, of which those that are gone are zeros
+     * @param bytes one seed, or 256 of them; deleted ones are zeros
      */
     public static TileSeed of(byte[] bytes) {
         if (bytes.length != Seed.BYTES && bytes.length != Tile.WIDTH * Seed.BYTES) {
@@ -30,7 +30,7 @@ public final class TileSeed {
         return new TileSeed(bytes);
     }
 
-    /** The seed of one of the 256 records; null if it is gone. */
+    /** The seed of one of the 256 records; null if it was deleted. */
     public @Nullable Seed ofRecord(long sequenceId) {
         if (bytes.length == Seed.BYTES) {
             return Seed.of(bytes).ofRecord(sequenceId);

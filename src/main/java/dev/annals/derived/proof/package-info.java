@@ -1,4 +1,4 @@
-/** The secrets of logs: keys that sign notes, and the seeds of salts as they are stored. */
+/** The secrets of logs: keys that sign notes, and stored seeds of salts. */
 @NullMarked
 package dev.annals.derived.proof;
 

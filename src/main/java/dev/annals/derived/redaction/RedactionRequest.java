@@ -22,15 +22,15 @@ import java.util.stream.Stream;
  * The body of {@code POST /v1/project-logs/{id}/redactions}: {@code {"fields": ["actor.name", …], "reason": "…"}}.
  *
  * @param fields each once, by the names of docs/leaf-format.md
- * @param reason for everybody who reads the feed
+ * @param reason shown to all readers of the feed
  */
 record RedactionRequest(Set<String> fields, String reason) {
 
     private static final int MAX_REASON = 1_024;
-    /** Shorter values stand in many sentences by chance. */
-    private static final int SHORTEST_LOOKED_FOR = 4;
+    /** A reason may contain shorter values by chance. */
+    private static final int SHORTEST_VALUE = 4;
 
-    private static final Map<String, String> KEPT = Map.of(
+    private static final Map<String, String> NOT_REDACTABLE = Map.of(
             "action", "every record has one, by which it is found and counted",
             "timestamp", "every record has one, by which it is found and counted",
             "recorded_by", "it says who is answerable for the record",
@@ -55,8 +55,8 @@ record RedactionRequest(Set<String> fields, String reason) {
         }
         for (int i = 0; i < value.size(); i++) {
             String name = value.get(i).isTextual() ? value.get(i).textValue() : "";
-            if (KEPT.containsKey(name)) {
-                fields.wrong("fields/" + i, "It cannot be redacted: " + KEPT.get(name) + ".");
+            if (NOT_REDACTABLE.containsKey(name)) {
+                fields.wrong("fields/" + i, "It cannot be redacted: " + NOT_REDACTABLE.get(name) + ".");
             } else if (!LeafRecord.REDACTABLE.contains(name) || !named.add(name)) {
                 fields.wrong("fields/" + i, "It must be one of " + names() + ", each once.");
             }
@@ -71,12 +71,12 @@ record RedactionRequest(Set<String> fields, String reason) {
     /**
      * The fields that are still to be redacted.
      *
-     * @param own whether it is one of the service's own records, which say what was redacted elsewhere
-     * @param mayRead whether the caller may read the record. Otherwise no refusal depends on its values
+     * @param own whether the record is an event of the service, of which only the message can be redacted
+     * @param mayRead whether the caller may read the record. If not, no refusal depends on its values
      * @param set the fields of the record that are set, each in canonical JSON
-     * @param gone those that were redacted before
-     * @throws ProblemException {@code invalid-body} if it is an own record's field that stays, or, for a caller who may read, if a field is
-     *     neither set nor gone, or the reason tells what is to go
+     * @param gone fields that were redacted before
+     * @throws ProblemException {@code invalid-body} for another field of an event; and, if the caller may read, for a field that the record
+     *     never had, or for a reason that contains a value to be redacted
      */
     SortedSet<String> left(boolean own, boolean mayRead, Map<String, String> set, Set<String> gone) {
         List<FieldError> errors = new ArrayList<>();
@@ -90,7 +90,7 @@ record RedactionRequest(Set<String> fields, String reason) {
                         "This record says what was redacted: only its message, the reason, can be redacted."));
             } else if (value != null) {
                 left.add(field);
-                if (mayRead && tells(value)) {
+                if (mayRead && reasonContains(value)) {
                     errors.add(new FieldError("/reason", "It contains the value of " + field + ", which is to go."));
                 }
             } else if (mayRead && !gone.contains(field)) {
@@ -107,22 +107,23 @@ record RedactionRequest(Set<String> fields, String reason) {
     }
 
     /**
-     * The reason, with {@code […]} in place of each value: a caller who may not read is not refused for it, which would tell the value.
+     * The reason, with {@code […]} in place of each redacted value. A caller that may not read is not refused for such a reason, because the
+     * refusal would confirm the value.
      *
-     * @param values that are to go, in canonical JSON
+     * @param values to be redacted, in canonical JSON
      */
     String reasonWithout(Stream<String> values) {
-        return values.filter(this::tells)
+        return values.filter(this::reasonContains)
                 .map(CanonicalJson::string)
                 .sorted(Comparator.comparing(String::length).reversed())
                 .reduce(reason, (left, value) -> left.replace(value, "[…]"));
     }
 
-    private boolean tells(String canonicalValue) {
+    private boolean reasonContains(String canonicalValue) {
         if (!canonicalValue.startsWith("\"")) {
             return false;
         }
         String text = CanonicalJson.string(canonicalValue);
-        return text.length() >= SHORTEST_LOOKED_FOR && reason.contains(text);
+        return text.length() >= SHORTEST_VALUE && reason.contains(text);
     }
 }

@@ -38,7 +38,7 @@ public class RedactionResource {
         this.answers = answers;
     }
 
-    /** Redacts fields of one record of the token's project; the same may be sent again. A token that may not read gets no record. */
+    /** Redacts fields of a record of the token's project. Idempotent. Returns the record if the token may read it. */
     @POST
     @Requires(Scope.REDACT)
     public Uni<Response> redactProjectLog(

@@ -33,10 +33,10 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Redacts fields of records, each time in one transaction: the values, what the projections have derived from them, the seed from
- * which the salts follow, and the record in the feed that says so.
+ * Redacts fields of a record. One transaction deletes the values, corrects the projections, replaces the seed by the salts of the remaining
+ * fields, and appends the event.
  *
- * <p>It needs no key, and does not wait for the tree: the leaf of the record is the same before and after, whenever it is taken in.
+ * <p>The leaf of the record stays the same, so a redaction needs no key and does not wait for the tree.
  */
 @ApplicationScoped
 class Redactions {
@@ -57,17 +57,17 @@ class Redactions {
     }
 
     /**
-     * Which record to redact, and who asks for it.
+     * The record to redact, and the caller.
      *
-     * @param mayRead whether the caller may read the record. Otherwise success and refusal alike tell nothing of its values, nor which are set
+     * @param mayRead whether the caller may read the record. If not, no answer may show its values or which of them are set
      */
     record Target(UUID projectId, UUID recordId, UUID tokenId, String address, boolean mayRead) {}
 
     /**
-     * Redacts what of these fields is still there.
+     * Redacts those of the fields that are still set.
      *
-     * @return the record as it is then. Fails with {@code not-found}, {@code invalid-body}, {@code legal-hold}, or, where other work on the project
-     *     takes too long, as the database being away
+     * @return the record afterwards. Fails with {@code not-found}, {@code invalid-body} or {@code legal-hold}, and as if the database were away if
+     *     other work on the project takes too long
      */
     Uni<StoredRecord> redact(Target target, RedactionRequest request) {
         return DatabaseFailure.retried(Uni.createFrom()
@@ -95,7 +95,7 @@ class Redactions {
                 });
     }
 
-    // A legal hold refuses the caller also where no field is left, so that the answer does not tell which are.
+    // If the caller may not read the record, a legal hold refuses also when no field is left: the answer must not tell.
     private Uni<StoredRecord> nothing(
             SqlConnection connection, Target target, RedactionRequest request, StoredRecord record) {
         Uni<StoredRecord> as = Uni.createFrom().item(record);
@@ -118,7 +118,7 @@ class Redactions {
         return LeafRecord.parse(new String(json, StandardCharsets.UTF_8));
     }
 
-    // Nobody else redacts anything of the project now.
+    // Reads the record again: this transaction now holds the checkpoints, and no other redacts records of the project.
     private Uni<StoredRecord> redact(SqlConnection connection, Target target, RedactionRequest request) {
         return find(connection, target).chain(before -> {
             SortedSet<String> fields = left(before, target, request);
@@ -164,7 +164,7 @@ class Redactions {
                 : failure;
     }
 
-    /** The entry of a record as it is now; null if it has no seed yet, and so is not in any tree. */
+    /** The entry of a record as it is now; null if it has no seed yet and is in no tree. */
     private static Uni<@Nullable Hash> entry(SqlConnection connection, Target target, StoredRecord record) {
         Redaction redaction = record.redaction();
         if (redaction != null) {
@@ -191,7 +191,7 @@ class Redactions {
         return leaf(record).entry(redaction.salts(), redaction.digests());
     }
 
-    // What is gone cannot be hashed again: better nothing is redacted than a leaf lost.
+    // A deleted value cannot be hashed again. Fail rather than lose the leaf.
     private static void requireSame(@Nullable Hash before, StoredRecord after) {
         Hash now = entry(after, Objects.requireNonNull(after.redaction(), "it was redacted"));
         if (before != null && !before.equals(now)) {

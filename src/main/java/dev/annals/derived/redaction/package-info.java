@@ -1,4 +1,4 @@
-/** Redaction: the values of some fields of a record go, and every proof stays valid. */
+/** Redaction: deletes values of a record. Every proof stays valid. */
 @NullMarked
 package dev.annals.derived.redaction;
 

@@ -28,11 +28,12 @@ import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Removes records that have expired: looks from time to time for projects that do not keep theirs for ever, and takes one short
- * transaction after the other. Which records may go, the database decides; see R__60_retention.sql.
+ * Removes expired records, in short transactions. The database decides which records expire: see {@code remove_expired()} in
+ * R__60_retention.sql.
  *
- * <p>Any number of instances may do so at once: each transaction holds the checkpoints of its project's projections, so one removes at
- * a time, and the next goes on where it stopped.
+ * <p>A round finds all projects with a retention, and gives each a turn of some transactions until none has expired records left. Any number
+ * of instances run rounds: a transaction holds the checkpoints of the project's projections, so one at a time removes, and the next continues
+ * where it ended. A project whose removal fails waits for the next round.
  */
 @ApplicationScoped
 public class Retention {
@@ -40,15 +41,14 @@ public class Retention {
     private static final Logger LOG = Logger.getLogger(Retention.class);
     private static final Sql FIND_RETAINED = Sql.named("derived/retention/find_retained");
     private static final Sql REMOVE_EXPIRED = Sql.named("derived/retention/remove_expired");
-    /** How many projects a statement finds. */
     private static final int PROJECTS = 1_000;
-    /** How many transactions a project has before the others have their turn. */
+    /** The most transactions of a project in a row. */
     private static final int TURN = 20;
-    /** How many records one transaction removes at most, unless a single append has more: it holds their locks for a second or less. */
+    /** The most records of a transaction, unless a single append has more. It holds their locks for a second or less. */
     private static final int RECORDS = 2_000;
-    /** For so long the database is left to others between two such transactions. */
+    /** The pause between two transactions, which leaves the database to others. */
     private static final Duration PAUSE = Duration.ofMillis(50);
-    /** A service that is started often looks all the same. */
+    /** Soon after the start, so that a service that restarts often removes records, too. */
     private static final long FIRST_LOOK_MILLIS = 60_000;
 
     private final Pool pool;
@@ -126,7 +126,7 @@ public class Retention {
         }
     }
 
-    /** Removes all records that have expired. */
+    /** Removes all expired records. */
     public Uni<Void> look() {
         return retained(null, new ArrayList<>(), 0).chain(this::turns);
     }
@@ -150,7 +150,6 @@ public class Retention {
                 });
     }
 
-    /** Goes round until no project has more. */
     private Uni<Void> turns(List<UUID> projects) {
         if (projects.isEmpty()) {
             return Uni.createFrom().voidItem();
@@ -169,7 +168,7 @@ public class Retention {
         return round.chain(() -> turns(unfinished));
     }
 
-    /** Whether nothing is left to remove, or nothing can be. */
+    /** @return whether the project is done for this round */
     private Uni<Boolean> turn(UUID projectId, int transactions) {
         if (stopped) {
             return Uni.createFrom().item(true);
@@ -205,9 +204,9 @@ public class Retention {
     }
 
     /**
-     * Removes some of the oldest records of a project that have expired, in one transaction.
+     * Removes some of the oldest expired records of a project, in one transaction.
      *
-     * @return how many; 0 if there are no more
+     * @return how many; 0 if none was left
      */
     Uni<Long> remove(UUID projectId) {
         return DatabaseFailure.retried(Uni.createFrom()
@@ -231,7 +230,7 @@ public class Retention {
             this.projectId = projectId;
         }
 
-        /** Up to where records are gone then; 0 if none went. */
+        /** @return the last removed sequence id; 0 if none was removed */
         Uni<Long> run() {
             return remove(null)
                     .chain(row -> row.getBoolean("needs_entries")

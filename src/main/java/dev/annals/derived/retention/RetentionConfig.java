@@ -6,9 +6,9 @@ import io.smallrye.config.ConfigMapping;
 import io.smallrye.config.WithDefault;
 import java.time.Duration;
 
-/** How records are removed that have expired. For how long a project keeps them is no setting: administrators say so. */
+/** The removal of expired records. The retention of a project is no setting: administrators set it. */
 @ConfigMapping(prefix = "annals.retention")
-// A native executable would have none of these methods to ask for their limits.
+// A native executable would otherwise lack these methods.
 @RegisterForReflection(fields = false)
 public interface RetentionConfig {
 
@@ -16,7 +16,7 @@ public interface RetentionConfig {
     @WithDefault("true")
     boolean enabled();
 
-    /** How often to look for them. Each look that finds some leaves an event. */
+    /** How often to look for expired records. A removal appends an event. */
     @WithDefault("1H")
     @Durations(min = "100ms", max = "24H")
     Duration interval();

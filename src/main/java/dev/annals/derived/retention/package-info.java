@@ -1,4 +1,4 @@
-/** The oldest records of feeds go once they are older than their project says. */
+/** Retention: removes the oldest records of a feed once they are older than its project keeps them. */
 @NullMarked
 package dev.annals.derived.retention;
 

@@ -11,20 +11,19 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the index can tell of filters: alternatives, of which each is a set of keys, so that every record that passes has all keys
- * of one of them. What it cannot tell is left to the look at the records: exclusions, prefixes, networks, metadata, types, and lists
- * that would make too many alternatives.
+ * The part of a filter that the index can answer: alternatives of keys. Every record that passes has all keys of one alternative. The
+ * records themselves decide about the rest: exclusions, prefixes, networks, metadata, types, and lists with too many alternatives.
  *
- * @param alternatives at least one; one without keys says that any record may pass
+ * @param alternatives at least one; an empty one means that any record may pass
  */
 record IndexKeys(List<Set<Key>> alternatives) {
 
-    /** Each is looked up by itself. */
+    /** Each alternative is a search of its own. */
     private static final int MOST_ALTERNATIVES = 16;
 
     private static final List<Set<Key>> ANYTHING = List.of(Set.of());
 
-    /** The fields as {@code annals.search_key()} numbers them. */
+    /** Fields, as {@code annals.search_key()} numbers them. */
     private static final int ACTION = 1;
 
     private static final int ACTOR = 2;
@@ -35,10 +34,9 @@ record IndexKeys(List<Set<Key>> alternatives) {
     private static final int ANY_WORD = 7;
     private static final int RECORDED_BY = 8;
 
-    /** A value of a field; of the message, words. */
+    /** A value of a field; of a message, its words. */
     record Key(int field, String value) {}
 
-    /** The keys of all that filters ask for. */
     static IndexKeys of(Filter filter) {
         Set<Key> always = new LinkedHashSet<>();
         add(always, ACTION, filter.action());
@@ -61,19 +59,19 @@ record IndexKeys(List<Set<Key>> alternatives) {
         }
     }
 
-    /** Whether it leaves nothing out. */
+    /** Whether the index excludes nothing. */
     boolean isAnything() {
         return alternatives.stream().anyMatch(Set::isEmpty);
     }
 
-    /** Whether one value or word is all that is looked for: then a record that has it passes as a rule. */
+    /** Whether each alternative is one value or word: a record that has it then passes as a rule. */
     boolean areSingle() {
         return alternatives.stream()
                 .allMatch(keys -> keys.size() == 1
                         && keys.stream().noneMatch(key -> key.value().contains(" ")));
     }
 
-    /** Long messages have a key for any word in place of one for each. */
+    /** Adds alternatives for long messages, which have one key for any word. */
     private static List<Set<Key>> withUnindexedWords(List<Set<Key>> alternatives) {
         Set<Set<Key>> all = new LinkedHashSet<>(alternatives);
         for (Set<Key> alternative : alternatives) {
@@ -111,7 +109,7 @@ record IndexKeys(List<Set<Key>> alternatives) {
         return ANYTHING;
     }
 
-    /** All of both; the first alone where that would be too many. */
+    /** All pairs; the first list alone if these are too many. */
     private static List<Set<Key>> product(List<Set<Key>> first, List<Set<Key>> second) {
         if (first.size() * second.size() > MOST_ALTERNATIVES) {
             return first;
@@ -127,7 +125,7 @@ record IndexKeys(List<Set<Key>> alternatives) {
         return List.copyOf(product);
     }
 
-    /** Null where the index does not have the field. */
+    /** @return null if the index does not have the field */
     private static @Nullable Integer field(Field field) {
         return switch (field) {
             case ACTION -> ACTION;
@@ -140,7 +138,7 @@ record IndexKeys(List<Set<Key>> alternatives) {
         };
     }
 
-    /** For each key, to which alternative it belongs. */
+    /** The alternative of each key. */
     Integer[] numbers() {
         List<Integer> numbers = new ArrayList<>();
         for (int i = 0; i < alternatives.size(); i++) {

@@ -8,11 +8,11 @@ import io.smallrye.config.WithDefault;
 
 /** Limits on filters and their index. */
 @ConfigMapping(prefix = "annals.search")
-// A native executable would have none of these methods to ask for their limits.
+// A native executable would otherwise lack these methods.
 @RegisterForReflection(fields = false)
 public interface SearchConfig {
 
-    /** Records that a page with filters may look at, besides those that the index rules out. Then it comes back short, with a {@code next}. */
+    /** Records that a page with filters may read, besides those that the index rules out. Then it is short, with a {@code next}. */
     @WithDefault("5000")
     @Min(1)
     @Max(1_000_000)

@@ -24,12 +24,12 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The index behind filters: a projection that notes for each block of {@value #BLOCK} places which values its records
- * have, and which slices or places of the block hold each; and the ranges of a feed that a page with filters has to look at. It
- * never leaves out a record that passes; the records themselves decide.
+ * The index behind filters. As a projection, it stores for each block of {@value #BLOCK} places the values of its records, and the slices or
+ * places of the block that hold each value. As the {@link FeedIndex}, it plans which ranges of a feed a page with filters reads: none that
+ * holds a match is left out, and the records themselves decide.
  *
- * <p>A page looks at a bounded number of places and blocks, and behind the last block at every place, up to the head:
- * so it does not matter how far the index is behind.
+ * <p>A plan has a bounded number of places and blocks. After the last indexed block it covers every place up to the head, so pages are right
+ * however far the index is behind.
  */
 @ApplicationScoped
 public class SearchIndex implements Projection, FeedIndex {
@@ -43,25 +43,25 @@ public class SearchIndex implements Projection, FeedIndex {
     private static final int BLOCK = 1_024;
     /** Places that share a bit. */
     private static final int SLICE = BLOCK / Long.SIZE;
-    /** Blocks to ask for at first, which is enough for values that are common, and then. */
+    /** The blocks of the first search, which suffice for frequent values. */
     private static final int FEW_BLOCKS = 8;
 
-    /** How many more records to plan for than are wanted, since a value is not equally frequent everywhere. */
+    /** Plans for more records than wanted, because a value is not equally frequent everywhere. */
     private static final double SPARE = 1.25;
 
-    /** Blocks at most, for a page. */
+    /** The most blocks of a page's second search. */
     private static final int MORE_BLOCKS = 504;
 
-    /** For facets, which look at all of them. */
+    /** The blocks of a search for facets, which read all of them. */
     private static final int MANY_BLOCKS = 248;
-    /** Stretches of 2<sup>20</sup> places whose blocks are asked for together. */
+    /** The most stretches, of 2<sup>20</sup> places each, of a search. */
     private static final int STRETCHES = 256;
 
     private static final int STRETCH_BITS = 20;
 
-    /** Messages of people and programs are shorter, and dividing a long one into words takes milliseconds. */
+    /** Messages are shorter as a rule. Splitting a long one into words takes milliseconds. */
     private static final int INDEXED_BYTES = 4_096;
-    /** Words of a message at most; the index would grow with each, and a message with more is rare and is looked at instead. */
+    /** The index grows with each word. A message with more words is rare, and every search for words reads it. */
     private static final int INDEXED_WORDS = 256;
 
     private static final int BLOCKS_PER_RESET = 500;
@@ -71,18 +71,17 @@ public class SearchIndex implements Projection, FeedIndex {
     private final int indexedBytes;
     private final int indexedWords;
 
-    /** The index as the service keeps it. */
+    /** Creates the index of the service. */
     @Inject
     public SearchIndex(@Reads Pool pool, SearchConfig config) {
         this(pool, config, INDEXED_BYTES, INDEXED_WORDS);
     }
 
     /**
-     * An index of other messages.
+     * Creates an index with other limits.
      *
-     * @param indexedBytes how many bytes of UTF-8 a message may have whose words are indexed; a page that searches for words looks at
-     *     every longer one
-     * @param indexedWords how many words such a message may have
+     * @param indexedBytes the most bytes of UTF-8 of a message whose words are indexed; a search for words reads every longer one
+     * @param indexedWords the most words of such a message
      */
     public SearchIndex(Pool pool, SearchConfig config, int indexedBytes, int indexedWords) {
         this.pool = pool;
@@ -116,13 +115,13 @@ public class SearchIndex implements Projection, FeedIndex {
                 .replaceWithVoid();
     }
 
-    /** Its whole block. */
+    /** Indexes the block of the record again. */
     @Override
     public Uni<Void> include(SqlConnection connection, UUID projectId, long sequenceId) {
         return project(connection, projectId, (sequenceId - 1) / BLOCK * BLOCK).replaceWithVoid();
     }
 
-    /** The block in which the oldest record is left. */
+    /** Indexes the block of the oldest remaining record again. */
     @Override
     public Uni<Void> afterRemoval(SqlConnection connection, UUID projectId, long horizon) {
         return horizon % BLOCK == 0
@@ -141,7 +140,7 @@ public class SearchIndex implements Projection, FeedIndex {
                 .replaceWithVoid();
     }
 
-    // So many blocks at a time that no statement comes near its time limit.
+    // A bounded number of blocks, so that no statement runs into its time limit.
     private static Uni<Boolean> resetNext(
             SqlConnection connection, UUID projectId, AtomicReference<@Nullable Long> after) {
         return RESET_SEARCH
@@ -156,7 +155,7 @@ public class SearchIndex implements Projection, FeedIndex {
     }
 
     /**
-     * A block that can hold what is looked for, in the slices whose bits are set, and at some places.
+     * A block that may hold matches, in the slices whose bits are set, and at single places.
      *
      * @param places in the block, from 0 on
      */
@@ -170,7 +169,7 @@ public class SearchIndex implements Projection, FeedIndex {
             return (number + 1) * BLOCK;
         }
 
-        /** How many slices and places there are, each of which mostly has a record that passes. */
+        /** The number of slices and places, each of which has a match as a rule. */
         int hits() {
             return Long.bitCount(slices) + places.size();
         }
@@ -179,7 +178,7 @@ public class SearchIndex implements Projection, FeedIndex {
             return Long.bitCount(slices) * SLICE + places.size();
         }
 
-        /** Where to look, in the feed's order. Ranges may touch one another, and a place be in two of them. */
+        /** The ranges to read, in the feed's order. They may overlap. */
         List<Range> ranges() {
             List<Range> ranges = new ArrayList<>();
             for (int slice = 0; slice < Long.SIZE; slice++) {
@@ -201,11 +200,11 @@ public class SearchIndex implements Projection, FeedIndex {
     private record Range(long first, long last) {}
 
     /**
-     * What the index knows.
+     * The result of a search.
      *
      * @param head the last sequence id of the feed
-     * @param through up to there it knows all
-     * @param covered in the direction of the search, up to there no other blocks are worth a look
+     * @param through the last sequence id that is indexed
+     * @param covered where the search ended: up to there, no other block holds a match
      */
     private record IndexHits(long head, long through, List<Block> blocks, long covered) {
 
@@ -269,11 +268,10 @@ public class SearchIndex implements Projection, FeedIndex {
     }
 
     /**
-     * Where to look for all records before a place that pass, the newest first. What is not in the plan is left for the next one,
-     * before {@link ScanPlan#lowest}.
+     * Plans where to read all matches before a place, the newest first. The next plan begins before {@link ScanPlan#lowest}.
      *
      * @param before above 1
-     * @param places the largest number of places to look at, above 0
+     * @param places the most places, above 0
      */
     public Uni<ScanPlan> planBack(UUID projectId, long before, Filter filter, long places) {
         return find(projectId, Order.DESCENDING, filter, before - 1, MANY_BLOCKS)
@@ -289,7 +287,6 @@ public class SearchIndex implements Projection, FeedIndex {
         return planBack(plan, highest, hits);
     }
 
-    /** Adds what is up to a place. */
     private static ScanPlan planBack(ScanPlan plan, long highest, IndexHits hits) {
         if (highest > hits.through() && !plan.add(hits.through() + 1, highest)) {
             return plan;
@@ -308,7 +305,7 @@ public class SearchIndex implements Projection, FeedIndex {
         return plan;
     }
 
-    /** If the index was set back in between, the second part says nothing about the blocks that it lacks. */
+    /** Drops the second result if a rebuild began between both searches: it lacks blocks. */
     private static IndexHits together(IndexHits hits, IndexHits more) {
         return more.through() < hits.covered() - 1
                 ? hits
@@ -323,8 +320,8 @@ public class SearchIndex implements Projection, FeedIndex {
     }
 
     /**
-     * How many more blocks to ask for: as many as fill the page, and some to spare, if what is looked for goes on to be as frequent as
-     * in the first ones and passes; but no more than can be looked at.
+     * The number of blocks of the second search: enough to fill the page if matches stay as frequent as in the first blocks, but no more than
+     * the page may read.
      */
     private int more(IndexHits few, Filter filter, int limit) {
         double lookable = (double) config.scanLimit() / Math.max(1, few.width());
@@ -333,7 +330,7 @@ public class SearchIndex implements Projection, FeedIndex {
         return (int) Math.max(FEW_BLOCKS, Math.min(MORE_BLOCKS, blocks));
     }
 
-    /** @param from the place to begin at; null is the head */
+    /** @param from the first place; null for the head */
     private Uni<IndexHits> find(UUID projectId, Order order, Filter filter, @Nullable Long from, int blocks) {
         boolean ascending = order == Order.ASCENDING;
         IndexKeys keys = IndexKeys.of(filter);

@@ -1,4 +1,4 @@
-/** The index behind filters, and what a page with filters looks at. */
+/** The index behind filters. */
 @NullMarked
 package dev.annals.derived.search;
 

@@ -16,7 +16,10 @@ import java.util.stream.Collectors;
 import java.util.stream.StreamSupport;
 import org.jspecify.annotations.Nullable;
 
-/** Counts records by UTC day of their timestamp, action and outcome; and apart from that, by their actor besides. */
+/**
+ * The projection that counts records by UTC day of their timestamp, action and outcome, and separately by these and the actor. The second
+ * counts are kept apart, so that reads without actors do not depend on the number of actors.
+ */
 @ApplicationScoped
 public class DailyCounts implements Projection {
 
@@ -34,7 +37,7 @@ public class DailyCounts implements Projection {
         this(config, Projector.RECORDS);
     }
 
-    /** @param records how many a step takes in */
+    /** @param records the most that a step takes in */
     DailyCounts(StatisticsConfig config, int records) {
         this.config = config;
         this.records = records;
@@ -93,7 +96,7 @@ public class DailyCounts implements Projection {
                 .replaceWithVoid();
     }
 
-    // So many days at a time that no statement comes near its time limit.
+    // A bounded number of days, so that no statement runs into its time limit.
     private static Uni<Boolean> resetNext(
             SqlConnection connection, UUID projectId, AtomicReference<@Nullable LocalDate> after) {
         return RESET_STATISTICS

@@ -8,14 +8,14 @@ import io.smallrye.config.WithDefault;
 
 /** Limits on statistics. */
 @ConfigMapping(prefix = "annals.statistics")
-// A native executable would have none of these methods to ask for their limits.
+// A native executable would otherwise lack these methods.
 @RegisterForReflection(fields = false)
 public interface StatisticsConfig {
 
     /**
-     * Combinations of action, outcome and actor that statistics keep per project and day; further ones are counted together. A change needs a rebuild.
+     * Combinations of action, outcome and actor that statistics distinguish per project and day; further ones are counted together. A change needs a rebuild.
      *
-     * <p>So many of action and outcome, and besides as many of action, actor and outcome. Otherwise a writer that makes up an actor for every record would double the database.
+     * <p>The limit holds for action and outcome, and separately for action, actor and outcome. Without it, a writer that invents an actor for every record would double the database.
      */
     @WithDefault("10000")
     @Min(1)

@@ -14,15 +14,15 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What is asked of the statistics.
+ * A request for statistics.
  *
- * @param start the first day, in UTC; null is the first one that has records
- * @param end the day after the last one; null is after all that have records
- * @param by what to count separately; at least one
+ * @param start the first day, in UTC; null for the first day with records
+ * @param end the day after the last one; null for the last day with records
+ * @param by at least one
  */
 record StatisticsQuery(@Nullable LocalDate start, @Nullable LocalDate end, Set<Dimension> by) {
 
-    /** What can be counted separately, in the order in which results are sorted. */
+    /** The dimensions to count by, in the order in which results are sorted. */
     enum Dimension {
         DAY,
         ACTION,

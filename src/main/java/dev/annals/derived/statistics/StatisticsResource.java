@@ -39,16 +39,16 @@ public class StatisticsResource {
     private static final Sql READ_STATISTICS = Sql.named("derived/statistics/read_statistics");
     private static final Sql READ_DAILY_TOTALS = Sql.named("derived/statistics/read_daily_totals");
 
-    /** A result as it comes from the database, without its texts. */
+    /** The memory of a result without its texts. */
     private static final long RESULT_BYTES = 320;
-    /** How many bytes of memory a byte of text takes: two in a result, one in the answer, and one in a copy of that. */
+    /** The memory of a byte of text: two in a result, one in the answer, and one in a copy of the answer. */
     private static final long BYTES_HELD_PER_BYTE = 4;
 
-    /** As many as combinations of a day by default; with {@link #RESULT_BYTES} they take 3 MiB. */
+    /** The default of a day's combinations. They take 3 MiB. */
     private static final int MAX_RESULTS = 10_000;
-    /** Actions, actors and outcomes of an answer: 2 MiB, because the answer holds them {@link #BYTES_HELD_PER_BYTE} times. */
+    /** The most text of an answer. It is in memory {@link #BYTES_HELD_PER_BYTE} times. */
     private static final long MAX_TEXT_BYTES = 2_097_152;
-    /** The counts that an answer is made from: the database adds up so many in about a second. */
+    /** The most counts that an answer is made from. The database adds up so many in about a second. */
     private static final int MAX_COUNTS = 1_000_000;
 
     private final Pool pool;

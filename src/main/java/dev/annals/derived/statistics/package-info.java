@@ -1,4 +1,4 @@
-/** How many records there are, by day, action, actor and outcome. */
+/** Counts of records by day, action, actor and outcome. */
 @NullMarked
 package dev.annals.derived.statistics;
 

@@ -1,4 +1,4 @@
--- What filters let pass: a condition on a record r, for the statements that include it. Null is any.
+-- The condition of a filter on a record r, for the statements that include it. Null matches any value.
 --
 -- :start        timestamptz
 -- :end          timestamptz   exclusive
@@ -9,9 +9,9 @@
 -- :ip_address   text
 -- :q            text          words
 -- :recorded_by  text          token: or identity: and its id, or role: and its name
--- :actor_id     text          of the actor, and no name; besides :actor
--- :subject_id   text          of the subject, and no name; besides :subject
--- :terms        text[]        what the query compares with, of which its condition takes one after the other; null: no query
+-- :actor_id     text          the actor's id; in addition to :actor
+-- :subject_id   text          the subject's id; in addition to :subject
+-- :terms        text[]        the texts of the query, in the order of its condition; null: no query
 (:start::timestamptz is null or r."timestamp" >= :start)
 and (:end::timestamptz is null or r."timestamp" < :end)
 and (:action::text is null or r.action = :action)
@@ -22,7 +22,7 @@ and (:subject_id::text is null or r.subject_id = :subject_id)
 and (:outcome::text is null or r.outcome = :outcome)
 and (:ip_address::text is null or host(r.ip_address) = :ip_address)
 and (:recorded_by::text is null or annals.recorder(r.recorded_by_token, r.recorded_by_role) = :recorded_by)
--- Most messages fail the first test, which is much cheaper. What does not depend on the record is a subquery, and computed once.
+-- Most messages fail the first test, which is much cheaper. A subquery that does not depend on the record is computed once.
 and (:q::text is null or case
   when annals.fold(r.message) like all (array(select '%' || word || '%' from unnest(annals.words(:q::text)) as word))
   then annals.words(r.message) @> (select annals.words(:q::text))

@@ -1,5 +1,5 @@
--- The columns of a record r that RecordRow reads, for the statements that include them. These add message and metadata, which some leave
--- out if they are large.
+-- The columns of a record r that RecordRow reads, for the statements that include them. Statements add message and metadata; some leave
+-- large ones out.
 r.id,
 r."timestamp",
 r.recorded_at,

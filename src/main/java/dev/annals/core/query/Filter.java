@@ -11,20 +11,20 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which records pass; a null component lets all pass.
+ * A filter of records. Null accepts every record.
  *
- * @param start at this timestamp or later
- * @param end before this timestamp
- * @param action exactly this action
+ * @param start inclusive
+ * @param end exclusive
+ * @param action the whole action
  * @param actor the actor's id or name
  * @param subject the subject's id or name
- * @param outcome exactly this outcome
- * @param ipAddress exactly this address, in the text form that records show
- * @param q all words of this text, in any order and in any case, in the message
- * @param recordedBy exactly this writer
- * @param actorId exactly the actor with this id: what a viewer link is limited to, whatever else is asked for
- * @param subjectId the same for the subject
- * @param query besides, what this asks for
+ * @param outcome the whole outcome
+ * @param ipAddress the whole address, in the text form that records show
+ * @param q words of the message, all of them, in any order and in any case
+ * @param recordedBy the writer
+ * @param actorId the actor's id, to which a viewer link is limited
+ * @param subjectId the subject's id, to which a viewer link is limited
+ * @param query in addition to the others
  */
 public record Filter(
         @Nullable OffsetDateTime start,
@@ -40,10 +40,10 @@ public record Filter(
         @Nullable String subjectId,
         @Nullable Query query) {
 
-    /** Lets every record pass. */
+    /** Accepts every record. */
     public static final Filter NONE = new Filter(null, null, null, null, null, null, null, null, null);
 
-    /** A filter that a reader asks for. */
+    /** Makes the filter of a reader who uses no viewer link. */
     public Filter(
             @Nullable OffsetDateTime start,
             @Nullable OffsetDateTime end,
@@ -58,8 +58,8 @@ public record Filter(
     }
 
     /**
-     * The same filter, through which only those records pass that the query asks for, too. Words and times that all of them must
-     * have become those of the filter, with which pages are cheapest.
+     * A filter that also requires the query. Words and times that every record must have become those of the filter, which is
+     * faster.
      */
     public Filter and(Query asked) {
         List<Query> parts = asked instanceof Query.All all ? all.parts() : List.of(asked);
@@ -101,7 +101,7 @@ public record Filter(
     /**
      * A statement on records for this filter, with its binds {@code start} to {@code terms} set.
      *
-     * @param statement one with a place for a condition on {@code r}
+     * @param statement includes {@code passes.sql} for a record {@code r}
      */
     public Binds of(Sql statement) {
         Condition condition = query == null ? null : new Condition(query);
@@ -123,7 +123,7 @@ public record Filter(
     /**
      * A statement on records for a query alone, with its bind {@code terms} set.
      *
-     * @param statement one with a place for a condition on {@code r}
+     * @param statement has a place for a condition on {@code r}
      */
     public static Binds of(Sql statement, Query query) {
         Condition condition = new Condition(query);
@@ -131,13 +131,15 @@ public record Filter(
     }
 
     /**
-     * A query as a condition on a record {@code r}, for {@code passes.sql}. What the query says stands in the terms alone, which
-     * are bound. Each part is true or false, and never null, so that its exclusion is the opposite.
+     * A query as a condition on a record {@code r}, for {@code passes.sql}. Text of the query is in the bound terms alone. Each
+     * part is true or false, and never null, so that its exclusion is the opposite.
      */
     public static final class Condition {
 
         private final List<String> terms = new ArrayList<>();
-        /** Of each phrase, that its first word is somewhere in the message; otherwise the words need not be told apart. */
+        /**
+         * For each phrase, that its first word is somewhere in the message. If none is, the message is not divided into words.
+         */
         private final List<String> firstWords = new ArrayList<>();
 
         private final String sql;
@@ -147,7 +149,7 @@ public record Filter(
             sql = firstWords.isEmpty() ? condition : withWords(condition);
         }
 
-        /** However many phrases there are, a message is divided into its words at most once. */
+        /** Divides a message into its words at most once, however many phrases there are. */
         private String withWords(String condition) {
             return "(select " + condition + " from (select annals.fold(r.message) as text offset 0) as message"
                     + " cross join lateral (select case when " + String.join(" or ", firstWords)

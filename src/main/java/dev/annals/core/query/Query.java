@@ -12,10 +12,10 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which records are searched for. Texts match in any case. A record that lacks what a part names does not match that part, and
+ * A query for records. Texts match in any case. A record without a field does not match a part that names the field, and
  * matches its exclusion.
  *
- * <p>As text each is the query that {@link QueryParser} reads it from.
+ * <p>{@code toString} gives text from which {@link QueryParser} reads the query again.
  */
 public sealed interface Query {
 
@@ -59,10 +59,10 @@ public sealed interface Query {
     }
 
     /**
-     * The message has these words, one directly after the other.
+     * The message has these words, in this order and next to each other.
      *
      * @param words one or more, as {@link QueryParser.Words} divides text
-     * @param prefix whether the last of them only has to begin a word
+     * @param prefix whether the last one only has to begin a word
      */
     record Message(List<String> words, boolean prefix) implements Query {
 
@@ -79,7 +79,7 @@ public sealed interface Query {
     /**
      * A field has this value.
      *
-     * @param prefix whether it only has to begin with it; an empty prefix is any value
+     * @param prefix whether the field only has to begin with it; an empty prefix matches any value
      */
     record Value(Field field, String value, boolean prefix) implements Query {
 
@@ -90,11 +90,11 @@ public sealed interface Query {
     }
 
     /**
-     * The metadata have this value at a path, or a list there has it among its elements. Numbers, {@code true} and {@code false}
-     * are compared as they are written.
+     * The metadata has this value at a path, or a list with this value. Numbers, {@code true} and {@code false} are compared as
+     * they are written.
      *
      * @param path names of members, or numbers of elements, from the outermost
-     * @param prefix whether the value only has to begin with it; an empty prefix is any value
+     * @param prefix whether the value there only has to begin with this one; an empty prefix matches any value
      */
     record Metadata(List<String> path, String value, boolean prefix) implements Query {
 
@@ -127,9 +127,9 @@ public sealed interface Query {
     /**
      * A time is in this range; one of its ends may be open.
      *
-     * @param recorded whether it is the time at which the record was taken in, and not that at which it happened
-     * @param start at this time or later
-     * @param end before this time
+     * @param recorded whether it is the time at which the service stored the record, and not the time of the action
+     * @param start inclusive
+     * @param end exclusive
      */
     record Time(
             boolean recorded,
@@ -146,17 +146,17 @@ public sealed interface Query {
         }
     }
 
-    /** What needs no quotes as a value, or as a name in a path. */
+    /** A value, or a name in a path, that needs no quotes. */
     Pattern PLAIN = Pattern.compile("[\\p{L}\\p{N}_@-]+");
 
-    /** All of these; one alone is itself. */
+    /** A query for all of these; one alone is itself. */
     static Query all(List<Query> parts) {
         List<Query> flat = new ArrayList<>();
         parts.forEach(part -> flat.addAll(part instanceof All all ? all.parts() : List.of(part)));
         return flat.size() == 1 ? flat.get(0) : new All(flat);
     }
 
-    /** Any of these; one alone is itself. */
+    /** A query for any of these; one alone is itself. */
     static Query any(List<Query> parts) {
         List<Query> flat = new ArrayList<>();
         parts.forEach(part -> flat.addAll(part instanceof Any any ? any.parts() : List.of(part)));
@@ -171,7 +171,7 @@ public sealed interface Query {
         return '"' + text.replace("\\", "\\\\").replace("\"", "\\\"") + '"';
     }
 
-    /** What of a record a query can name, besides its message, its times and its metadata. */
+    /** A field that a query can name, besides the message, the times and the metadata. */
     enum Field {
         /** The record's action. */
         ACTION("action"),
@@ -195,7 +195,7 @@ public sealed interface Query {
         OUTCOME("outcome"),
         /** The IP address, in the text form that records show. */
         IP("ip"),
-        /** Who wrote the record, as records show it. */
+        /** The writer, as records show it. */
         RECORDED_BY("recorded_by");
 
         private final String text;
@@ -209,7 +209,9 @@ public sealed interface Query {
             return text;
         }
 
-        /** The field of this name, in lower case; {@code ip_address}, as records have it, is the same as {@code ip}. */
+        /**
+         * The field with this name, in lower case. Both {@code ip} and {@code ip_address}, its name in records, are accepted.
+         */
         static Optional<Field> named(String name) {
             return name.equals("ip_address")
                     ? Optional.of(IP)
@@ -218,7 +220,7 @@ public sealed interface Query {
                             .findFirst();
         }
 
-        /** All names that may stand before a colon, for people. */
+        /** All names of fields, for messages. */
         static String names() {
             return Stream.concat(
                             Arrays.stream(values()).map(Field::text),

@@ -16,7 +16,7 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads a {@link Query} from text, by recursive descent. Text without anything of the language is words, whatever punctuation stands
+ * Reads a {@link Query} from text, by recursive descent. Any text without the syntax below is a list of words, with punctuation
  * between them.
  *
  * <pre>
@@ -28,23 +28,23 @@ import org.jspecify.annotations.Nullable;
  */
 public final class QueryParser {
 
-    /** How many characters of UTF-16 a query may have. */
+    /** The most characters of a query, in UTF-16. */
     public static final int MAX_LENGTH = 1_024;
 
-    /** How many words, phrases and values it may have. */
+    /** The most words, phrases and values of a query. */
     public static final int MAX_TERMS = 128;
 
-    /** How many exclusions and parentheses may stand in one another. */
+    /** The most levels of exclusions and parentheses. */
     public static final int MAX_DEPTH = 8;
 
-    /** How far ahead of the clock {@code last:} reaches: the clocks of writers differ. */
+    /** The time after now that {@code last:} includes: the clocks of writers differ. */
     public static final Duration AHEAD = Duration.ofMinutes(1);
 
     private static final Pattern NAME = Pattern.compile("[A-Za-z_][A-Za-z0-9_.]*");
     private static final Pattern METADATA = Pattern.compile("metadata\\.", Pattern.CASE_INSENSITIVE);
     private static final Pattern OPERATOR = Pattern.compile("OR|AND|NOT");
     private static final Pattern LAST = Pattern.compile("([1-9][0-9]{0,4})([smhdw])");
-    /** The beginning of an IPv4 address that is mapped to IPv6, as far as it is dotted. */
+    /** The beginning of an IPv4 address mapped to IPv6, as far as it is dotted. */
     private static final Pattern MAPPED = Pattern.compile("::[Ff]{4}:[0-9]+\\.[0-9.]*");
 
     private static final int LAST_YEAR = 9999;
@@ -63,9 +63,10 @@ public final class QueryParser {
     /**
      * Reads a query.
      *
-     * @param now what {@code last:} counts back from, up to {@link #AHEAD} of it; null where a query outlives the moment, and only fixed times will do
-     * @throws QueryException if the text is no query, has no word and no value, or exceeds {@link #MAX_LENGTH}, {@link #MAX_TERMS}
-     *     or {@link #MAX_DEPTH}
+     * @param now the end of {@code last:}, apart from {@link #AHEAD}; null if the query is stored, so that only fixed times are
+     *     allowed
+     * @throws QueryException if the text is no query, has neither a word nor a value, or exceeds {@link #MAX_LENGTH}, {@link
+     *     #MAX_TERMS} or {@link #MAX_DEPTH}
      */
     public static Query parse(String text, @Nullable OffsetDateTime now) throws QueryException {
         return new QueryParser(text, now).parse();
@@ -89,7 +90,7 @@ public final class QueryParser {
         return query;
     }
 
-    /** Up to a closing parenthesis or the end; null if there is nothing but punctuation. */
+    /** Reads up to a closing parenthesis or the end; null if there is only punctuation. */
     private @Nullable Query group() throws QueryException {
         List<Query> parts = new ArrayList<>();
         boolean and = false;
@@ -130,7 +131,7 @@ public final class QueryParser {
         return parts.isEmpty() ? null : or ? Query.any(parts) : Query.all(parts);
     }
 
-    /** Null if it is nothing but punctuation. */
+    /** Null if there is only punctuation. */
     private @Nullable Query term() throws QueryException {
         int start = at;
         if (isExclusion()) {
@@ -184,7 +185,7 @@ public final class QueryParser {
         at++;
     }
 
-    /** A hyphen before a term. One by itself, or two, are punctuation. */
+    /** A hyphen before a term excludes it. One by itself, or two, are punctuation. */
     private boolean isExclusion() {
         return text.charAt(at) == '-'
                 && at + 1 < text.length()
@@ -193,7 +194,7 @@ public final class QueryParser {
                 && text.charAt(at + 1) != ')';
     }
 
-    /** The operator that stands here as a word of its own, in upper case; empty if there is none. */
+    /** The operator here, a word of its own in upper case; empty if there is none. */
     private String operator() {
         Matcher operator = OPERATOR.matcher(text).region(at, text.length());
         if (!operator.lookingAt()) {
@@ -205,7 +206,7 @@ public final class QueryParser {
         return alone ? operator.group() : "";
     }
 
-    /** Whatever stands up to white space or a parenthesis, as words. */
+    /** Reads up to white space or a parenthesis as words. */
     private @Nullable Query words() throws QueryException {
         int start = at;
         while (at < text.length() && !Words.isSpace(text.charAt(at)) && "()".indexOf(text.charAt(at)) < 0) {
@@ -234,7 +235,7 @@ public final class QueryParser {
         return new Query.Message(words, prefix);
     }
 
-    /** A field and what it is to have; null if no field is named here. */
+    /** Reads a field and its values; null if no field is named here. */
     private @Nullable Query field() throws QueryException {
         int start = at;
         if (METADATA.matcher(text).region(at, text.length()).lookingAt()) {
@@ -281,7 +282,7 @@ public final class QueryParser {
         return values(values);
     }
 
-    /** Null if no colon follows: then it is words. */
+    /** Null if no colon follows: then the text is words. */
     private @Nullable Query metadata() throws QueryException {
         int start = at;
         at += "metadata.".length();
@@ -314,7 +315,6 @@ public final class QueryParser {
         return !Words.isSpace(c) && ":.\"(),".indexOf(c) < 0;
     }
 
-    /** Makes a part of the query of a value. */
     private interface Values {
         Query read(int from, String value, boolean prefix) throws QueryException;
     }
@@ -434,7 +434,7 @@ public final class QueryParser {
         return time;
     }
 
-    /** The end of the day, minute or second that a time names; null if it is the last there is. */
+    /** The end of the day, minute or second that a time names; null if it is the last one. */
     private static @Nullable OffsetDateTime end(OffsetDateTime start, String value) {
         int point = value.indexOf('.');
         long colons = value.substring(0, Math.min(value.length(), "2026-01-01T00:00:00".length()))
@@ -477,7 +477,7 @@ public final class QueryParser {
         return new Query.Time(false, now.minus(duration), now.plus(AHEAD));
     }
 
-    /** What stands between quotes, where a backslash stands before a quote or a backslash that is meant itself. */
+    /** Reads up to the closing quote. A backslash escapes a quote or a backslash. */
     private String quoted() throws QueryException {
         int opened = at;
         StringBuilder content = new StringBuilder();
@@ -516,7 +516,7 @@ public final class QueryParser {
         return new QueryException(position, "character " + position + ": " + message);
     }
 
-    /** A text that is no query, and where. */
+    /** A text is no query. The message says where and why. */
     public static final class QueryException extends Exception {
 
         @Serial
@@ -524,15 +524,14 @@ public final class QueryParser {
 
         private final int position;
 
-        /** @param position of the first character that cannot be taken, from 1 */
         QueryException(int position, String message) {
             super(message, null, false, false);
             this.position = position;
         }
 
         /**
-         * Which character of the text cannot be taken, from 1: Unicode characters, of which some are two of Java's. One more than
-         * the text has if something is missing at its end.
+         * The number of the first wrong character, from 1: in Unicode characters, some of which are two of Java's. One more
+         * than the length of the text if something is missing at its end.
          */
         public int position() {
             return position;
@@ -540,8 +539,8 @@ public final class QueryParser {
     }
 
     /**
-     * Divides text into words where {@code annals.words()} of the schema does, whose words are folded besides: so what folds to nothing but
-     * punctuation stands between words, too.
+     * Divides text into words as {@code annals.words()} of the schema does. The schema also folds words, so characters that
+     * fold to punctuation separate words.
      */
     static final class Words {
 
@@ -569,7 +568,6 @@ public final class QueryParser {
                     .toList();
         }
 
-        /** Whether a character is white space, which ends a term. */
         static boolean isSpace(char c) {
             return SPACE.matcher(String.valueOf(c)).matches();
         }

@@ -11,22 +11,22 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a client says happened. It never changes once it is stored, except that fields may be redacted.
+ * A record as a client sent it. A stored record never changes, except that fields may be redacted.
  *
  * @param id unique in its project
- * @param idAssigned whether the service drew the id because the client sent none; if so, only an earlier attempt of the same
+ * @param idAssigned whether the service drew the id because the client sent none; then only an earlier attempt of the same
  *     request can have stored it
- * @param action what was done, such as {@code volume_create}; 1 to 255 characters
- * @param actor who did it
- * @param subject what it was done to
+ * @param action such as {@code volume_create}; 1 to 255 characters
+ * @param actor the person or program that acted
+ * @param subject the thing that the action changed or used
  * @param outcome such as {@code success}; 1 to 64 characters
- * @param ipAddress where the actor was, in the text form of PostgreSQL's {@code inet}
+ * @param ipAddress the address of the actor, in the text form of PostgreSQL's {@code inet}
  * @param message for people; up to 65,535 bytes
- * @param timestamp when it happened: UTC, whole microseconds, years 0001 to 9999
+ * @param timestamp the time of the action: UTC, whole microseconds, years 0001 to 9999
  * @param timestampAssigned whether the service set the timestamp because the client sent none
  * @param metadata the JSON text of an object that is not empty, or null
- * @param numberSequence the sequence that the record takes its number from, if it wants one; its name
- * @param isEvent whether it came as a CloudEvent, which attributes that were added on the way do not make another one
+ * @param numberSequence the name of the sequence from which the record gets a number, or null
+ * @param isEvent whether the record was a CloudEvent; attributes that systems on the way added make no difference then
  */
 public record AuditRecord(
         UUID id,
@@ -43,10 +43,10 @@ public record AuditRecord(
         @Nullable String numberSequence,
         boolean isEvent) {
 
-    /** With what the actions begin that only the database records: what was done to records themselves. */
+    /** The prefix of actions that only the database records, about records themselves. */
     public static final String RESERVED = "annals.";
 
-    /** A record with an id from its client, and without a number. */
+    /** Makes a record with an id from its client, and without a number. */
     public AuditRecord(
             UUID id,
             String action,
@@ -74,14 +74,14 @@ public record AuditRecord(
                 false);
     }
 
-    /** This record as one that came as a CloudEvent. */
+    /** A copy that was a CloudEvent. */
     public AuditRecord asEvent() {
         Draft draft = new Draft(this);
         draft.isEvent = true;
         return draft.record();
     }
 
-    /** This record with another id drawn by the service. */
+    /** A copy with another id drawn by the service. */
     public AuditRecord withId(UUID drawn) {
         Draft draft = new Draft(this);
         draft.id = drawn;
@@ -89,7 +89,7 @@ public record AuditRecord(
         return draft.record();
     }
 
-    /** This record with another message and other metadata. */
+    /** A copy with another message and other metadata. */
     public AuditRecord withTexts(@Nullable String otherMessage, @Nullable String otherMetadata) {
         Draft draft = new Draft(this);
         draft.message = otherMessage;
@@ -97,7 +97,7 @@ public record AuditRecord(
         return draft.record();
     }
 
-    /** This record without some of its fields, by the names that docs/leaf-format.md gives them. */
+    /** A copy without these fields, by their names in docs/leaf-format.md. */
     AuditRecord without(Set<String> fields) {
         Draft draft = new Draft(this);
         draft.actor = without("actor.", actor, fields);
@@ -121,10 +121,10 @@ public record AuditRecord(
     }
 
     /**
-     * Whether this record, as a client sent it, has the same content as {@code stored}, and so is a retry of it. A timestamp
-     * that the client did not send makes no difference, unless it sent no id either: then the retry is the service's own, and
-     * has the timestamp too. Metadata is compared as JSON values: white space, the order of keys and the spelling of a number
-     * do not count, and an empty object equals none. Of a CloudEvent's attributes in it, only the event's own count.
+     * Whether this record, as a client sent it, has the content of {@code stored}, and so is a retry of it. A timestamp that
+     * the client did not send makes no difference, unless it sent no id either: then the retry is the service's own, and has
+     * the same timestamp. Metadata is compared as JSON values: white space, the order of keys and the spelling of a number make
+     * no difference, and an empty object equals none. For a CloudEvent, only the attributes of the event itself count.
      */
     public boolean sameContentAs(AuditRecord stored) {
         return id.equals(stored.id)
@@ -141,7 +141,7 @@ public record AuditRecord(
                         : JsonText.sameObject(metadata, stored.metadata));
     }
 
-    /** What is known about a record so far. */
+    /** A record that is being built. */
     static final class Draft {
         UUID id;
         boolean idAssigned;
@@ -173,14 +173,14 @@ public record AuditRecord(
 
         boolean isEvent;
 
-        /** A record that has only what none lacks. */
+        /** Has the fields that every record has. */
         Draft(UUID id, String action, OffsetDateTime timestamp) {
             this.id = id;
             this.action = action;
             this.timestamp = timestamp;
         }
 
-        /** A copy. */
+        /** Copies a record. */
         Draft(AuditRecord record) {
             this(record.id, record.action, record.timestamp);
             idAssigned = record.idAssigned;
@@ -214,11 +214,11 @@ public record AuditRecord(
     }
 
     /**
-     * Who acted, or what was acted upon. At least one component is there.
+     * An actor or a subject. At least one component is not null.
      *
-     * @param type the kind of thing, such as {@code user}; up to 255 characters
+     * @param type such as {@code user}; up to 255 characters
      * @param id its id in the client's system; up to 1,024 characters
-     * @param name what people call it; up to 1,024 characters
+     * @param name for people; up to 1,024 characters
      */
     public record Party(
             @Nullable String type,
@@ -226,14 +226,14 @@ public record AuditRecord(
             @Nullable String name) {}
 
     /**
-     * Names that a reader would take for the service's own. Tables and rules are those of {@code annals.skeleton} in the schema, which
-     * refuses such names from plain SQL writers.
+     * Names that look like the service's own, by a skeleton of similar letters (Unicode Technical Standard 39). {@code
+     * annals.skeleton} in the schema has the same tables and rules, for plain SQL writers.
      */
     static final class Confusables {
 
         private static final Map<Integer, String> LETTERS = letters();
 
-        /** Neither printable ASCII nor a letter of another script: what is invisible, marks, space and symbols. */
+        /** Invisible characters, marks, spaces and symbols: neither printable ASCII nor a letter of another script. */
         private static final Pattern UNSEEN =
                 Pattern.compile("[^!-~\u00C0-\u02AF\u0370-\u0481\u048A-\u058F\u05D0-\u05EA"
                         + "\u0620-\u064A\u0671-\u06D3\u0904-\u0939\u0E01-\u0E30\u10A0-\u115E\u1161-\u11FF\u3041-\u3096\u30A1-\u30FA"
@@ -241,14 +241,17 @@ public record AuditRecord(
 
         private Confusables() {}
 
-        /** Whether an action begins with {@link AuditRecord#RESERVED}, or looks as if it did. */
+        /** Whether an action begins with {@link AuditRecord#RESERVED}, or looks like it. */
         static boolean isReserved(String action) {
             char first = action.charAt(0);
             return (first <= ' ' || first > '~' || first == 'a' || first == 'A')
                     && skeleton(action).startsWith(RESERVED);
         }
 
-        /** The name without what is invisible, accents and space, and with a letter of {@code annals.} for each one that looks like it. */
+        /**
+         * Removes invisible characters, accents and spaces, and replaces each letter that looks like one of {@code annals.} by
+         * that one.
+         */
         static String skeleton(String name) {
             StringBuilder letters = new StringBuilder(name.length());
             Normalizer.normalize(name, Normalizer.Form.NFKD)

@@ -41,11 +41,11 @@ public final class RecordEncoder implements AutoCloseable {
     private static final SerializableString SEQUENCE = new SerializedString("sequence");
     private static final SerializableString VALUE = new SerializedString("value");
 
-    /** How a record is written. */
+    /** The text of a record. */
     @FunctionalInterface
     public interface Format {
 
-        /** Feeds have this one: the record as a JSON object. */
+        /** The JSON object of feeds. */
         Format JSON = RecordEncoder::write;
 
         /**
@@ -60,7 +60,6 @@ public final class RecordEncoder implements AutoCloseable {
     private final Pieces pieces = new Pieces();
     private final JsonGenerator out;
 
-    /** Encodes nothing yet. */
     public RecordEncoder(Format format) {
         this.format = format;
         try {
@@ -73,7 +72,7 @@ public final class RecordEncoder implements AutoCloseable {
     /**
      * Encodes one record.
      *
-     * @param mark that of its place
+     * @param mark the mark of its place
      */
     public EncodedRecord encode(StoredRecord record, int mark) {
         try {
@@ -85,7 +84,7 @@ public final class RecordEncoder implements AutoCloseable {
         return pieces.cutOff(record, mark);
     }
 
-    /** Gives its buffers back for the next one. */
+    /** Returns the buffers, for another encoder. */
     @Override
     public void close() {
         try {
@@ -99,14 +98,14 @@ public final class RecordEncoder implements AutoCloseable {
         return new UncheckedIOException("memory cannot fail to be written", e);
     }
 
-    /** One record as a body. */
+    /** A body that is one record. */
     public static byte[] toBytes(StoredRecord record) {
         return JsonBody.toBytes(1024, json -> write(record, json));
     }
 
     /**
-     * Writes one object. Absent fields are left out, except {@code metadata}, which is then {@code {}}. Metadata is written
-     * as the JSON text that it is, unchecked.
+     * Writes one object. Absent fields are left out, except {@code metadata}, which is then {@code {}}. Metadata is written as
+     * it is stored, unchecked.
      *
      * @throws IOException what {@code json} throws
      */
@@ -117,7 +116,7 @@ public final class RecordEncoder implements AutoCloseable {
     }
 
     /**
-     * Writes the fields of that object into an open one.
+     * Writes the fields of this object into an open one.
      *
      * @throws IOException what {@code json} throws
      */
@@ -181,14 +180,14 @@ public final class RecordEncoder implements AutoCloseable {
         }
     }
 
-    /** Pieces of memory that records share, so that their bytes are not copied once more and little of it stays unused. */
+    /** Arrays that records share, so that their bytes are not copied again and few bytes stay unused. */
     private static final class Pieces extends OutputStream {
 
         private static final int FIRST_BYTES = 2 * 1024;
         private static final int MOST_BYTES = 16 * 1024;
 
         private byte[] piece = new byte[FIRST_BYTES];
-        /** Where the record begins that is being written, and how far it has come. */
+        /** The beginning of the record that is being written, and its end so far. */
         private int start;
 
         private int end;
@@ -218,7 +217,7 @@ public final class RecordEncoder implements AutoCloseable {
             }
         }
 
-        /** The record that was just written. A large one gets bytes of its own. */
+        /** The record that was just written. A large one gets an array of its own. */
         EncodedRecord cutOff(StoredRecord record, int mark) {
             UUID id = record.record().id();
             if (piece.length > MOST_BYTES) {
@@ -234,7 +233,7 @@ public final class RecordEncoder implements AutoCloseable {
         }
     }
 
-    /** A record at its place in the feed, as the bytes that its reader gets. They never change, and many answers may share them. */
+    /** A record at its place in the feed, as the bytes of answers. It never changes, and many answers may share it. */
     public static final class EncodedRecord {
 
         private final long sequenceId;
@@ -265,12 +264,12 @@ public final class RecordEncoder implements AutoCloseable {
             return id;
         }
 
-        /** What was drawn when its place was given: another value each time, even for the same record. */
+        /** The random number of its place. It differs each time a place is given, even for the same record. */
         public int mark() {
             return mark;
         }
 
-        /** How many bytes it has. */
+        /** Its size in bytes. */
         public int length() {
             return length;
         }

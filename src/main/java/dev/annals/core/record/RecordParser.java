@@ -25,15 +25,27 @@ import java.util.Set;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
-/** Takes records from the tokens of one body, one after the other, and collects what is wrong with them. */
+/**
+ * Reads records from the tokens of one body, one after the other, and collects their errors, as pointers into the body.
+ *
+ * <pre>
+ * record   = { "action": string, [ fields ] }     every name at most once, none but these:
+ * fields   = "id": uuid | "actor": party | "subject": party | "outcome": string | "ip_address": address
+ *          | "message": string | "timestamp": time | "metadata": object | "number": { "sequence": name }
+ * party    = { [ "type": string ], [ "id": string ], [ "name": string ] }      at least one of them
+ * object   = any JSON object within the limits below
+ * </pre>
+ *
+ * The value null stands for an absent field.
+ */
 final class RecordParser {
 
-    /** How deeply objects and arrays may be nested in metadata, counting the metadata itself. */
+    /** The most levels of objects and arrays in metadata, counting the metadata itself. */
     static final int MAX_DEPTH = 32;
 
     /**
-     * How many names and values metadata may have. At 16 bytes for each beside its text, which is the most that
-     * PostgreSQL takes for one, metadata within the size of a record takes less than 131,072 bytes in a row.
+     * The most names and values in metadata. PostgreSQL needs at most 16 bytes for each beside its text, so metadata within the
+     * size of a record needs less than 131,072 bytes in a row.
      */
     static final int MAX_METADATA_VALUES = 4_096;
 
@@ -43,15 +55,14 @@ final class RecordParser {
     private static final int MAX_OUTCOME = 64;
     private static final int MAX_PARTY_TYPE = 255;
     private static final int MAX_PARTY_TEXT = 1_024;
-    /** How many characters a number in metadata may have, as it is sent and as it is written out; every double fits. */
+    /** The most characters of a number in metadata, as sent and as written out. Every double fits. */
     private static final int MAX_NUMBER = 400;
-    /** The greatest double, beyond which many JSON parsers fail. The same as in annals.is_servable_metadata(). */
+    /** The greatest double, beyond which many JSON parsers fail. annals.is_servable_metadata() has the same limit. */
     private static final BigDecimal MAX_MAGNITUDE = new BigDecimal("1.7976931348623157e308");
 
     private static final int MAX_MAGNITUDE_DIGITS = 309;
     /**
-     * How many bytes metadata may have when it is written out, as in the schema. Numbers and control characters in a short text
-     * may be long when they are written out.
+     * The most bytes of metadata as the database writes them. Numbers and control characters grow when they are written out.
      */
     private static final int MAX_METADATA_BYTES = 131_072;
 
@@ -101,9 +112,9 @@ final class RecordParser {
     private final @Nullable Keys[] keysByDepth = new Keys[MAX_DEPTH + 1];
 
     /**
-     * A parser for what {@code json} reads from {@code bytes}, beginning at {@code from}.
+     * Parses the tokens that {@code json} reads from {@code bytes}, beginning at {@code from}.
      *
-     * @param hasEscapes false if no string can contain a NUL or a lone surrogate, because nothing is escaped
+     * @param hasEscapes false if no string contains an escape, and so neither a NUL nor a lone surrogate
      * @param now the timestamp of a record without one
      */
     RecordParser(
@@ -199,7 +210,7 @@ final class RecordParser {
         if (id == null) {
             wrong("must be a UUID, such as 019a9d5e-7c3a-7f00-8a4e-2b1c0d9e8f7a");
         } else if (id.equals(NIL) || id.equals(MAX)) {
-            // What programs send that never set an id: all records but the first would count as repetitions.
+            // Programs that never set an id send these. All records but the first would count as repetitions.
             wrong(
                     "must be the id of this record alone, not the nil or the max UUID: leave it out, and the service makes one");
         }
@@ -289,7 +300,7 @@ final class RecordParser {
         return sequence;
     }
 
-    /** Moves to the value of the current object's next key; null means the end of the object. A repeated key is wrong. */
+    /** Moves to the value of the current object's next key; returns null at its end. A repeated key is an error. */
     private @Nullable String nextKey(Keys keys) throws IOException {
         while (json.nextToken() == JsonToken.FIELD_NAME) {
             String key = json.currentName();
@@ -352,7 +363,7 @@ final class RecordParser {
         }
         int length = (int) (json.currentLocation().getByteOffset() - start);
         String text = new String(bytes, from + (int) start, length, StandardCharsets.UTF_8);
-        // Apart from numbers, only the separators after names and values can become longer: by one space each.
+        // Numbers aside, only the separators after names and values grow: by one space each.
         if (length + count + growth > MAX_METADATA_BYTES && errors.size() == errorsBefore) {
             long written = JsonText.writtenBytes(text);
             if (written > MAX_METADATA_BYTES) {
@@ -374,7 +385,7 @@ final class RecordParser {
         }
     }
 
-    /** How many characters the current number gains when it is written out. */
+    /** The characters by which the current number grows when the database writes it. */
     private long growthOfNumber() throws IOException {
         int length = json.getTextLength();
         int at = json.getTextOffset();
@@ -399,7 +410,7 @@ final class RecordParser {
                 + " characters without an exponent: send it as a string");
     }
 
-    /** Whether the current value is an object. Null counts as absent, and anything else is wrong. */
+    /** Whether the current value is an object. Null counts as absent; any other value is an error. */
     private boolean isObject(String otherwise) throws IOException {
         boolean object = json.currentToken() == JsonToken.START_OBJECT;
         if (!object && json.currentToken() != JsonToken.VALUE_NULL) {
@@ -408,7 +419,7 @@ final class RecordParser {
         return object;
     }
 
-    /** The current value if it is a valid string; null if it is null or wrong. Lengths are in characters. */
+    /** The current value if it is a valid string; null if it is null or an error. Lengths are in characters. */
     private @Nullable String string(int shortest, int longest) throws IOException {
         if (json.currentToken() == JsonToken.VALUE_NULL) {
             return null;
@@ -452,18 +463,18 @@ final class RecordParser {
         return true;
     }
 
-    /** Notes that the current value is wrong, and moves to its end. */
+    /** Adds an error at the current value, and moves to its end. */
     void wrongAndSkipped(String detail) throws IOException {
         wrong(detail);
         json.skipChildren();
     }
 
-    /** Notes that whatever is at the current token is wrong. */
+    /** Adds an error at the current token. */
     void wrong(String detail) {
         add(json.getParsingContext().pathAsPointer().toString(), detail);
     }
 
-    /** Notes that a field of the record that has just ended is wrong. */
+    /** Adds an error at a field of the record that has just ended. */
     void wrongField(String name, String detail) {
         add(json.getParsingContext().pathAsPointer() + "/" + name, detail);
     }
@@ -481,7 +492,7 @@ final class RecordParser {
         return !errors.isEmpty();
     }
 
-    /** The problem that names everything that was wrong. */
+    /** The problem that names all errors. */
     ProblemException refusal() {
         String detail = errors.size() == RecordReader.MAX_ERRORS
                 ? "These are the first " + RecordReader.MAX_ERRORS + " wrong fields"

@@ -27,32 +27,32 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads records from the JSON that a client sent, directly from its bytes, and refuses everything that is not exactly a
- * record. A record without an id gets a sequential GUID; a record without a timestamp gets the time of the call.
+ * Reads records from the JSON of a client, directly from its bytes. A record without an id gets a sequential GUID; a record
+ * without a timestamp gets the time of the call. {@link RecordParser} has the grammar of a record.
  *
- * <p>What cannot be read ends with a {@link ProblemException}: {@code MALFORMED_JSON} at the first byte that is not JSON,
- * {@code TOO_MANY_RECORDS} at the first record too many, and {@code INVALID_RECORD} with all wrong fields, up to {@link
- * #MAX_ERRORS}, as pointers into the input. It never fails in any other way, whatever the bytes.
+ * <p>Every failure is a {@link ProblemException}: {@code MALFORMED_JSON} at the first byte that is not JSON, {@code
+ * TOO_MANY_RECORDS} at the first record too many, and {@code INVALID_RECORD} with the errors of all records, up to {@link
+ * #MAX_ERRORS}, as pointers into the body.
  */
 @Singleton
 public final class RecordReader {
 
-    /** The largest number of records in one batch. */
+    /** The most records in one batch. */
     public static final int MAX_RECORDS = 1_000;
     /**
-     * The largest number of bytes that one record may have as JSON in UTF-8, from its opening to its closing brace, without white
-     * space between values and with each character as itself, however it is escaped.
+     * The most bytes of one record as JSON in UTF-8, from its opening to its closing brace, without white space between values
+     * and with each character as itself, however it is escaped.
      */
     public static final int MAX_RECORD_BYTES = 65_535;
-    /** The largest number of bytes that it may have as it is sent: six for each, as an escape has. */
+    /** The most bytes of one record as sent: an escape has up to six for one. */
     public static final int MAX_SENT_BYTES = 6 * MAX_RECORD_BYTES;
-    /** The largest number of wrong fields that one problem names. */
+    /** The most errors that one problem names. */
     public static final int MAX_ERRORS = 100;
 
     private static final int MAX_MESSAGE_LENGTH = 200;
     private static final String ARRAY = "an array of 1 to " + MAX_RECORDS + " records";
 
-    /** These limits of Jackson only protect memory; those that clients are told about are in the parser. */
+    /** These limits only protect memory. RecordParser has those that clients are told. */
     private static final JsonFactory JSON = new JsonFactoryBuilder()
             .disable(JsonFactory.Feature.CHARSET_DETECTION)
             .disable(JsonFactory.Feature.INTERN_FIELD_NAMES)
@@ -67,7 +67,7 @@ public final class RecordReader {
     private final SequentialGuid guids;
     private final InstantSource clock;
 
-    /** A reader that draws missing ids from {@code guids} and missing timestamps from the system's clock. */
+    /** Draws missing ids from {@code guids} and missing timestamps from the system's clock. */
     @Inject
     public RecordReader(SequentialGuid guids) {
         this(guids, InstantSource.system());
@@ -79,7 +79,7 @@ public final class RecordReader {
     }
 
     /**
-     * Reads a whole body that is one record.
+     * Reads a body that is one record.
      *
      * @throws ProblemException as above
      */
@@ -88,8 +88,8 @@ public final class RecordReader {
     }
 
     /**
-     * Reads a whole body that is a batch: an object whose field {@code records} has 1 to {@link #MAX_RECORDS} of them, no
-     * id twice.
+     * Reads a body that is a batch: an object whose only field {@code records} has 1 to {@link #MAX_RECORDS} records, no id
+     * twice.
      *
      * @throws ProblemException as above; pointers into a record begin at {@code /records/0}
      */
@@ -98,8 +98,7 @@ public final class RecordReader {
     }
 
     /**
-     * Reads one line of an {@code application/x-ndjson} body: exactly one record, in the bytes from {@code from} to
-     * before {@code to}. The problem of a refused line does not keep the next one from being read.
+     * Reads one line of an {@code application/x-ndjson} body: one record, in the bytes from {@code from} to before {@code to}.
      *
      * @throws ProblemException as above, except that malformed JSON is located by its column alone
      */

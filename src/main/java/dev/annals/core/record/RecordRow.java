@@ -10,20 +10,20 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads the columns that the statements {@code read_feed}, {@code scan_feed}, {@code read_records} and the like have in
- * common: sequence_id, record_id, mark, then the record's own, all null if the row only names a place. Metadata
- * that is empty, which is no JSON, says that a large message or large metadata was left out.
+ * Reads the columns that {@code read_feed}, {@code scan_feed}, {@code read_records} and other statements share: sequence_id,
+ * record_id and mark, then the columns of the record, which are all null if the row only names a place. Empty metadata, which
+ * is no JSON, says that a large message or large metadata was left out.
  */
 public final class RecordRow {
 
     private RecordRow() {}
 
-    /** The id of the record that stands at the row's place. */
+    /** The id of the record at the row's place. */
     public static UUID recordId(Row row) {
         return new Columns().recordId(row);
     }
 
-    /** The record of a row that has one, at the row's place. */
+    /** The record of a row, which must have one. */
     public static StoredRecord record(Row row) {
         Columns columns = new Columns();
         return columns.record(row, columns.sequenceId(row));
@@ -80,7 +80,7 @@ public final class RecordRow {
         }
     }
 
-    /** The columns of one statement's rows: their names are looked up once, in the first row of all. Shared by all threads. */
+    /** The columns of one statement's rows. Their names are looked up once, in the first row. Safe for any thread. */
     public static final class Columns {
 
         private record Recorder(
@@ -96,7 +96,7 @@ public final class RecordRow {
             return row.getLong(of(row).sequenceId);
         }
 
-        /** The id of the record that stands at the row's place. */
+        /** The id of the record at the row's place. */
         public UUID recordId(Row row) {
             return row.getUUID(of(row).recordId);
         }
@@ -106,22 +106,22 @@ public final class RecordRow {
             return row.getInteger(of(row).mark);
         }
 
-        /** The id of the record that the row brings; null if it only names a place. */
+        /** The id of the record in the row; null if the row only names a place. */
         public @Nullable UUID id(Row row) {
             return row.getUUID(of(row).id);
         }
 
-        /** Whether the row brings the record itself, too. */
+        /** Whether the row has a record. */
         public boolean hasRecord(Row row) {
             return id(row) != null;
         }
 
-        /** Whether the row brings a record without its large fields. */
+        /** Whether the row's record lacks its large fields. */
         public boolean isCut(Row row) {
             return "".equals(row.getString(of(row).metadata));
         }
 
-        /** The record of a row that has one, at a place that is known from elsewhere. */
+        /** The record of a row, which must have one, at this place. */
         public StoredRecord record(Row row, long sequenceId) {
             Positions at = of(row);
             AuditRecord record = new AuditRecord(
@@ -156,7 +156,7 @@ public final class RecordRow {
             return sent == null ? null : IpAddress.ofSent(sent.getBytes());
         }
 
-        /** Most records of a page came from one writer, whose name takes longer to write than any other field. */
+        /** Most records of a page have one writer, whose name takes longer to write than any other field. */
         private @Nullable String recordedBy(Row row) {
             Positions at = of(row);
             UUID token = row.getUUID(at.recordedByToken);

@@ -14,15 +14,15 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A record that has its place in the feed.
+ * A record at its place in the feed.
  *
- * @param record what the client sent
+ * @param record as the client sent it
  * @param sequenceId its place: 1, 2, 3 … in its project, in commit order
- * @param recordedAt when it was taken in
- * @param numberValue its number: the value of the sequence that the record names; null if it names none
- * @param recordedBy who wrote it: {@code token:} and the token's id, or {@code role:} and the database role's name; null
- *     only if the schema's owner stored neither
- * @param redaction what is left of fields that were redacted; null if none was
+ * @param recordedAt when the service stored it
+ * @param numberValue its number, a value of the sequence that the record names; null if it names none
+ * @param recordedBy its writer: {@code token:} and the token's id, or {@code role:} and the database role's name; null only if
+ *     the schema's owner stored neither
+ * @param redaction the salts and digests of a redacted record; null if no field was redacted
  */
 public record StoredRecord(
         AuditRecord record,
@@ -32,7 +32,7 @@ public record StoredRecord(
         @Nullable String recordedBy,
         @Nullable Redaction redaction) {
 
-    /** A record of which nothing was redacted. */
+    /** Makes a record without redacted fields. */
     public StoredRecord(
             AuditRecord record,
             long sequenceId,
@@ -42,12 +42,14 @@ public record StoredRecord(
         this(record, sequenceId, recordedAt, numberValue, recordedBy, null);
     }
 
-    /** A record without a number. */
+    /** Makes a record without a number. */
     public StoredRecord(AuditRecord record, long sequenceId, OffsetDateTime recordedAt, @Nullable String recordedBy) {
         this(record, sequenceId, recordedAt, null, recordedBy);
     }
 
-    /** The {@link #recordedBy} of records that came with a token, or from an identity, whose ids are UUIDs of version 8. */
+    /**
+     * The {@link #recordedBy} of records that were written with a token, or by an identity, whose ids are UUIDs of version 8.
+     */
     public static String byToken(UUID id) {
         return (id.version() == 8 ? "identity:" : "token:") + id;
     }
@@ -58,7 +60,7 @@ public record StoredRecord(
     }
 
     /**
-     * Whether a record, as a client sends it, is this one. What was redacted cannot be compared: it may be anything.
+     * Whether a record, as a client sends it, is this one. Redacted fields are not compared.
      *
      * @see AuditRecord#sameContentAs
      */
@@ -66,34 +68,34 @@ public record StoredRecord(
         return (redaction == null ? sent : sent.without(redaction.digests().keySet())).sameContentAs(record);
     }
 
-    /** The same record, as if its fields that are gone had never been there. */
+    /** A copy without salts and digests. */
     public StoredRecord withoutRedaction() {
         return new StoredRecord(record, sequenceId, recordedAt, numberValue, recordedBy);
     }
 
-    /** The same place, with a record that has the same id but content that nobody ever sent. */
+    /** A copy with no content but its id and times. */
     public StoredRecord withoutContent() {
         AuditRecord empty =
                 new AuditRecord(record.id(), "", null, null, null, null, null, record.timestamp(), false, null);
         return new StoredRecord(empty, sequenceId, recordedAt, null, recordedBy);
     }
 
-    /** The same record at this place. */
+    /** A copy at another place. */
     public StoredRecord at(long place) {
         return new StoredRecord(record, place, recordedAt, numberValue, recordedBy, redaction);
     }
 
     /**
-     * What is left to prove a record of which something was redacted. Names of fields are those of docs/leaf-format.md, such as
-     * {@code actor.name}.
+     * The salts and digests that prove a redacted record. Names of fields are those of docs/leaf-format.md, such as {@code
+     * actor.name}.
      *
      * @param salts of the fields that are left
-     * @param digests of the fields that are gone
+     * @param digests of the fields that were redacted
      */
     public record Redaction(SortedMap<String, String> salts, SortedMap<String, String> digests) {
 
         /**
-         * Reads what is stored: an object with the members {@code salts} and {@code redacted}, each an object of strings.
+         * Reads the stored form: an object with the members {@code salts} and {@code redacted}, each an object of strings.
          *
          * @throws IllegalArgumentException if it is anything else
          */

@@ -17,14 +17,22 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A statement of the service. Each is a file of its own, {@code sql/<name>.sql}. Its header declares the binds, one per line,
- * as {@code -- :name  type}; below, {@code :name} stands for the value, as often as it is needed. Where several statements have a
- * part in common, it is a file, too, with the declarations of its binds, and each has the comment {@code include} and its name.
+ * A statement of the service, in a file of its own, {@code sql/<path>.sql}:
+ *
+ * <pre>
+ * -- :name  type                         declares a bind; the statement uses each declared bind, and no other
+ * :name                                  the value of a bind, except in comments, texts and quoted names
+ * /* include path *&#47;                     the text of another file, with its declarations
+ * /* condition *&#47; :name::text[] is null  a condition that {@link #narrowed} replaces, true as it is
+ * </pre>
+ *
+ * Comments are not sent. Named binds keep the order of values out of the code; an include keeps the columns of a record, and
+ * the condition of a filter, in one file for all statements.
  */
 public final class Sql {
 
     private static final Pattern DECLARED = Pattern.compile("(?m)^-- :([a-z_]+) ");
-    /** What a colon may be part of without naming a bind (comments, texts, quoted names, casts, slices), or a bind. */
+    /** A bind, or a text in which a colon is no bind: comments, literals, quoted names, casts, slices. */
     private static final Pattern TOKEN = Pattern.compile("""
             (?<comment>\\n?[ \\t]*--[^\\n]*|/\\*.*?\\*/)\
             |'[^']*'|"[^"]*"|\\$(?<tag>\\w*)\\$.*?\\$\\k<tag>\\$\
@@ -32,10 +40,9 @@ public final class Sql {
 
     private static final Pattern INCLUDE = Pattern.compile("/\\* include ([a-z_/]+) \\*/");
 
-    /** What {@link #narrowed} replaces: a condition that holds without it. */
     private static final Pattern CONDITION = Pattern.compile("/\\* condition \\*/ :[a-z_]+::text\\[] is null");
 
-    /** What a statement begins with that differs from request to request. */
+    /** The beginning of statements that differ from request to request. */
     static final String ONCE = "/* once */ ";
 
     private final String name;
@@ -43,7 +50,7 @@ public final class Sql {
     private final String[] binds;
     private final String text;
     private final String jdbcText;
-    /** The bind of each question mark of the JDBC text. */
+    /** The bind of each question mark in the JDBC text. */
     private final List<Integer> jdbcPlaces = new ArrayList<>();
 
     private Sql(String name, String source, String begin) {
@@ -88,8 +95,8 @@ public final class Sql {
     /**
      * Reads a statement.
      *
-     * @param path of the file below {@code /sql}, without {@code .sql}: the folder of the package whose statement it is, and its name
-     * @throws IllegalStateException if there is none, or if it does not use exactly the binds that it declares
+     * @param path the file below {@code /sql}, without {@code .sql}
+     * @throws IllegalStateException if the file does not exist, or does not use exactly the binds that it declares
      */
     public static Sql named(String path) {
         return of(path.substring(path.lastIndexOf('/') + 1), read(path));
@@ -115,17 +122,15 @@ public final class Sql {
                 "");
     }
 
-    // On lines of its own, since its header is made of comments.
     private static String included(String path) {
         return "\n" + read(path).strip() + "\n";
     }
 
     /**
-     * The same statement with another condition where its file has one after the comment {@code condition}. It may use the same
-     * binds.
+     * A statement with another condition in place of the one in the file. The condition may use the same binds.
      *
-     * @param condition SQL made of nothing that a caller has sent
-     * @throws IllegalStateException if the file has no place for it
+     * @param condition contains nothing that a caller sent
+     * @throws IllegalStateException if the file has no place for a condition
      */
     public Sql narrowed(String condition) {
         Matcher place = CONDITION.matcher(source);
@@ -153,7 +158,6 @@ public final class Sql {
         return binds.length;
     }
 
-    /** No values yet. */
     public Binds binds() {
         return new Binds(this);
     }
